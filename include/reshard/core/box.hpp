@@ -1,0 +1,97 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_BOX_HPP
+#define RESHARD_CORE_BOX_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+/// \file
+/// The n-dimensional box: the one shape in which shards, pieces and transfers are spoken of.
+
+namespace reshard {
+
+/// A hyper-rectangle of a global tensor: `shape[i]` elements from `offset[i]`, along each axis `i`.
+///
+/// A structural value: it may be a template argument, and every function here is `constexpr`,
+/// so a shard layout known at compile time is checked by the code that runs for any other.
+///
+/// \par Units elements, never bytes
+/// \invariant `offset.size() == shape.size()`, and no extent is negative
+struct box {
+    index_vector offset;
+    index_vector shape;
+
+    constexpr std::size_t ndim() const { return shape.size(); }
+    constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
+
+    constexpr bool operator==(box const&) const = default;
+};
+
+/// The box of all elements of a tensor of that shape.
+constexpr box whole(index_vector const& shape) {
+    return {index_vector::filled(shape.size(), 0), shape};
+}
+
+/// True where some extent is zero. A scalar is not empty.
+constexpr bool is_empty(box const& region) {
+    return std::find(region.shape.begin(), region.shape.end(), index_t{0}) != region.shape.end();
+}
+
+/// The number of elements.
+constexpr index_t element_count(box const& region) { return element_count(region.shape); }
+
+/// The elements that `a` and `b` share, or nothing.
+///
+/// \pre  `a.ndim() == b.ndim()`
+/// \post a result is not empty, and `intersect(a, b) == intersect(b, a)`
+constexpr std::optional<box> intersect(box const& a, box const& b) {
+    BOOST_ASSERT(a.ndim() == b.ndim());
+    box common = a;
+    for (std::size_t axis = 0; axis < a.ndim(); ++axis) {
+        index_t const first = std::max(a.offset[axis], b.offset[axis]);
+        index_t const last = std::min(a.end(axis), b.end(axis));
+        if (first >= last)
+            return std::nullopt;
+        common.offset[axis] = first;
+        common.shape[axis] = last - first;
+    }
+    return common;
+}
+
+/// True where every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds too.
+///
+/// \pre `outer.ndim() == inner.ndim()`
+constexpr bool contains(box const& outer, box const& inner) {
+    BOOST_ASSERT(outer.ndim() == inner.ndim());
+    for (std::size_t axis = 0; axis < outer.ndim(); ++axis)
+        if (inner.offset[axis] < outer.offset[axis] || inner.end(axis) > outer.end(axis))
+            return false;
+    return true;
+}
+
+/// The same extents, counted from `origin`: where `region` lies inside a box that begins there.
+///
+/// \pre `region.ndim() == origin.size()`
+constexpr box relative_to(box region, index_vector const& origin) {
+    BOOST_ASSERT(region.ndim() == origin.size());
+    for (std::size_t axis = 0; axis < origin.size(); ++axis)
+        region.offset[axis] -= origin[axis];
+    return region;
+}
+
+/// `[0:2, 4:8]`, half-open, one interval an axis.
+inline std::string to_string(box const& region) {
+    std::string text = "[";
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+        text += (axis ? ", " : "") + std::to_string(region.offset[axis]) + ":" +
+                std::to_string(region.end(axis));
+    return text + "]";
+}
+
+} // namespace reshard
+
+#endif

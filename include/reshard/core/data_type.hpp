@@ -1,0 +1,144 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_DATA_TYPE_HPP
+#define RESHARD_CORE_DATA_TYPE_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// \file
+/// What an element is: every data type of safetensors, its size in bits and its names.
+
+namespace reshard {
+
+/// The data types of safetensors, in the order in which its writer sorts them.
+///
+/// \par Source safetensors (Hugging Face), `Dtype`; there is no 128-bit complex type
+enum class data_type : std::uint8_t {
+    boolean, f4, f6_e2m3, f6_e3m2, u8, i8, f8_e5m2, f8_e4m3, f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz,
+    i16, u16, f16, bf16, i32, u32, f32, c64, f64, i64, u64,
+};
+
+/// What the library knows of a data type.
+struct data_type_facts {
+    std::string_view code; ///< the name in a safetensors header
+    std::string_view name; ///< the name in AOA programs and frameworks
+    int bits;              ///< of one element; types below 8 bits are packed, lowest bits first
+};
+
+inline constexpr data_type_facts all_data_types[] = {
+    {"BOOL", "bool", 8},
+    {"F4", "float4_e2m1", 4},
+    {"F6_E2M3", "float6_e2m3", 6},
+    {"F6_E3M2", "float6_e3m2", 6},
+    {"U8", "uint8", 8},
+    {"I8", "int8", 8},
+    {"F8_E5M2", "float8_e5m2", 8},
+    {"F8_E4M3", "float8_e4m3fn", 8},
+    {"F8_E8M0", "float8_e8m0", 8},
+    {"F8_E4M3FNUZ", "float8_e4m3fnuz", 8},
+    {"F8_E5M2FNUZ", "float8_e5m2fnuz", 8},
+    {"I16", "int16", 16},
+    {"U16", "uint16", 16},
+    {"F16", "float16", 16},
+    {"BF16", "bfloat16", 16},
+    {"I32", "int32", 32},
+    {"U32", "uint32", 32},
+    {"F32", "float32", 32},
+    {"C64", "complex64", 64},
+    {"F64", "float64", 64},
+    {"I64", "int64", 64},
+    {"U64", "uint64", 64},
+};
+
+inline constexpr std::size_t data_type_count = std::size(all_data_types);
+
+constexpr data_type_facts const& facts(data_type dtype) {
+    return all_data_types[static_cast<std::size_t>(dtype)];
+}
+
+/// The size of one element in bits.
+constexpr int bits(data_type dtype) { return facts(dtype).bits; }
+
+/// The safetensors code, as in `"BF16"`.
+constexpr std::string_view code(data_type dtype) { return facts(dtype).code; }
+
+/// The name in AOA programs, as in `"bfloat16"`.
+constexpr std::string_view name(data_type dtype) { return facts(dtype).name; }
+
+/// The data type of a safetensors code (case matters, as there), or nothing.
+constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        if (all_data_types[i].code == text)
+            return static_cast<data_type>(i);
+    return std::nullopt;
+}
+
+/// The data type of an AOA name, or nothing.
+///
+/// \par Source AOA knows float16, float32 and bfloat16; here every data type has a name
+constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        if (all_data_types[i].name == text)
+            return static_cast<data_type>(i);
+    return std::nullopt;
+}
+
+/// The bytes that `elements` elements take when they are packed one after the other.
+///
+/// \par Units elements in, bytes out, the last byte filled up
+/// \throws    error with errc::overflow when the bits do not fit 64 bits
+constexpr index_t byte_count(index_t elements, data_type dtype) {
+    index_t const total = checked_multiply(elements, bits(dtype));
+    return total / 8 + (total % 8 != 0);
+}
+
+/// 16 bits that are a bfloat16: the upper half of a float.
+struct bfloat16 {
+    std::uint16_t bits = 0;
+    constexpr bool operator==(bfloat16 const&) const = default;
+};
+
+/// 16 bits that are an IEEE binary16.
+struct float16 {
+    std::uint16_t bits = 0;
+    constexpr bool operator==(float16 const&) const = default;
+};
+
+/// The data type of a C++ element type. Left undefined where there is none; specialise it for your own.
+template <class T>
+struct data_type_traits;
+
+template <data_type Value>
+struct data_type_constant {
+    static constexpr data_type value = Value;
+};
+
+template <> struct data_type_traits<bool> : data_type_constant<data_type::boolean> {};
+template <> struct data_type_traits<std::uint8_t> : data_type_constant<data_type::u8> {};
+template <> struct data_type_traits<std::int8_t> : data_type_constant<data_type::i8> {};
+template <> struct data_type_traits<std::uint16_t> : data_type_constant<data_type::u16> {};
+template <> struct data_type_traits<std::int16_t> : data_type_constant<data_type::i16> {};
+template <> struct data_type_traits<std::uint32_t> : data_type_constant<data_type::u32> {};
+template <> struct data_type_traits<std::int32_t> : data_type_constant<data_type::i32> {};
+template <> struct data_type_traits<std::uint64_t> : data_type_constant<data_type::u64> {};
+template <> struct data_type_traits<std::int64_t> : data_type_constant<data_type::i64> {};
+template <> struct data_type_traits<float16> : data_type_constant<data_type::f16> {};
+template <> struct data_type_traits<bfloat16> : data_type_constant<data_type::bf16> {};
+template <> struct data_type_traits<float> : data_type_constant<data_type::f32> {};
+template <> struct data_type_traits<double> : data_type_constant<data_type::f64> {};
+template <> struct data_type_traits<std::complex<float>> : data_type_constant<data_type::c64> {};
+
+/// The data type of elements of type `T`.
+template <class T>
+inline constexpr data_type data_type_of = data_type_traits<std::remove_cv_t<T>>::value;
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,125 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_INDEX_VECTOR_HPP
+#define RESHARD_CORE_INDEX_VECTOR_HPP
+
+#include <reshard/core/error.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+
+/// \file
+/// Shapes, offsets, strides: a handful of 64-bit numbers, one an axis, that may be template arguments.
+
+namespace reshard {
+
+/// A number of elements, or the position of one. Signed, so that differences are harmless.
+using index_t = std::int64_t;
+
+/// The largest number of axes of a tensor.
+inline constexpr std::size_t max_ndim = 8;
+
+/// Up to `max_ndim` numbers, one an axis.
+///
+/// A structural type: all members are public so that a shape may be a template argument; use the
+/// member functions. Elements behind `count` are zero, so that equal values are equal types.
+struct index_vector {
+    index_t values[max_ndim] = {};
+    std::size_t count = 0;
+
+    constexpr index_vector() = default;
+
+    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
+    constexpr index_vector(std::initializer_list<index_t> numbers) {
+        for (index_t const number : numbers)
+            push_back(number);
+    }
+
+    template <std::input_iterator Iterator>
+    constexpr index_vector(Iterator first, Iterator last) {
+        for (; first != last; ++first)
+            push_back(static_cast<index_t>(*first));
+    }
+
+    /// `size` times `value`.
+    static constexpr index_vector filled(std::size_t size, index_t value) {
+        index_vector result;
+        while (result.size() < size)
+            result.push_back(value);
+        return result;
+    }
+
+    constexpr std::size_t size() const { return count; }
+    constexpr bool empty() const { return count == 0; }
+
+    constexpr index_t& operator[](std::size_t axis) {
+        BOOST_ASSERT(axis < count);
+        return values[axis];
+    }
+    constexpr index_t const& operator[](std::size_t axis) const {
+        BOOST_ASSERT(axis < count);
+        return values[axis];
+    }
+
+    constexpr index_t* begin() { return values; }
+    constexpr index_t* end() { return values + count; }
+    constexpr index_t const* begin() const { return values; }
+    constexpr index_t const* end() const { return values + count; }
+
+    /// \throws error with errc::limit_exceeded when the vector is full
+    constexpr void push_back(index_t value) {
+        if (count == max_ndim)
+            fail(errc::limit_exceeded,
+                 "a tensor has more than " + std::to_string(max_ndim) + " axes");
+        values[count++] = value;
+    }
+
+    constexpr operator std::span<index_t const>() const { return {values, count}; }
+
+    constexpr bool operator==(index_vector const& other) const {
+        return std::equal(begin(), end(), other.begin(), other.end());
+    }
+};
+
+/// `a * b` of two numbers that are not negative.
+///
+/// \throws error with errc::overflow when the product does not fit 64 bits
+constexpr index_t checked_multiply(index_t a, index_t b) {
+    BOOST_ASSERT(a >= 0 && b >= 0);
+    if (a != 0 && b > std::numeric_limits<index_t>::max() / a)
+        fail(errc::overflow, "the product of the extents " + std::to_string(a) + " and " +
+                                 std::to_string(b) + " does not fit 64 bits");
+    return a * b;
+}
+
+/// The product of all extents: 1 for a scalar, 0 where an extent is zero.
+///
+/// \throws error with errc::overflow when it does not fit 64 bits; a zero extent anywhere makes it fit
+constexpr index_t element_count(index_vector const& shape) {
+    if (std::find(shape.begin(), shape.end(), index_t{0}) != shape.end())
+        return 0;
+    index_t product = 1;
+    for (index_t const extent : shape)
+        product = checked_multiply(product, extent);
+    return product;
+}
+
+/// `[2, 3]`; `[]` for a scalar.
+inline std::string to_string(index_vector const& numbers) {
+    std::string text = "[";
+    for (index_t const number : numbers)
+        text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+    return text + "]";
+}
+
+} // namespace reshard
+
+#endif
