@@ -1,0 +1,74 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# How this repository compiles its own programs. Nothing here reaches a consumer.
+
+include_guard(GLOBAL)
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(RESHARD_CCACHE ccache)
+    mark_as_advanced(RESHARD_CCACHE)
+    if(RESHARD_CCACHE)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${RESHARD_CCACHE}")
+    endif()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+    set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_package(Eigen3 3.3 QUIET NO_MODULE)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+
+set(reshard_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+
+# Without a build type, tests are built quickly and programs are built to run quickly; a build type
+# decides for both.
+#
+#   reshard_program(TARGET [FAST] LIBRARY...)
+function(reshard_program target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "FAST" "" "")
+    target_link_libraries(${target} PRIVATE ${arg_UNPARSED_ARGUMENTS})
+    target_compile_options(${target} PRIVATE ${reshard_warnings})
+    if(TARGET Eigen3::Eigen)
+        target_link_libraries(${target} PRIVATE Eigen3::Eigen)
+    endif()
+    if(CMAKE_BUILD_TYPE OR CMAKE_CONFIGURATION_TYPES)
+        return()
+    endif()
+    if(arg_FAST)
+        target_compile_options(${target} PRIVATE -O3)
+        target_compile_definitions(${target} PRIVATE NDEBUG)
+    else()
+        target_compile_options(${target} PRIVATE -O0 -g1)
+    endif()
+endfunction()
+
+# How programs are started under MPI, and what root and crowded machines need.
+set(reshard_mpiexec "${MPIEXEC_EXECUTABLE}")
+set(reshard_mpi_environment
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_btl_base_warn_component_unused=0)
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
+    OUTPUT_VARIABLE reshard_mpiexec_version ERROR_VARIABLE reshard_mpiexec_version)
+if(reshard_mpiexec_version MATCHES "Open MPI|OpenRTE")
+    list(APPEND reshard_mpiexec --oversubscribe --bind-to none)
+endif()
+
+# What every test runs with: Open MPI leaks by the sanitizer's lights, and nothing may hang.
+function(reshard_test_defaults name ranks)
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT 600
+        PROCESSORS ${ranks}
+        ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1;${reshard_mpi_environment}")
+endfunction()
+
+#   reshard_mpi_test(NAME RANKS COMMAND...)
+function(reshard_mpi_test name ranks)
+    add_test(NAME ${name}
+        COMMAND ${reshard_mpiexec} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
+    reshard_test_defaults(${name} ${ranks})
+    set_tests_properties(${name} PROPERTIES LABELS mpi)
+endfunction()
