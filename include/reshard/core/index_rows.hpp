@@ -1,0 +1,87 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_INDEX_ROWS_HPP
+#define RESHARD_CORE_INDEX_ROWS_HPP
+
+#include <reshard/core/box.hpp>
+
+#include <cstddef>
+#include <vector>
+
+/// \file
+/// Many index vectors of one length, packed: what tables of boxes are stored in.
+
+namespace reshard {
+
+/// Rows of `ndim` numbers in one block of memory.
+///
+/// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by page
+/// faults; here a row of a matrix's box costs 16 bytes.
+class index_rows {
+public:
+    constexpr index_rows() = default;
+    constexpr explicit index_rows(std::size_t ndim) : ndim_(ndim) {}
+
+    constexpr std::size_t ndim() const { return ndim_; }
+    constexpr std::size_t size() const { return size_; }
+    constexpr void reserve(std::size_t rows) { values_.reserve(rows * ndim_); }
+
+    /// \pre `row.size() == ndim()`
+    constexpr void push_back(index_vector const& row) {
+        BOOST_ASSERT(row.size() == ndim_);
+        values_.insert(values_.end(), row.begin(), row.end());
+        ++size_;
+    }
+
+    constexpr index_vector operator[](std::size_t row) const {
+        index_t const* const first = values_.data() + row * ndim_;
+        return index_vector(first, first + ndim_);
+    }
+
+    /// The numbers themselves, row after row.
+    constexpr std::span<index_t const> values() const { return values_; }
+
+    constexpr std::size_t bytes() const { return values_.capacity() * sizeof(index_t); }
+
+    constexpr bool operator==(index_rows const&) const = default;
+
+private:
+    std::size_t ndim_ = 0;
+    std::size_t size_ = 0;
+    std::vector<index_t> values_;
+};
+
+/// Boxes of one tensor, packed.
+class box_list {
+public:
+    constexpr box_list() = default;
+    constexpr explicit box_list(std::size_t ndim) : offsets_(ndim), shapes_(ndim) {}
+
+    constexpr std::size_t ndim() const { return offsets_.ndim(); }
+    constexpr std::size_t size() const { return offsets_.size(); }
+    constexpr bool empty() const { return size() == 0; }
+    constexpr std::size_t bytes() const { return offsets_.bytes() + shapes_.bytes(); }
+
+    constexpr void reserve(std::size_t boxes) {
+        offsets_.reserve(boxes);
+        shapes_.reserve(boxes);
+    }
+
+    /// \pre `region.ndim() == ndim()`
+    constexpr void push_back(box const& region) {
+        offsets_.push_back(region.offset);
+        shapes_.push_back(region.shape);
+    }
+
+    constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
+
+    constexpr bool operator==(box_list const&) const = default;
+
+private:
+    index_rows offsets_;
+    index_rows shapes_;
+};
+
+} // namespace reshard
+
+#endif
