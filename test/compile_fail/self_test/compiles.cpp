@@ -1,0 +1,4 @@
+// expect: error
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+int const compiles = 1;

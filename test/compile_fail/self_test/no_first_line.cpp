@@ -1,0 +1,3 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+int const no_first_line = no_such_name;

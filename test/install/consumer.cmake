@@ -1,0 +1,41 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Builds and runs the consumers of `mode` (install or subdir) in `work_dir`. The install tree is
+# moved once it is made: nothing in it may name the place that it was made for.
+
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+    execute_process(COMMAND ${ARGN}
+        RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT result EQUAL 0)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command}\nends with ${result}:\n${output}")
+    endif()
+endfunction()
+
+file(REMOVE_RECURSE "${work_dir}")
+if(mode STREQUAL "install")
+    run("${CMAKE_COMMAND}" --install "${binary_dir}" --component reshard_development
+        --prefix "${work_dir}/made")
+    file(RENAME "${work_dir}/made" "${work_dir}/moved")
+    set(consumers core mpi missing)
+else()
+    set(consumers core mpi)
+endif()
+
+foreach(consumer IN LISTS consumers)
+    run("${CMAKE_COMMAND}" -S "${source_dir}/test/${mode}" -B "${work_dir}/${consumer}"
+        -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work_dir}/moved"
+        "-Dreshard_source=${source_dir}" "-Dconsumer=${consumer}")
+    if(consumer STREQUAL "missing")
+        continue()
+    endif()
+    run("${CMAKE_COMMAND}" --build "${work_dir}/${consumer}")
+    if(consumer STREQUAL "mpi")
+        separate_arguments(mpiexec UNIX_COMMAND "${mpiexec}")
+        run(${mpiexec} -n 2 "${work_dir}/${consumer}/consumer")
+    else()
+        run("${work_dir}/${consumer}/consumer")
+    endif()
+endforeach()

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Who may include whom: the rules of the rooms, checked over include/ and test/oracle/.
+
+    layering.py ROOT         one line a finding; exit 1 where there is one
+    layering.py --self-test  shows that every rule finds a tree that breaks it
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+# What each room may include of the others: one level down or more. A room may include itself.
+ROOMS = {
+    "core": [],
+    "group": ["core"],
+    "shard": ["core", "group"],
+    "tensor": ["core", "group"],
+    "copy": ["core", "group"],
+    "expr": ["core", "group", "shard"],
+    "plan": ["core", "group", "shard", "copy", "expr"],
+    "aoa": ["core", "group", "shard", "expr"],
+    "model": ["core", "shard", "expr"],
+    "adapt": ["core", "tensor"],
+    "format": ["core", "shard"],
+    "local": ["core", "group", "shard", "tensor", "copy", "expr", "plan"],
+    "serialization": ["core", "group", "shard", "copy", "expr", "plan", "aoa"],
+    "mpi": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local",
+            "serialization"],
+    "storage": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local", "model",
+                "format", "serialization", "mpi"],
+}
+
+# The headers beside the rooms, and what each gathers.
+UMBRELLAS = {
+    "reshard.hpp": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local",
+                    "model", "adapt"],
+    "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
+    "reshard/format.hpp": ["format"] + ROOMS["format"],
+    "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],
+}
+
+# Where the heavy headers of others may be seen.
+FOREIGN = [
+    (r"boost/spirit", ["aoa"]),
+    (r"boost/mpi(\.hpp|/)|mpi\.h$", ["mpi", "reshard/mpi.hpp"]),
+    (r"boost/(serialization|archive)/", ["serialization", "mpi", "storage"]),
+    (r"boost/json", ["format"]),
+    (r"filesystem$|boost/filesystem", ["format", "serialization", "storage"]),
+    (r"xxhash\.h$|xxh", ["format", "storage", "serialization"]),
+]
+
+ORACLE_MAY = ["reshard/aoa/ast.hpp", "reshard/aoa/parse.hpp"]
+ORACLE_NEVER = r"reshard/(expr|plan|copy|local)/|reshard/aoa/(expand|lower|reverse|macro/)"
+
+# Of rooms from top to bottom, and of headers inside one room.
+LONGEST_CHAIN = 8
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+COMMUNICATOR = re.compile(
+    r"([(,])\s*(const\s+)?(?:\w+::)*(?:communicator|Group|group\s+auto)\b"
+    r"(\s*const\b)?\s*([&*]*)\s*(?=[A-Za-z_,)])")
+WORLD = re.compile(r"\bMPI_COMM_WORLD\b|\bcommunicator\s*(\{\s*\}|\(\s*\))")
+
+
+def room_of(header):
+    """The room of a header of ours, or the header's own name where it stands beside the rooms."""
+    parts = header.split("/")
+    if header == "reshard/local.hpp":
+        return "local"
+    return parts[1] if len(parts) > 2 else header
+
+
+def is_ours(header):
+    return header == "reshard.hpp" or header.startswith("reshard/")
+
+
+def read_tree(directory, prefix=""):
+    if not directory.is_dir():
+        return {}
+    return {prefix + str(path.relative_to(directory)): path.read_text()
+            for path in sorted(directory.rglob("*.hpp"))}
+
+
+def includes(text):
+    return INCLUDE.findall(text)
+
+
+def check_levels(headers):
+    """Rules 1 and 3: an include goes down a level or stays in its room."""
+    for header, text in headers.items():
+        room = room_of(header)
+        allowed = ROOMS.get(room, UMBRELLAS.get(room))
+        if allowed is None:
+            yield f"{header}: '{room}' is not a room that layering.py knows"
+            continue
+        for other in filter(is_ours, includes(text)):
+            if other not in headers:
+                yield f"{header}: includes {other}, which is not there"
+            elif room_of(other) != room and room_of(other) not in allowed:
+                yield f"{header}: {room} may not include {other}"
+
+
+def check_foreign(headers):
+    """Rule 2: what stands on other libraries stays where it belongs."""
+    for header, text in headers.items():
+        for other in includes(text):
+            for pattern, rooms in FOREIGN:
+                if not is_ours(other) and re.match(pattern, other) and room_of(header) not in rooms:
+                    yield f"{header}: {other} belongs in {', '.join(rooms)} only"
+
+
+def longest_chains(graph):
+    """The longest chain below each node, and the cycles: chains that return to where they began."""
+    longest = {}
+    cycles = []
+
+    def walk(node, above):
+        if node in above:
+            cycles.append(above[above.index(node):] + [node])
+            return [node]
+        if node not in longest:
+            below = [walk(other, above + [node]) for other in graph[node]]
+            longest[node] = [node] + max(below, key=len, default=[])
+        return longest[node]
+
+    for node in graph:
+        walk(node, [])
+    return longest, cycles
+
+
+def header_graph(headers, joined):
+    """Who includes whom, of the includes for which `joined(header, other)`."""
+    return {header: [other for other in includes(text) if other in headers and joined(header, other)]
+            for header, text in headers.items()}
+
+
+def room_graph(headers):
+    graph = {room_of(header): set() for header in headers}
+    for header, others in header_graph(headers, lambda *_: True).items():
+        graph[room_of(header)] |= {room_of(other) for other in others} - {room_of(header)}
+    return {room: sorted(below) for room, below in sorted(graph.items())}
+
+
+def check_chains(headers):
+    """Rule 1: no cycle of headers or of rooms; no chain longer than eight."""
+    whole = header_graph(headers, lambda *_: True)
+    inside = header_graph(headers, lambda header, other: room_of(header) == room_of(other))
+    for graph in (whole, room_graph(headers)):
+        for cycle in longest_chains(graph)[1]:
+            yield "a cycle of includes: " + " -> ".join(cycle)
+    below_umbrellas = {name: text for name, text in headers.items() if name not in UMBRELLAS}
+    for graph in (inside, room_graph(below_umbrellas)):
+        for node, chain in longest_chains(graph)[0].items():
+            if len(chain) > LONGEST_CHAIN:
+                yield (f"{node}: a chain of {len(chain)} includes, more than {LONGEST_CHAIN}: "
+                       + " -> ".join(chain))
+
+
+def check_oracle(headers, oracle):
+    """Rule 3: an oracle that uses what it judges is none."""
+    for name, text in oracle.items():
+        for header in filter(is_ours, includes(text)):
+            if header not in ORACLE_MAY:
+                yield f"{name}: may include {' and '.join(ORACLE_MAY)} only, not {header}"
+    seen = set()
+    waiting = [header for header in ORACLE_MAY if header in headers]
+    while waiting:
+        header = waiting.pop()
+        if header in seen:
+            continue
+        seen.add(header)
+        if re.match(ORACLE_NEVER, header):
+            yield f"test/oracle: reaches {header} through {' and '.join(ORACLE_MAY)}"
+        waiting += [other for other in includes(headers[header]) if other in headers]
+
+
+def check_groups(headers):
+    """Rule 4: who communicates says so: the group comes first, by const reference."""
+    for header, text in headers.items():
+        code = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+        for match in COMMUNICATOR.finditer(code):
+            place = f"{header}:{code.count(chr(10), 0, match.end()) + 1}"
+            before, const_first, const_after, reference = match.groups()
+            following = code[match.end():match.end() + 1]
+            if not reference and following in ",)":
+                continue
+            if before == ",":
+                yield f"{place}: a group is the first parameter"
+            elif reference != "&" or not (const_first or const_after):
+                yield f"{place}: a group is taken by const&"
+        for match in WORLD.finditer(code):
+            place = f"{header}:{code.count(chr(10), 0, match.start()) + 1}"
+            yield f"{place}: a communicator that the caller did not give"
+
+
+def findings(root):
+    headers = read_tree(root / "include")
+    oracle = read_tree(root / "test" / "oracle", "test/oracle/")
+    yield from check_levels(headers)
+    yield from check_foreign(headers)
+    yield from check_chains(headers)
+    yield from check_oracle(headers, oracle)
+    yield from check_groups(headers)
+
+
+CHAIN = {f"include/reshard/core/h{i}.hpp": f"#include <reshard/core/h{i + 1}.hpp>\n"
+         for i in range(8)} | {"include/reshard/core/h8.hpp": ""}
+
+# Each broken tree and what must be said of it; None: nothing.
+SELF_TEST = [
+    ({"include/reshard/core/a.hpp": "", "include/reshard/shard/b.hpp":
+      "#include <reshard/core/a.hpp>\n#include <vector>\n"}, None),
+    ({"include/reshard/core/a.hpp": "#include <reshard/shard/b.hpp>\n",
+      "include/reshard/shard/b.hpp": ""}, "core may not include reshard/shard/b.hpp"),
+    ({"include/reshard/tensor/a.hpp": "#include <reshard/copy/b.hpp>\n",
+      "include/reshard/copy/b.hpp": ""}, "tensor may not include reshard/copy/b.hpp"),
+    ({"include/reshard/plan/a.hpp": "#include <reshard/aoa/b.hpp>\n",
+      "include/reshard/aoa/b.hpp": ""}, "plan may not include reshard/aoa/b.hpp"),
+    ({"include/reshard/plan/a.hpp": "#include <reshard/tensor/b.hpp>\n",
+      "include/reshard/tensor/b.hpp": ""}, "plan may not include reshard/tensor/b.hpp"),
+    ({"include/reshard.hpp": "#include <reshard/mpi/a.hpp>\n",
+      "include/reshard/mpi/a.hpp": ""}, "reshard.hpp may not include reshard/mpi/a.hpp"),
+    ({"include/reshard/cellar/a.hpp": ""}, "'cellar' is not a room"),
+    ({"include/reshard/core/a.hpp": "#include <reshard/core/gone.hpp>\n"}, "which is not there"),
+    ({"include/reshard/core/a.hpp": "#include <reshard/core/b.hpp>\n",
+      "include/reshard/core/b.hpp": "#include <reshard/core/a.hpp>\n"}, "a cycle of includes"),
+    ({"include/reshard/plan/a.hpp": "#include <reshard/expr/b.hpp>\n",
+      "include/reshard/expr/b.hpp": "", "include/reshard/expr/c.hpp":
+      "#include <reshard/plan/d.hpp>\n", "include/reshard/plan/d.hpp": ""},
+     "a cycle of includes: expr -> plan -> expr"),
+    (CHAIN, "a chain of 9 includes"),
+    ({"include/reshard/expr/a.hpp": "#include <boost/spirit/home/x3.hpp>\n"}, "belongs in aoa"),
+    ({"include/reshard/plan/a.hpp": "#include <boost/mpi/communicator.hpp>\n"}, "belongs in mpi"),
+    ({"include/reshard/storage/a.hpp": "#  include <mpi.h>\n"}, "belongs in mpi"),
+    ({"include/reshard/mpi.hpp": "#include <mpi.h>\n"}, None),
+    ({"include/reshard/plan/a.hpp": "#include <boost/serialization/access.hpp>\n"},
+     "belongs in serialization"),
+    ({"include/reshard/storage/a.hpp": "#include <boost/json/parse.hpp>\n"}, "belongs in format"),
+    ({"include/reshard/local.hpp": "#include <filesystem>\n"}, "belongs in format"),
+    ({"test/oracle/a.hpp": "#include <reshard/aoa/ast.hpp>\n", "include/reshard/aoa/ast.hpp": ""},
+     None),
+    ({"test/oracle/a.hpp": "#include <reshard/expr/b.hpp>\n", "include/reshard/expr/b.hpp": ""},
+     "test/oracle/a.hpp: may include"),
+    ({"include/reshard/aoa/parse.hpp": "#include <reshard/aoa/b.hpp>\n",
+      "include/reshard/aoa/b.hpp": "#include <reshard/expr/c.hpp>\n",
+      "include/reshard/expr/c.hpp": ""}, "test/oracle: reaches reshard/expr/c.hpp"),
+    ({"include/reshard/group/a.hpp": "template <group Group>\nvoid f(Group const& g, int x);\n"
+      "template <class T, group Group>\nvoid g(group auto const& team);\n"
+      "using made = pair<int, Group>; // f(int, Group g)\n"}, None),
+    ({"include/reshard/group/a.hpp": "void f(int x, Group const& g);\n"},
+     "a.hpp:1: a group is the first parameter"),
+    ({"include/reshard/mpi/a.hpp": "\nvoid f(boost::mpi::communicator world);\n"},
+     "a.hpp:2: a group is taken by const&"),
+    ({"include/reshard/mpi/a.hpp": "void f(group auto& team);\n"}, "a group is taken by const&"),
+    ({"include/reshard/mpi/a.hpp": "auto n = boost::mpi::communicator().size();\n"},
+     "that the caller did not give"),
+]
+
+
+def self_test():
+    failures = 0
+    for files, expected in SELF_TEST:
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for name, text in files.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            found = list(findings(root))
+        right = not found if expected is None else any(expected in line for line in found)
+        if not right:
+            failures += 1
+            print(f"{sorted(files)}: expected {expected!r}, found {found}")
+    print(f"{len(SELF_TEST)} trees, {failures} not judged as they should be")
+    return failures
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return 1 if self_test() else 0
+    if len(arguments) != 1:
+        print(__doc__)
+        return 2
+    root = pathlib.Path(arguments[0])
+    found = list(findings(root))
+    for line in found:
+        print(line)
+    headers = read_tree(root / "include")
+    chain = max(longest_chains(room_graph(headers))[0].values(), key=len, default=[])
+    print(f"{len(headers)} headers, longest chain of rooms {' -> '.join(chain)}, "
+          f"{len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
