@@ -18,10 +18,10 @@ namespace detail {
 
 /// What a number format can hold: significant bits, the range of its exponents, and its special values.
 struct number_range {
-    int precision;    ///< significant binary digits, the hidden one counted
-    int lowest;       ///< exponent of the smallest subnormal
-    int highest;      ///< exponent of the largest finite value
-    bool is_signed;   ///< whether there are negative numbers
+    int precision;  ///< significant binary digits, the hidden one counted
+    int lowest;     ///< exponent of the smallest subnormal
+    int highest;    ///< exponent of the largest finite value
+    bool is_signed; ///< whether there are negative numbers
     bool has_infinity;
     bool has_nan;
     bool has_minus_zero;

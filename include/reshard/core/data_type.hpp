@@ -21,8 +21,28 @@ namespace reshard {
 ///
 /// \par Source safetensors (Hugging Face), `Dtype`; there is no 128-bit complex type
 enum class data_type : std::uint8_t {
-    boolean, f4, f6_e2m3, f6_e3m2, u8, i8, f8_e5m2, f8_e4m3, f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz,
-    i16, u16, f16, bf16, i32, u32, f32, c64, f64, i64, u64,
+    boolean,
+    f4,
+    f6_e2m3,
+    f6_e3m2,
+    u8,
+    i8,
+    f8_e5m2,
+    f8_e4m3,
+    f8_e8m0,
+    f8_e4m3fnuz,
+    f8_e5m2fnuz,
+    i16,
+    u16,
+    f16,
+    bf16,
+    i32,
+    u32,
+    f32,
+    c64,
+    f64,
+    i64,
+    u64,
 };
 
 /// What the library knows of a data type.
@@ -120,20 +140,34 @@ struct data_type_constant {
     static constexpr data_type value = Value;
 };
 
-template <> struct data_type_traits<bool> : data_type_constant<data_type::boolean> {};
-template <> struct data_type_traits<std::uint8_t> : data_type_constant<data_type::u8> {};
-template <> struct data_type_traits<std::int8_t> : data_type_constant<data_type::i8> {};
-template <> struct data_type_traits<std::uint16_t> : data_type_constant<data_type::u16> {};
-template <> struct data_type_traits<std::int16_t> : data_type_constant<data_type::i16> {};
-template <> struct data_type_traits<std::uint32_t> : data_type_constant<data_type::u32> {};
-template <> struct data_type_traits<std::int32_t> : data_type_constant<data_type::i32> {};
-template <> struct data_type_traits<std::uint64_t> : data_type_constant<data_type::u64> {};
-template <> struct data_type_traits<std::int64_t> : data_type_constant<data_type::i64> {};
-template <> struct data_type_traits<float16> : data_type_constant<data_type::f16> {};
-template <> struct data_type_traits<bfloat16> : data_type_constant<data_type::bf16> {};
-template <> struct data_type_traits<float> : data_type_constant<data_type::f32> {};
-template <> struct data_type_traits<double> : data_type_constant<data_type::f64> {};
-template <> struct data_type_traits<std::complex<float>> : data_type_constant<data_type::c64> {};
+template <>
+struct data_type_traits<bool> : data_type_constant<data_type::boolean> {};
+template <>
+struct data_type_traits<std::uint8_t> : data_type_constant<data_type::u8> {};
+template <>
+struct data_type_traits<std::int8_t> : data_type_constant<data_type::i8> {};
+template <>
+struct data_type_traits<std::uint16_t> : data_type_constant<data_type::u16> {};
+template <>
+struct data_type_traits<std::int16_t> : data_type_constant<data_type::i16> {};
+template <>
+struct data_type_traits<std::uint32_t> : data_type_constant<data_type::u32> {};
+template <>
+struct data_type_traits<std::int32_t> : data_type_constant<data_type::i32> {};
+template <>
+struct data_type_traits<std::uint64_t> : data_type_constant<data_type::u64> {};
+template <>
+struct data_type_traits<std::int64_t> : data_type_constant<data_type::i64> {};
+template <>
+struct data_type_traits<float16> : data_type_constant<data_type::f16> {};
+template <>
+struct data_type_traits<bfloat16> : data_type_constant<data_type::bf16> {};
+template <>
+struct data_type_traits<float> : data_type_constant<data_type::f32> {};
+template <>
+struct data_type_traits<double> : data_type_constant<data_type::f64> {};
+template <>
+struct data_type_traits<std::complex<float>> : data_type_constant<data_type::c64> {};
 
 /// The data type of elements of type `T`.
 template <class T>

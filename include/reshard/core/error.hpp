@@ -14,32 +14,32 @@ namespace reshard {
 
 /// What went wrong, for programs. The sentence of an `error` is for people and may change.
 enum class errc {
-    syntax,          ///< a program or a layout file does not follow its grammar
-    unknown_key,     ///< a name that neither the source nor an earlier statement yields
-    bad_macro,       ///< a macro used in a form that it does not have
-    shape_mismatch,  ///< shapes that do not fit, or an axis that does not exist
-    dtype_mismatch,  ///< data types that differ where no cast was asked for
-    not_covered,     ///< elements of a target that nobody holds
-    overlap,         ///< shards of one key that share elements without being replicas
-    overflow,        ///< a product of extents that does not fit 64 bits
-    limit_exceeded,  ///< a limit of the library or of its options
-    bad_layout,      ///< a layout that contradicts itself
-    memory_overlap,  ///< source and target tensors that share memory
-    ranks_disagree,  ///< ranks that run different operations, programs or options
-    unsupported,     ///< legal, but not possible with what was asked for
-    usage,           ///< a call or a command line that cannot be understood
-    corrupt_file,    ///< a file whose bytes contradict its format
-    missing_file,    ///< a file that should be there
-    already_exists,  ///< a target that is there already
-    io,              ///< the system refused to read or write
+    syntax,         ///< a program or a layout file does not follow its grammar
+    unknown_key,    ///< a name that neither the source nor an earlier statement yields
+    bad_macro,      ///< a macro used in a form that it does not have
+    shape_mismatch, ///< shapes that do not fit, or an axis that does not exist
+    dtype_mismatch, ///< data types that differ where no cast was asked for
+    not_covered,    ///< elements of a target that nobody holds
+    overlap,        ///< shards of one key that share elements without being replicas
+    overflow,       ///< a product of extents that does not fit 64 bits
+    limit_exceeded, ///< a limit of the library or of its options
+    bad_layout,     ///< a layout that contradicts itself
+    memory_overlap, ///< source and target tensors that share memory
+    ranks_disagree, ///< ranks that run different operations, programs or options
+    unsupported,    ///< legal, but not possible with what was asked for
+    usage,          ///< a call or a command line that cannot be understood
+    corrupt_file,   ///< a file whose bytes contradict its format
+    missing_file,   ///< a file that should be there
+    already_exists, ///< a target that is there already
+    io,             ///< the system refused to read or write
 };
 
 /// The code's name, as it is written in source and in reports.
 constexpr std::string_view name(errc code) {
     constexpr std::string_view names[] = {
-        "syntax",         "unknown_key",    "bad_macro",    "shape_mismatch", "dtype_mismatch",
-        "not_covered",    "overlap",        "overflow",     "limit_exceeded", "bad_layout",
-        "memory_overlap", "ranks_disagree", "unsupported",  "usage",          "corrupt_file",
+        "syntax",         "unknown_key",    "bad_macro",   "shape_mismatch", "dtype_mismatch",
+        "not_covered",    "overlap",        "overflow",    "limit_exceeded", "bad_layout",
+        "memory_overlap", "ranks_disagree", "unsupported", "usage",          "corrupt_file",
         "missing_file",   "already_exists", "io",
     };
     return names[static_cast<std::size_t>(code)];

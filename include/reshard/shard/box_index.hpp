@@ -27,7 +27,8 @@ public:
     constexpr box_index() = default;
 
     /// Empty boxes are left out: they overlap nothing.
-    constexpr explicit box_index(box_list boxes) : boxes_(std::move(boxes)), around_(boxes_.ndim()) {
+    constexpr explicit box_index(box_list boxes)
+        : boxes_(std::move(boxes)), around_(boxes_.ndim()) {
         order_.reserve(boxes_.size());
         for (std::uint32_t i = 0; i < boxes_.size(); ++i)
             if (!is_empty(boxes_[i]))

@@ -45,7 +45,8 @@ constexpr distinct_boxes distinct(box_list const& given) {
     });
     std::vector<std::uint32_t> first(given.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
-        first[order[i]] = i > 0 && compare(order[i - 1], order[i]) == 0 ? first[order[i - 1]] : order[i];
+        first[order[i]] =
+            i > 0 && compare(order[i - 1], order[i]) == 0 ? first[order[i - 1]] : order[i];
     distinct_boxes result{box_list(given.ndim()), std::vector<std::uint32_t>(given.size(), 0)};
     for (std::uint32_t i = 0; i < given.size(); ++i) {
         if (first[i] == i) {

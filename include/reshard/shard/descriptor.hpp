@@ -48,9 +48,8 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
 
 /// One line: key, data type, shape, region.
 inline std::string to_string(shard_descriptor const& shard) {
-    return shard.key + ": " + std::string(code(shard.dtype)) + " " +
-           to_string(shard.global_shape) + " " + to_string(shard.region) +
-           (shard.flat ? " flat " + to_string(*shard.flat) : "");
+    return shard.key + ": " + std::string(code(shard.dtype)) + " " + to_string(shard.global_shape) +
+           " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
 }
 
 namespace detail {
@@ -77,10 +76,9 @@ constexpr void check(shard_descriptor const& shard) {
         fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");
     if (shard.region.offset.size() != shard.global_shape.size() ||
         shard.region.shape.size() != shard.global_shape.size())
-        fail(errc::bad_layout, "'" + shard.key + "': a shard of " +
-                                   std::to_string(shard.region.shape.size()) +
-                                   " axes in a tensor of " +
-                                   std::to_string(shard.global_shape.size()) + " axes");
+        fail(errc::bad_layout,
+             "'" + shard.key + "': a shard of " + std::to_string(shard.region.shape.size()) +
+                 " axes in a tensor of " + std::to_string(shard.global_shape.size()) + " axes");
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
     element_count(shard.global_shape);

@@ -39,9 +39,11 @@ struct layout {
 
     /// The tensor of that key, or null.
     constexpr tensor_layout const* find(std::string_view key) const {
-        auto const place = std::lower_bound(
-            tensors.begin(), tensors.end(), key,
-            [](tensor_layout const& tensor, std::string_view sought) { return tensor.key < sought; });
+        auto const place =
+            std::lower_bound(tensors.begin(), tensors.end(), key,
+                             [](tensor_layout const& tensor, std::string_view sought) {
+                                 return tensor.key < sought;
+                             });
         return place != tensors.end() && place->key == key ? &*place : nullptr;
     }
 
@@ -54,17 +56,15 @@ constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor c
                                  holder_t holder) {
     holder_t const other = tensor.shards.holder(0);
     if (tensor.shape != shard.global_shape)
-        fail(errc::shape_mismatch, "'" + shard.key + "' has the global shape " +
-                                       to_string(tensor.shape) + " on rank " +
-                                       std::to_string(other) + " and " +
-                                       to_string(shard.global_shape) + " on rank " +
-                                       std::to_string(holder));
+        fail(errc::shape_mismatch,
+             "'" + shard.key + "' has the global shape " + to_string(tensor.shape) + " on rank " +
+                 std::to_string(other) + " and " + to_string(shard.global_shape) + " on rank " +
+                 std::to_string(holder));
     if (tensor.dtype != shard.dtype)
-        fail(errc::dtype_mismatch, "'" + shard.key + "' has the data type " +
-                                       std::string(code(tensor.dtype)) + " on rank " +
-                                       std::to_string(other) + " and " +
-                                       std::string(code(shard.dtype)) + " on rank " +
-                                       std::to_string(holder));
+        fail(errc::dtype_mismatch,
+             "'" + shard.key + "' has the data type " + std::string(code(tensor.dtype)) +
+                 " on rank " + std::to_string(other) + " and " + std::string(code(shard.dtype)) +
+                 " on rank " + std::to_string(holder));
 }
 
 } // namespace detail

@@ -1,0 +1,102 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_PERMUTATION_HPP
+#define RESHARD_CORE_PERMUTATION_HPP
+
+#include <reshard/core/box.hpp>
+
+#include <cstdint>
+
+/// \file
+/// An order of axes.
+
+namespace reshard {
+
+/// Axis `j` of the result is axis `order[j]` of what is permuted.
+///
+/// Four bits an axis, so that a million pieces carry theirs along.
+class permutation {
+public:
+    constexpr permutation() = default;
+
+    /// The order that changes nothing.
+    static constexpr permutation identity(std::size_t ndim) {
+        permutation order;
+        for (std::size_t axis = 0; axis < ndim; ++axis)
+            order.set(axis, axis);
+        return order;
+    }
+
+    /// The order that reverses all axes.
+    static constexpr permutation reversed(std::size_t ndim) {
+        permutation order;
+        for (std::size_t axis = 0; axis < ndim; ++axis)
+            order.set(axis, ndim - 1 - axis);
+        return order;
+    }
+
+    /// \throws error with errc::shape_mismatch unless `axes` names each of `ndim` axes once
+    static constexpr permutation of(index_vector const& axes, std::size_t ndim) {
+        permutation order;
+        index_vector seen = index_vector::filled(ndim, 0);
+        for (std::size_t axis = 0; axis < axes.size() && axes.size() == ndim; ++axis)
+            if (axes[axis] >= 0 && axes[axis] < static_cast<index_t>(ndim)) {
+                order.set(axis, static_cast<std::size_t>(axes[axis]));
+                seen[static_cast<std::size_t>(axes[axis])] = 1;
+            }
+        if (axes.size() != ndim || seen != index_vector::filled(ndim, 1))
+            fail(errc::shape_mismatch, "the permutation " + to_string(axes) +
+                                           " does not name each of the " + std::to_string(ndim) +
+                                           " axes once");
+        return order;
+    }
+
+    constexpr std::size_t operator[](std::size_t axis) const {
+        return (nibbles_ >> (4 * axis)) & 15;
+    }
+
+    /// The vector in the new order: `result[j] == numbers[order[j]]`.
+    constexpr index_vector apply(index_vector const& numbers) const {
+        index_vector result = numbers;
+        for (std::size_t axis = 0; axis < numbers.size(); ++axis)
+            result[axis] = numbers[(*this)[axis]];
+        return result;
+    }
+
+    /// The vector in the old order: `apply(undo(numbers)) == numbers`.
+    constexpr index_vector undo(index_vector const& numbers) const {
+        index_vector result = numbers;
+        for (std::size_t axis = 0; axis < numbers.size(); ++axis)
+            result[(*this)[axis]] = numbers[axis];
+        return result;
+    }
+
+    /// This order first, then `next`: `result.apply(x) == next.apply(apply(x))`.
+    constexpr permutation then(permutation next, std::size_t ndim) const {
+        permutation result;
+        for (std::size_t axis = 0; axis < ndim; ++axis)
+            result.set(axis, (*this)[next[axis]]);
+        return result;
+    }
+
+    constexpr bool operator==(permutation const&) const = default;
+
+private:
+    constexpr void set(std::size_t axis, std::size_t value) {
+        nibbles_ |= static_cast<std::uint32_t>(value) << (4 * axis);
+    }
+
+    std::uint32_t nibbles_ = 0;
+};
+
+/// The axes in their order, as an index vector.
+constexpr index_vector axes_of(permutation order, std::size_t ndim) {
+    index_vector axes;
+    for (std::size_t axis = 0; axis < ndim; ++axis)
+        axes.push_back(static_cast<index_t>(order[axis]));
+    return axes;
+}
+
+} // namespace reshard
+
+#endif

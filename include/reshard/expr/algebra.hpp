@@ -1,0 +1,14 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_ALGEBRA_HPP
+#define RESHARD_EXPR_ALGEBRA_HPP
+
+#include <reshard/expr/cast.hpp>
+#include <reshard/expr/concat.hpp>
+#include <reshard/expr/permute.hpp>
+#include <reshard/expr/split.hpp>
+
+/// \file
+/// The whole algebra: what an AOA program can say, as functions on expressions.
+
+#endif

@@ -1,0 +1,30 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_CAST_HPP
+#define RESHARD_EXPR_CAST_HPP
+
+#include <reshard/expr/expression.hpp>
+
+/// \file
+/// The elements of a tensor in another data type.
+
+namespace reshard {
+
+/// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
+///
+/// \throws error with errc::limit_exceeded where more than 15 roundings follow one another
+/// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
+constexpr expression cast(expression const& tensor, data_type dtype) {
+    expression result{tensor.shape, dtype, piece_list(tensor.ndim())};
+    result.pieces.reserve(tensor.pieces.size());
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
+        piece rounded = tensor.pieces[i];
+        rounded.casts = then(rounded.casts, rounded.stored, dtype);
+        result.pieces.push_back(rounded);
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,73 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_CONCAT_HPP
+#define RESHARD_EXPR_CONCAT_HPP
+
+#include <reshard/expr/expression.hpp>
+
+#include <initializer_list>
+#include <span>
+
+/// \file
+/// Several tensors into one along an axis.
+
+namespace reshard {
+
+namespace detail {
+
+inline std::string operand(std::size_t number) { return "operand " + std::to_string(number + 1); }
+
+constexpr void check_operand(expression const& first, expression const& other, std::size_t number,
+                             std::size_t axis) {
+    if (other.ndim() != first.ndim())
+        fail(errc::shape_mismatch, operand(number) + " has " + std::to_string(other.ndim()) +
+                                       " axes, and the first has " + std::to_string(first.ndim()));
+    if (other.dtype != first.dtype)
+        fail(errc::dtype_mismatch, operand(number) + " is " + std::string(name(other.dtype)) +
+                                       ", and the first is " + std::string(name(first.dtype)) +
+                                       "; cast one of them with dtype=\"...\"");
+    for (std::size_t i = 0; i < first.ndim(); ++i)
+        if (i != axis && other.shape[i] != first.shape[i])
+            fail(errc::shape_mismatch, operand(number) + " has the extent " +
+                                           std::to_string(other.shape[i]) + " along axis " +
+                                           std::to_string(i) + ", and the first has " +
+                                           std::to_string(first.shape[i]));
+}
+
+} // namespace detail
+
+/// Puts tensors one behind the other along `axis`.
+///
+/// \par Shape  all extents but the one along `axis` are equal; that one sums up
+/// \throws     error with errc::shape_mismatch for no operands, no such axis or other extents that
+///             differ, or errc::dtype_mismatch for operands of two data types
+/// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
+///             extents nor the number of axes are compared, and rows are lost
+constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
+    if (tensors.empty())
+        fail(errc::shape_mismatch, "a concat of no tensors");
+    detail::check_axis(tensors.front(), axis);
+    expression result{tensors.front().shape, tensors.front().dtype,
+                      piece_list(tensors.front().ndim())};
+    result.shape[axis] = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (i > 0)
+            detail::check_operand(tensors.front(), tensors[i], i, axis);
+        for (std::size_t j = 0; j < tensors[i].pieces.size(); ++j) {
+            piece moved = tensors[i].pieces[j];
+            moved.target_offset[axis] += result.shape[axis];
+            result.pieces.push_back(moved);
+        }
+        result.shape[axis] += tensors[i].shape[axis];
+    }
+    element_count(result.shape);
+    return result;
+}
+
+constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis) {
+    return concat(std::span<expression const>(tensors.begin(), tensors.size()), axis);
+}
+
+} // namespace reshard
+
+#endif

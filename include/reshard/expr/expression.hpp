@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_EXPRESSION_HPP
+#define RESHARD_EXPR_EXPRESSION_HPP
+
+#include <reshard/expr/piece.hpp>
+
+#include <string>
+#include <utility>
+
+/// \file
+/// A tensor as something made of source tensors: the values of the algebra.
+
+namespace reshard {
+
+/// Shape and data type of a tensor and, for each of its elements, which source element it is.
+///
+/// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is empty
+struct expression {
+    index_vector shape;
+    data_type dtype{};
+    piece_list pieces;
+
+    constexpr std::size_t ndim() const { return shape.size(); }
+
+    constexpr bool operator==(expression const&) const = default;
+};
+
+namespace detail {
+
+constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
+    expression result{shape, dtype, piece_list(shape.size())};
+    if (!is_empty(whole(shape))) {
+        index_vector const zeros = index_vector::filled(shape.size(), 0);
+        result.pieces.push_back(
+            {source, dtype, permutation::identity(shape.size()), {}, zeros, zeros, shape});
+    }
+    return result;
+}
+
+/// \throws error with errc::shape_mismatch when the tensor has no such axis
+constexpr void check_axis(expression const& tensor, std::size_t axis) {
+    if (axis >= tensor.ndim())
+        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of a tensor of " +
+                                       std::to_string(tensor.ndim()) + " axes, shape " +
+                                       to_string(tensor.shape));
+}
+
+} // namespace detail
+
+/// Source tensor number `source`, whole and unchanged.
+constexpr expression source_tensor(key_id source, index_vector const& shape, data_type dtype) {
+    return detail::one_piece(source, shape, dtype);
+}
+
+/// A tensor of zeros.
+constexpr expression zeros(index_vector const& shape, data_type dtype) {
+    return detail::one_piece(zero_source, shape, dtype);
+}
+
+/// True where the expression is one source tensor, whole and unchanged.
+constexpr bool is_whole_source(expression const& tensor) {
+    if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
+        return false;
+    piece const only = tensor.pieces[0];
+    return only.order == permutation::identity(tensor.ndim()) && only.casts.empty();
+}
+
+} // namespace reshard
+
+#endif

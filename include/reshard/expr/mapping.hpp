@@ -1,0 +1,173 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_MAPPING_HPP
+#define RESHARD_EXPR_MAPPING_HPP
+
+#include <reshard/expr/expression.hpp>
+#include <reshard/shard/catalog.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A whole program as a value: what each target tensor is made of.
+
+namespace reshard {
+
+/// A source tensor of a mapping; its place in the list is its `key_id`.
+struct mapping_source {
+    std::string key;
+    index_vector shape;
+    data_type dtype{};
+
+    bool operator==(mapping_source const&) const = default;
+};
+
+/// A target tensor of a mapping.
+struct mapping_output {
+    std::string key;
+    expression value;
+    bool added = false; ///< `_ -> key`: there is no source, the value is zeros
+
+    bool operator==(mapping_output const&) const = default;
+};
+
+/// Tensors that belong together: what a statement says of one holds for the other.
+struct relation {
+    enum class kind : std::uint8_t {
+        state,        ///< optimizer state of the parameter's shape
+        scalar_state, ///< optimizer state that is one number
+        scale,        ///< scales of blocks of the tensor
+        alias,        ///< the same tensor under another name
+    } what;
+    std::string key;       ///< the parameter
+    std::string companion; ///< what follows it
+
+    bool operator==(relation const&) const = default;
+};
+
+/// What each target tensor is made of.
+///
+/// ```
+/// mapping program;
+/// auto q = program.source("q", {4, 8}, data_type::f32);
+/// auto k = program.source("k", {2, 8}, data_type::f32);
+/// program.define("qk", transpose(concat({q, k}, 0)));
+/// ```
+///
+/// \invariant `outputs` is sorted by key, each key once
+class mapping {
+public:
+    mapping() = default;
+
+    /// A mapping over all tensors of `source`: the `key_id` of a tensor is its place in the catalog.
+    explicit mapping(catalog const& source) {
+        sources_.reserve(source.size());
+        for (catalog_entry const& entry : source)
+            sources_.push_back({entry.key, entry.shape, entry.dtype});
+    }
+
+    std::vector<mapping_source> const& sources() const { return sources_; }
+    std::vector<mapping_output> const& outputs() const { return outputs_; }
+    std::vector<std::string> const& removed() const { return removed_; }
+    std::vector<relation> const& relations() const { return relations_; }
+
+    /// The source tensor of that key as an expression; makes it known where it is new.
+    ///
+    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as another tensor
+    expression source(std::string_view key, index_vector const& shape, data_type dtype) {
+        for (std::size_t i = 0; i < sources_.size(); ++i)
+            if (sources_[i].key == key)
+                return known(i, shape, dtype);
+        sources_.push_back({std::string(key), shape, dtype});
+        return source_tensor(static_cast<key_id>(sources_.size() - 1), shape, dtype);
+    }
+
+    /// Source tensor number `id` as an expression.
+    expression source(key_id id) const {
+        return source_tensor(id, sources_[id].shape, sources_[id].dtype);
+    }
+
+    /// Says what the target tensor `key` is; an earlier definition is replaced.
+    void define(std::string_view key, expression value) {
+        put({std::string(key), std::move(value), false});
+    }
+
+    /// Says that the target tensor `key` has no source: zeros in a file, left alone in memory.
+    void add(std::string_view key, index_vector const& shape, data_type dtype) {
+        put({std::string(key), zeros(shape, dtype), true});
+    }
+
+    /// Says that the source tensor `key` is knowingly not used.
+    void remove(std::string_view key) { removed_.emplace_back(key); }
+
+    void relate(relation entry) { relations_.push_back(std::move(entry)); }
+
+    /// The output of that key, or null.
+    mapping_output const* find(std::string_view key) const {
+        auto const place = lower_bound(key);
+        return place != outputs_.end() && place->key == key ? &*place : nullptr;
+    }
+
+    bool operator==(mapping const&) const = default;
+
+private:
+    std::vector<mapping_output>::const_iterator lower_bound(std::string_view key) const {
+        return std::lower_bound(outputs_.begin(), outputs_.end(), key,
+                                [](mapping_output const& output, std::string_view sought) {
+                                    return output.key < sought;
+                                });
+    }
+
+    /// Appending in the order of keys is cheap; a key out of order costs a shift.
+    void put(mapping_output output) {
+        if (outputs_.empty() || outputs_.back().key < output.key)
+            return outputs_.push_back(std::move(output));
+        auto const place = outputs_.begin() + (lower_bound(output.key) - outputs_.begin());
+        if (place != outputs_.end() && place->key == output.key)
+            *place = std::move(output);
+        else
+            outputs_.insert(place, std::move(output));
+    }
+
+    expression known(std::size_t i, index_vector const& shape, data_type dtype) const {
+        mapping_source const& tensor = sources_[i];
+        if (tensor.shape != shape)
+            fail(errc::shape_mismatch, "'" + tensor.key + "' has the shape " +
+                                           to_string(tensor.shape) + ", not " + to_string(shape));
+        if (tensor.dtype != dtype)
+            fail(errc::dtype_mismatch, "'" + tensor.key + "' is " +
+                                           std::string(name(tensor.dtype)) + ", not " +
+                                           std::string(name(dtype)));
+        return source_tensor(static_cast<key_id>(i), shape, dtype);
+    }
+
+    std::vector<mapping_source> sources_;
+    std::vector<mapping_output> outputs_;
+    std::vector<std::string> removed_;
+    std::vector<relation> relations_;
+};
+
+/// The mapping in which every key of `target` is the source tensor of that name; without a target,
+/// every source tensor is kept.
+///
+/// \throws error with errc::unknown_key when `source` does not have a key
+inline mapping identity_mapping(catalog const& source, catalog const* target = nullptr) {
+    mapping result(source);
+    for (catalog_entry const& wanted : target ? *target : source) {
+        catalog_entry const* const entry = source.find(wanted.key);
+        if (!entry)
+            fail(errc::unknown_key,
+                 "'" + wanted.key + "' is wanted, and the source does not have it");
+        result.define(wanted.key, result.source(static_cast<key_id>(entry - &source[0])));
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_SPLIT_HPP
+#define RESHARD_EXPR_SPLIT_HPP
+
+#include <reshard/expr/expression.hpp>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+/// \file
+/// One tensor into several along an axis.
+
+namespace reshard {
+
+namespace detail {
+
+/// Puts `part`, cut at the borders of the results along `axis`, into those that it reaches.
+constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t const> begins,
+                        std::vector<expression>& results) {
+    index_t const first = part.target_offset[axis];
+    index_t const last = first + part.extent[axis];
+    auto place = std::upper_bound(begins.begin(), begins.end(), first) - begins.begin() - 1;
+    for (auto i = static_cast<std::size_t>(place); i < results.size() && begins[i] < last; ++i) {
+        box region = whole(results[i].shape);
+        region.offset[axis] = begins[i];
+        for (std::size_t other = 0; other < region.ndim(); ++other)
+            if (other != axis) {
+                region.offset[other] = part.target_offset[other];
+                region.shape[other] = part.extent[other];
+            }
+        if (auto const common = intersect(region, part.target_box())) {
+            piece cut = cut_to_target(part, *common);
+            cut.target_offset[axis] -= begins[i];
+            results[i].pieces.push_back(cut);
+        }
+    }
+}
+
+} // namespace detail
+
+/// Cuts a tensor along `axis` into parts of the given sizes, in order.
+///
+/// \par Units  elements
+/// \post       `concat` of the results along `axis` has the elements of `tensor`
+/// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative, or
+///             when the sizes do not sum to the extent
+/// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
+constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
+                                        std::span<index_t const> sizes) {
+    detail::check_axis(tensor, axis);
+    std::vector<expression> results;
+    std::vector<index_t> begins;
+    index_t sum = 0;
+    bool negative = false;
+    for (index_t const size : sizes) {
+        negative = negative || size < 0;
+        results.push_back({tensor.shape, tensor.dtype, piece_list(tensor.ndim())});
+        results.back().shape[axis] = size;
+        begins.push_back(sum);
+        sum += size;
+    }
+    if (negative || sum != tensor.shape[axis])
+        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
+                                       std::to_string(tensor.shape[axis]) +
+                                       ", and the sizes sum to " + std::to_string(sum));
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        detail::deal_out(tensor.pieces[i], axis, begins, results);
+    return results;
+}
+
+/// Cuts a tensor along `axis` into `parts` equal parts, in order.
+///
+/// \post   `concat` of the results along `axis` has the elements of `tensor`
+/// \throws error with errc::shape_mismatch when there is no such axis, or `parts` does not divide its extent
+/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as there
+constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
+                                        std::size_t parts) {
+    detail::check_axis(tensor, axis);
+    auto const count = static_cast<index_t>(parts);
+    if (count < 1 || tensor.shape[axis] % count != 0)
+        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
+                                       std::to_string(tensor.shape[axis]) +
+                                       ", which does not divide into " + std::to_string(parts) +
+                                       " equal parts; give sizes=\"[...]\"");
+    std::vector<index_t> const sizes(parts, tensor.shape[axis] / count);
+    return split(tensor, axis, sizes);
+}
+
+} // namespace reshard
+
+#endif
