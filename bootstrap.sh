@@ -1,0 +1,198 @@
+#!/bin/sh
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+set -eu
+
+usage() {
+    cat <<'END'
+usage: ./bootstrap.sh COMMAND
+
+  demo    set up, build the command-line tool, and show the library's main job
+  test    set up, build everything, and run the tests
+  build   set up and build everything
+  tools   set up, and install what .ci/run needs besides: clang 16 and clang-format 16
+
+On Debian 12 what is missing is installed by apt-get, as root or through sudo. Elsewhere the needed
+packages are named. Running a command again does only what is left to do.
+
+  RESHARD_BUILD_DIR   where to build (default: build)
+  RESHARD_JOBS        how many compilers at once (default: by processors and free memory)
+END
+}
+
+# Boost is named with its version: Debian 12 gives 1.74 by default, and this library needs 1.81.
+packages="g++ cmake ninja-build
+    libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
+    libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libxxhash-dev libeigen3-dev"
+tools="clang-16 clang-format-16"
+
+say() {
+    echo "reshard: $*"
+}
+
+refuse() {
+    say "$*" >&2
+    exit 2
+}
+
+# Runs a command with its output in a file, which is shown where the command fails.
+quietly() {
+    log=$1
+    shift
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        cat "$log" >&2
+        return 1
+    fi
+}
+
+is_debian_12() {
+    [ -r /etc/os-release ] && (. /etc/os-release && [ "${ID:-}:${VERSION_ID:-}" = debian:12 ])
+}
+
+is_installed() {
+    status=$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) || return 1
+    [ "$status" = installed ]
+}
+
+missing_of() {
+    missing=
+    for package in "$@"; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    echo "${missing# }"
+}
+
+name_needs() {
+    cat >&2 <<'END'
+reshard: this system is not Debian 12, so what is needed is not installed by itself:
+reshard:   a C++20 compiler (g++ 12 or clang 16, or later), CMake 3.25, Ninja or Make, Python 3
+reshard:   Boost 1.81 or later: headers, MPI, Serialization, Test, JSON
+reshard:   Open MPI (the one that Boost.MPI was built with), CLI11, xxHash, Eigen 3
+END
+}
+
+# Installs what of the given packages is missing.
+install_packages() {
+    missing=$(missing_of "$@")
+    [ -n "$missing" ] || return 0
+    for other in libboost1.74-dev libboost1.80-dev; do
+        if is_installed "$other"; then
+            refuse "$other is installed, and Debian keeps the headers of one Boost only. Remove it" \
+                "(apt-get remove $other), then run this again: it needs Boost 1.81."
+        fi
+    done
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=sudo
+        command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; } ||
+            refuse "not root and no sudo. Ask for: apt-get install $missing"
+        sudo -v || refuse "sudo refuses. Ask for: apt-get install $missing"
+    fi
+    log=$(mktemp)
+    say "installing: $missing"
+    quietly "$log" $as_root apt-get -q -o DPkg::Lock::Timeout=300 update ||
+        refuse "apt-get update failed, see above"
+    # shellcheck disable=SC2086 # the packages are words
+    quietly "$log" $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-remove \
+        -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing ||
+        refuse "apt-get install failed, see above. It was to install: $missing"
+    rm -f "$log"
+}
+
+set_up() {
+    if is_debian_12; then
+        command -v python3 >/dev/null 2>&1 || packages="$packages python3"
+        # shellcheck disable=SC2086
+        install_packages $packages
+    else
+        command -v cmake >/dev/null 2>&1 || { name_needs && exit 2; }
+    fi
+}
+
+# Two GiB a compiler, as the grammar's translation units ask for.
+count_jobs() {
+    jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+    free_kib=$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo 2>/dev/null || :)
+    most=$((${free_kib:-4194304} / 2097152))
+    [ "$most" -ge 1 ] || most=1
+    [ "$jobs" -le "$most" ] || jobs=$most
+    echo "$jobs"
+}
+
+configure() {
+    cache="$build_dir/CMakeCache.txt"
+    fresh=
+    if [ -e "$cache" ]; then
+        grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache" || fresh=--fresh
+        if [ -z "$fresh" ] && { [ -e "$build_dir/build.ninja" ] || [ -e "$build_dir/Makefile" ]; }
+        then
+            return 0
+        fi
+    fi
+    say "configuring in $build_dir"
+    generator=
+    command -v ninja >/dev/null 2>&1 && generator=-GNinja
+    mkdir -p "$build_dir"
+    # shellcheck disable=SC2086 # empty where there is none
+    if ! quietly "$build_dir/configure.log" cmake $fresh $generator -S . -B "$build_dir"; then
+        is_debian_12 || name_needs
+        exit 2
+    fi
+}
+
+build() {
+    say "building in $build_dir ($jobs at once): $1"
+    quiet=
+    if [ -e "$build_dir/build.ninja" ] && [ ! -t 1 ]; then
+        quiet=--quiet
+    fi
+    # shellcheck disable=SC2086
+    cmake --build "$build_dir" --target "$1" --parallel "$jobs" -- $quiet
+}
+
+if [ $# -ne 1 ]; then
+    usage >&2
+    exit 2
+fi
+command=$1
+case $command in
+    demo | test | build | tools) ;;
+    -h | --help | help)
+        usage
+        exit 0
+        ;;
+    *)
+        usage >&2
+        refuse "there is no command '$command'"
+        ;;
+esac
+
+cd "$(dirname "$0")"
+build_dir=${RESHARD_BUILD_DIR:-build}
+# Open MPI asks root to confirm.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+set_up
+if [ "$command" = tools ]; then
+    is_debian_12 || refuse "needed besides: $tools"
+    # shellcheck disable=SC2086
+    install_packages $tools
+    exit 0
+fi
+
+jobs=${RESHARD_JOBS:-$(count_jobs)}
+configure
+case $command in
+    demo)
+        build reshard
+        sh example/demo.sh "$build_dir"
+        ;;
+    build)
+        build all
+        ;;
+    test)
+        build all
+        say "testing in $build_dir"
+        ctest --test-dir "$build_dir" --output-on-failure --no-tests=error --parallel "$jobs"
+        ;;
+esac
