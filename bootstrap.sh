@@ -46,6 +46,7 @@ quietly() {
 }
 
 is_debian_12() {
+    # shellcheck disable=SC1091 # the system's own file
     [ -r /etc/os-release ] && (. /etc/os-release && [ "${ID:-}:${VERSION_ID:-}" = debian:12 ])
 }
 
@@ -84,15 +85,19 @@ install_packages() {
     as_root=
     if [ "$(id -u)" -ne 0 ]; then
         as_root=sudo
-        command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; } ||
-            refuse "not root and no sudo. Ask for: apt-get install $missing"
-        sudo -v || refuse "sudo refuses. Ask for: apt-get install $missing"
+        if ! command -v sudo >/dev/null 2>&1; then
+            refuse "not root, and there is no sudo. Ask for: apt-get install $missing"
+        fi
+        # Without a terminal nobody can type a password.
+        [ -t 0 ] || as_root="sudo -n"
+        $as_root true || refuse "sudo refuses. Ask for: apt-get install $missing"
     fi
     log=$(mktemp)
     say "installing: $missing"
+    # shellcheck disable=SC2086 # words
     quietly "$log" $as_root apt-get -q -o DPkg::Lock::Timeout=300 update ||
         refuse "apt-get update failed, see above"
-    # shellcheck disable=SC2086 # the packages are words
+    # shellcheck disable=SC2086 # words
     quietly "$log" $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-remove \
         -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing ||
         refuse "apt-get install failed, see above. It was to install: $missing"
