@@ -75,6 +75,9 @@ public:
 
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
 
+    constexpr index_rows const& offsets() const { return offsets_; }
+    constexpr index_rows const& shapes() const { return shapes_; }
+
     constexpr bool operator==(box_list const&) const = default;
 
 private:

@@ -1,0 +1,143 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_CUT_LIST_HPP
+#define RESHARD_PLAN_CUT_LIST_HPP
+
+#include <reshard/plan/plan.hpp>
+#include <reshard/plan/source_indices.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// All cuts of one target tensor: its shards, intersected with its pieces and with the source's shards.
+
+namespace reshard::detail {
+
+/// One cut, and which piece and shards it belongs to; all by number, so that equal tensors share it.
+struct placed_cut {
+    cut geometry;
+    std::uint32_t piece = 0;
+    std::uint32_t source_box = 0; ///< of the source tensor's `part_index`
+    std::uint32_t target_shard = 0;
+    std::uint8_t target_part = 0;
+};
+
+/// One target tensor with everything that is looked up for it.
+class cut_finder {
+public:
+    constexpr cut_finder(plan_problem const& problem, target_side const& target,
+                         source_indices const& sources)
+        : problem_(problem),
+          target_(target),
+          pieces_(target.pieces->target_boxes()),
+          sources_(sources) {}
+
+    /// Everything that target shard `shard` is made of.
+    ///
+    /// \throws error with errc::not_covered when nobody holds some of it
+    constexpr void find_sources_of(std::uint32_t shard, std::vector<placed_cut>& cuts) const {
+        std::uint8_t part = 0;
+        for (box const& region : target_.shards->boxes(shard)) {
+            std::size_t const first = cuts.size();
+            if (!is_empty(region))
+                pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
+                    add_sources({{}, piece, 0, shard, part}, common, cuts);
+                });
+            check_covered(region, cuts, first);
+            ++part;
+        }
+    }
+
+    /// What source box `source_box` of tensor `source` gives to the target shards that `wanted` accepts.
+    template <class Wanted>
+    constexpr void find_targets_of(key_id source, std::uint32_t source_box,
+                                   part_index const& targets, Wanted&& wanted,
+                                   std::vector<placed_cut>& cuts) const {
+        box const held = sources_.of(source).boxes[source_box];
+        for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
+            if (target_.pieces->source(i) != source)
+                continue;
+            piece const whole = (*target_.pieces)[i];
+            auto const given = intersect(held, whole.source_box());
+            if (!given)
+                continue;
+            auto const add = [&](std::uint32_t target_box, box const& common) {
+                for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
+                    if (shard_part const at = targets.replica(target_box, which); wanted(at.shard))
+                        cuts.push_back(
+                            {geometry_of(whole, common), i, source_box, at.shard, at.part});
+            };
+            targets.boxes.for_each_overlap(target_box_of(whole, *given), add);
+        }
+    }
+
+private:
+    static constexpr cut geometry_of(piece const& whole, box const& target) {
+        piece const part = cut_to_target(whole, target);
+        return {part.order, part.source_offset, part.target_offset, part.extent};
+    }
+
+    constexpr void add_sources(placed_cut place, box const& region,
+                               std::vector<placed_cut>& cuts) const {
+        piece const whole = (*target_.pieces)[place.piece];
+        piece const part = cut_to_target(whole, region);
+        if (part.source == zero_source) {
+            place.geometry = geometry_of(whole, region);
+            cuts.push_back(place);
+            return;
+        }
+        sources_.of(part.source)
+            .boxes.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
+                place.geometry = geometry_of(whole, target_box_of(part, common));
+                place.source_box = i;
+                cuts.push_back(place);
+            });
+    }
+
+    constexpr void check_covered(box const& region, std::vector<placed_cut> const& cuts,
+                                 std::size_t first) const {
+        index_t found = 0;
+        for (std::size_t i = first; i < cuts.size(); ++i)
+            found += element_count(cuts[i].geometry.extent);
+        if (found != element_count(region))
+            fail_not_covered(region, cuts, first);
+    }
+
+    [[noreturn]] void fail_not_covered(box const& region, std::vector<placed_cut> const& cuts,
+                                       std::size_t first) const {
+        box_list held(region.ndim());
+        for (std::size_t i = first; i < cuts.size(); ++i)
+            held.push_back(cuts[i].geometry.target_box());
+        auto const gap = find_gap(region, box_index(held));
+        std::string text = "elements " + to_string(gap->where) + " are held by nobody";
+        pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
+            piece const lost = cut_to_target((*target_.pieces)[i], common);
+            text += "; source '" + std::string(problem_.sources[lost.source].key) + "' lacks " +
+                    to_string(lost.source_box());
+        });
+        fail_tensor(errc::not_covered, target_.key, text);
+    }
+
+    plan_problem const& problem_;
+    target_side const& target_;
+    box_index pieces_;
+    source_indices const& sources_;
+};
+
+/// The order in which sender and receiver go through the cuts of a target tensor.
+constexpr void sort_cuts(std::vector<placed_cut>& cuts) {
+    std::sort(cuts.begin(), cuts.end(), [](placed_cut const& a, placed_cut const& b) {
+        if (a.target_shard != b.target_shard)
+            return a.target_shard < b.target_shard;
+        if (a.target_part != b.target_part)
+            return a.target_part < b.target_part;
+        index_vector const &x = a.geometry.target_offset, &y = b.geometry.target_offset;
+        return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+    });
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,122 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_PLAN_HPP
+#define RESHARD_PLAN_PLAN_HPP
+
+#include <reshard/expr/piece.hpp>
+#include <reshard/shard/shard_table.hpp>
+
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Who gives whom what: the plan as a value.
+
+namespace reshard {
+
+/// The source holder of a transfer that needs none: zeros.
+inline constexpr holder_t no_holder = 0xffffffff;
+
+/// One box of a source tensor that is one box of a target tensor.
+///
+/// \par Units elements, in global coordinates; `extent` in the order of the target's axes
+struct cut {
+    permutation order; ///< target axis `j` is source axis `order[j]`
+    index_vector source_offset;
+    index_vector target_offset;
+    index_vector extent;
+
+    constexpr box target_box() const { return {target_offset, extent}; }
+    constexpr box source_box() const { return {source_offset, order.undo(extent)}; }
+    constexpr bool operator==(cut const&) const = default;
+};
+
+/// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
+class pattern {
+public:
+    constexpr pattern() = default;
+    constexpr explicit pattern(std::size_t ndim)
+        : source_offsets_(ndim), target_offsets_(ndim), extents_(ndim) {}
+
+    constexpr std::size_t size() const { return orders_.size(); }
+
+    constexpr cut operator[](std::size_t i) const {
+        return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
+    }
+
+    constexpr void push_back(cut const& part) {
+        orders_.push_back(part.order);
+        source_offsets_.push_back(part.source_offset);
+        target_offsets_.push_back(part.target_offset);
+        extents_.push_back(part.extent);
+    }
+
+    constexpr std::size_t bytes() const {
+        return orders_.capacity() * sizeof(permutation) + source_offsets_.bytes() +
+               target_offsets_.bytes() + extents_.bytes();
+    }
+
+    constexpr bool operator==(pattern const&) const = default;
+
+private:
+    std::vector<permutation> orders_;
+    index_rows source_offsets_;
+    index_rows target_offsets_;
+    index_rows extents_;
+};
+
+/// What one holder gives another of one source tensor for one target tensor: 32 bytes of numbers.
+struct transfer {
+    holder_t source_holder = no_holder; ///< `no_holder`: zeros, written by the target's own process
+    holder_t target_holder = 0;
+    key_id source_key = zero_source;
+    key_id target_key = 0;
+    std::uint32_t source_shard = 0; ///< place in the source tensor's shard table
+    std::uint32_t target_shard = 0;
+    std::uint32_t cut = 0;        ///< of the target tensor's pattern
+    std::uint8_t source_part = 0; ///< which box of a shard that is a flat range
+    std::uint8_t target_part = 0;
+    std::uint16_t chain = 0; ///< of the plan's cast chains
+
+    constexpr bool operator==(transfer const&) const = default;
+};
+
+/// The transfers of some holders and the geometry that they share.
+///
+/// \invariant `transfers` is sorted by target key, target shard, and place in the target shard, so that
+///            sender and receiver see what passes between them in one order
+struct plan {
+    std::vector<data_type> source_dtypes;  ///< by source key
+    std::vector<data_type> target_dtypes;  ///< by target key
+    std::vector<std::uint32_t> pattern_of; ///< by target key
+    std::vector<pattern> patterns;
+    std::vector<cast_chain> chains;
+    std::vector<transfer> transfers;
+
+    constexpr bool operator==(plan const&) const = default;
+};
+
+/// The geometry of one transfer.
+constexpr cut cut_of(plan const& whole, transfer const& part) {
+    return whole.patterns[whole.pattern_of[part.target_key]][part.cut];
+}
+
+/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes move.
+///
+/// A chain that ends narrower is run by the sender, another by the receiver.
+constexpr data_type wire_dtype(plan const& whole, transfer const& part) {
+    data_type const target = whole.target_dtypes[part.target_key];
+    if (part.source_key == zero_source)
+        return target;
+    data_type const source = whole.source_dtypes[part.source_key];
+    return bits(target) <= bits(source) ? target : source;
+}
+
+/// The bytes that a transfer puts on the wire.
+constexpr index_t wire_bytes(plan const& whole, transfer const& part) {
+    return byte_count(element_count(cut_of(whole, part).extent), wire_dtype(whole, part));
+}
+
+} // namespace reshard
+
+#endif
