@@ -1,0 +1,272 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_SHARD_DISTRIBUTION_HPP
+#define RESHARD_SHARD_DISTRIBUTION_HPP
+
+#include <reshard/shard/layout.hpp>
+#include <reshard/shard/placement.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From a mesh and placements to the box that a rank holds, by arithmetic.
+
+namespace reshard {
+
+/// What is wrong with placements of a tensor on a mesh.
+struct placement_fault {
+    enum class kind {
+        count,         ///< not one placement for each axis of the mesh
+        coordinate,    ///< `only` at a coordinate that the mesh axis does not have
+        axis,          ///< a cut along an axis that the tensor does not have
+        uneven,        ///< an even split that leaves a rest
+        size_count,    ///< not one size for each rank along the mesh axis
+        negative_size, ///< a size below zero
+        size_sum,      ///< sizes that do not sum to the extent
+    };
+
+    kind what{};
+    std::size_t mesh_axis = 0;
+    index_t wanted = 0; ///< what the placement asks for
+    index_t there = 0;  ///< what mesh or tensor have
+
+    constexpr bool operator==(placement_fault const&) const = default;
+};
+
+namespace detail {
+
+/// A half-open interval of one axis, as first element and extent.
+struct block {
+    index_t offset;
+    index_t extent;
+};
+
+/// Part `i` of an extent cut into `parts`.
+constexpr block block_of(placement const& how, index_t extent, index_t parts, index_t i) {
+    if (how.what == placement::kind::sizes) {
+        block result{0, how.sizes[static_cast<std::size_t>(i)]};
+        for (index_t before = 0; before < i; ++before)
+            result.offset += how.sizes[static_cast<std::size_t>(before)];
+        return result;
+    }
+    index_t const most = extent / parts + (extent % parts != 0);
+    if (most == 0 || i > extent / most)
+        return {extent, 0};
+    return {i * most, std::min(most, extent - i * most)};
+}
+
+constexpr std::optional<placement_fault>
+find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t parts) {
+    using kind = placement_fault::kind;
+    auto const count = static_cast<index_t>(how.sizes.size());
+    if (count != parts)
+        return placement_fault{kind::size_count, mesh_axis, count, parts};
+    index_t sum = 0;
+    for (index_t const size : how.sizes) {
+        if (size < 0)
+            return placement_fault{kind::negative_size, mesh_axis, size, extent};
+        if (size > std::numeric_limits<index_t>::max() - sum)
+            return placement_fault{kind::size_sum, mesh_axis, size, extent};
+        sum += size;
+    }
+    if (sum != extent)
+        return placement_fault{kind::size_sum, mesh_axis, sum, extent};
+    return std::nullopt;
+}
+
+/// What keeps `how` from cutting each of `extents`; then these are what the cut leaves, each once.
+constexpr std::optional<placement_fault> cut(placement const& how, std::size_t mesh_axis,
+                                             index_t parts, std::vector<index_t>& extents) {
+    std::vector<index_t> left;
+    for (index_t const extent : extents) {
+        if (how.what == placement::kind::sizes) {
+            if (auto const fault = find_size_fault(how, mesh_axis, extent, parts))
+                return fault;
+            left.insert(left.end(), how.sizes.begin(), how.sizes.end());
+            continue;
+        }
+        if (how.what == placement::kind::even && extent % parts != 0)
+            return placement_fault{placement_fault::kind::uneven, mesh_axis, parts, extent};
+        index_t const most = block_of(how, extent, parts, 0).extent;
+        index_t const shorter = most == 0 ? 0 : std::min(extent / most, parts - 1);
+        for (index_t const i : {index_t{0}, shorter, parts - 1})
+            left.push_back(block_of(how, extent, parts, i).extent);
+    }
+    std::sort(left.begin(), left.end());
+    left.erase(std::unique(left.begin(), left.end()), left.end());
+    extents = std::move(left);
+    return std::nullopt;
+}
+
+} // namespace detail
+
+/// The first thing that keeps a tensor of that shape from being placed so, or nothing.
+///
+/// \pre no extent of the tensor is negative
+constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_shape,
+                                                    std::vector<placement> const& placements,
+                                                    index_vector const& shape) {
+    using kind = placement_fault::kind;
+    if (placements.size() != mesh_shape.size())
+        return placement_fault{kind::count, 0, static_cast<index_t>(placements.size()),
+                               static_cast<index_t>(mesh_shape.size())};
+    std::vector<std::vector<index_t>> extents;
+    for (index_t const extent : shape)
+        extents.push_back({extent});
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+        placement const& how = placements[i];
+        if (how.what == placement::kind::only &&
+            (how.coordinate < 0 || how.coordinate >= mesh_shape[i]))
+            return placement_fault{kind::coordinate, i, how.coordinate, mesh_shape[i]};
+        if (!how.cuts())
+            continue;
+        if (how.axis >= shape.size())
+            return placement_fault{kind::axis, i, static_cast<index_t>(how.axis),
+                                   static_cast<index_t>(shape.size())};
+        if (auto const fault = detail::cut(how, i, mesh_shape[i], extents[how.axis]))
+            return fault;
+    }
+    return std::nullopt;
+}
+
+namespace detail {
+
+/// The sentence for a fault, without the key.
+inline std::string sentence(placement_fault const& fault, mesh const& ranks,
+                            std::vector<placement> const& placements) {
+    using kind = placement_fault::kind;
+    std::string const wanted = std::to_string(fault.wanted);
+    std::string const there = std::to_string(fault.there);
+    if (fault.what == kind::count)
+        return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
+               "); give one for each";
+    std::string const name =
+        "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
+    std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
+    switch (fault.what) {
+    case kind::coordinate:
+        return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
+               wanted;
+    case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
+    case kind::uneven:
+        return axis + name + " cuts the extent " + there + " into " + wanted +
+               " parts, which cannot be equal; use a ceil split or give sizes";
+    case kind::size_count:
+        return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
+    case kind::negative_size: return axis + name + " has a size of " + wanted;
+    default:
+        return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;
+    }
+}
+
+} // namespace detail
+
+/// A tensor's shape, spread over a mesh: one placement for each mesh axis.
+///
+/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each of its
+/// blocks. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
+///
+/// \par Units   elements
+/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh axis that
+///              cuts before an outer one is a placement of its own; here such a layout is given as boxes
+class distribution {
+public:
+    /// `key` is for messages only.
+    ///
+    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`) or a
+    ///         negative extent, with errc::overflow for more than 2^63 - 1 elements
+    constexpr distribution(mesh const& ranks, std::vector<placement> placements,
+                           index_vector const& shape, std::string_view key = "a tensor")
+        : ranks_(ranks), placements_(std::move(placements)), shape_(shape) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            if (shape[axis] < 0)
+                fail(errc::bad_layout, quoted(key) + "axis " + std::to_string(axis) +
+                                           " has the extent " + std::to_string(shape[axis]));
+        element_count(shape);
+        if (auto const fault = find_fault(ranks_.shape(), placements_, shape))
+            fail(errc::bad_layout, quoted(key) + detail::sentence(*fault, ranks_, placements_));
+    }
+
+    constexpr mesh const& ranks() const { return ranks_; }
+    constexpr std::vector<placement> const& placements() const { return placements_; }
+    constexpr index_vector const& shape() const { return shape_; }
+
+    /// What a rank holds: nothing where a placement keeps the tensor elsewhere; an empty box, at
+    /// offset = extent, where there are more ranks than rows.
+    ///
+    /// \pre `rank < ranks().rank_count()`
+    constexpr std::optional<box> region(holder_t rank) const {
+        index_vector const at = ranks_.coordinates_of(rank);
+        box held = whole(shape_);
+        for (std::size_t i = 0; i < placements_.size(); ++i) {
+            placement const& how = placements_[i];
+            if (how.what == placement::kind::only && how.coordinate != at[i])
+                return std::nullopt;
+            if (!how.cuts())
+                continue;
+            auto const cut =
+                detail::block_of(how, held.shape[how.axis], ranks_.all_axes[i].extent, at[i]);
+            held.offset[how.axis] += cut.offset;
+            held.shape[how.axis] = cut.extent;
+        }
+        for (std::size_t axis = 0; axis < shape_.size(); ++axis)
+            if (held.shape[axis] == 0)
+                held.offset[axis] = shape_[axis];
+        return held;
+    }
+
+    constexpr bool operator==(distribution const&) const = default;
+
+private:
+    static std::string quoted(std::string_view key) { return "'" + std::string(key) + "': "; }
+
+    mesh ranks_;
+    std::vector<placement> placements_;
+    index_vector shape_;
+};
+
+/// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
+inline std::string to_string(distribution const& how) {
+    std::string text = to_string(how.shape()) + " on " + to_string(how.ranks());
+    for (std::size_t i = 0; i < how.placements().size(); ++i)
+        text += (i ? "; " : ": ") + to_string(how.placements()[i]);
+    return text;
+}
+
+/// Adds the shards of all ranks, in rank order.
+///
+/// \pre `table.ndim() == how.shape().size()`
+constexpr void append(shard_table& table, distribution const& how) {
+    holder_t const ranks = how.ranks().rank_count();
+    for (holder_t rank = 0; rank < ranks; ++rank)
+        if (auto const region = how.region(rank))
+            table.push_back(rank, *region);
+}
+
+/// A tensor with the shards of all ranks.
+constexpr tensor_layout tensor_layout_of(std::string key, data_type dtype,
+                                         distribution const& how) {
+    tensor_layout result{std::move(key), dtype, how.shape(), shard_table(how.shape().size())};
+    append(result.shards, how);
+    return result;
+}
+
+/// The shard of one rank, or nothing where it holds none.
+///
+/// \pre `rank < how.ranks().rank_count()`
+constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_type dtype,
+                                                        distribution const& how, holder_t rank) {
+    auto const region = how.region(rank);
+    if (!region)
+        return std::nullopt;
+    return shard_descriptor{std::move(key), dtype, how.shape(), *region, {}};
+}
+
+} // namespace reshard
+
+#endif

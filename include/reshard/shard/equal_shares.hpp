@@ -1,0 +1,68 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_SHARD_EQUAL_SHARES_HPP
+#define RESHARD_SHARD_EQUAL_SHARES_HPP
+
+#include <reshard/shard/descriptor.hpp>
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+/// \file
+/// A shard from what a rank knows without asking: its local shape and which of how many it holds.
+
+namespace reshard {
+
+/// Share `index` of `count` equal ones along an axis.
+struct equal_share {
+    std::size_t axis = 0;
+    index_t index = 0;
+    index_t count = 1;
+};
+
+namespace detail {
+
+constexpr void check_share(std::string const& key, index_vector const& local_shape,
+                           equal_share const& share) {
+    if (share.axis >= local_shape.size())
+        fail(errc::shape_mismatch, "'" + key + "': no axis " + std::to_string(share.axis) +
+                                       " in a tensor of shape " + to_string(local_shape));
+    if (share.index < 0 || share.index >= share.count)
+        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) + ": no share " +
+                                   std::to_string(share.index) + " of " +
+                                   std::to_string(share.count) + "; they count from 0");
+}
+
+} // namespace detail
+
+/// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
+///
+/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal shares: a
+/// layout made of their descriptors is refused, because the global shapes differ.
+///
+/// \par Units  elements
+/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout for a
+///             share that is not one of `count` or an axis named twice, with errc::overflow
+/// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
+///             `ShardedTensor.from_rank_offsets` of Megatron-Core
+constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
+                                        index_vector const& local_shape,
+                                        std::initializer_list<equal_share> shares) {
+    shard_descriptor result{std::move(key), dtype, local_shape, whole(local_shape), {}};
+    index_vector seen = index_vector::filled(local_shape.size(), 0);
+    for (equal_share const& share : shares) {
+        detail::check_share(result.key, local_shape, share);
+        if (seen[share.axis]++ != 0)
+            fail(errc::bad_layout,
+                 "'" + result.key + "': two shares along axis " + std::to_string(share.axis));
+        result.global_shape[share.axis] = checked_multiply(local_shape[share.axis], share.count);
+        result.region.offset[share.axis] = local_shape[share.axis] * share.index;
+    }
+    check(result);
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,126 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_SHARD_PLACEMENT_HPP
+#define RESHARD_SHARD_PLACEMENT_HPP
+
+#include <reshard/shard/mesh.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What one axis of a mesh does to a tensor: cut an axis of it, copy it, or keep it in one place.
+
+namespace reshard {
+
+/// Every coordinate of the mesh axis holds a copy.
+struct replicate {
+    constexpr bool operator==(replicate const&) const = default;
+};
+
+/// One coordinate of the mesh axis holds it, the others nothing: a pipeline stage, an expert's rank.
+struct only {
+    index_t coordinate = 0;
+
+    constexpr bool operator==(only const&) const = default;
+};
+
+/// How an extent is cut.
+enum class split_rule {
+    ceil, ///< blocks of the extent over the number of parts, rounded up; the last ones shorter or empty
+    even, ///< equal blocks; the number of parts must divide the extent
+};
+
+/// The mesh axis cuts that axis of the tensor.
+///
+/// \par Source `Shard` of PyTorch's DTensor, which always rounds up
+struct shard {
+    std::size_t axis = 0;
+    split_rule rule = split_rule::ceil;
+
+    constexpr bool operator==(shard const&) const = default;
+};
+
+/// The mesh axis cuts that axis of the tensor into blocks of these extents, as a template argument.
+template <std::size_t N>
+struct shard_sizes {
+    std::size_t axis = 0;
+    index_t sizes[N] = {};
+
+    constexpr shard_sizes(std::size_t tensor_axis, index_t const (&extents)[N])
+        : axis(tensor_axis) {
+        std::copy_n(extents, N, sizes);
+    }
+
+    constexpr bool operator==(shard_sizes const&) const = default;
+};
+
+/// Any of these, as a value.
+///
+/// \par Units `sizes` in elements
+struct placement {
+    enum class kind { replicate, only, ceil, even, sizes };
+
+    kind what = kind::replicate;
+    std::size_t axis = 0;       ///< of the tensor, where it is cut
+    index_t coordinate = 0;     ///< of the mesh axis, where one alone holds it
+    std::vector<index_t> sizes; ///< of the blocks, where they are given
+
+    constexpr placement() = default;
+    constexpr placement(replicate) {}
+    constexpr placement(only where) : what(kind::only), coordinate(where.coordinate) {}
+    constexpr placement(shard cut)
+        : what(cut.rule == split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
+    constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
+        : what(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
+    template <std::size_t N>
+    constexpr placement(shard_sizes<N> const& cut)
+        : placement(cut.axis, std::vector<index_t>(cut.sizes, cut.sizes + N)) {}
+
+    /// True where it cuts an axis of the tensor.
+    constexpr bool cuts() const { return what >= kind::ceil; }
+
+    constexpr bool operator==(placement const&) const = default;
+};
+
+/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`.
+inline std::string to_string(placement const& how) {
+    if (!how.cuts())
+        return how.what == placement::kind::only ? "only " + std::to_string(how.coordinate)
+                                                 : "replicate";
+    std::string text = "shard " + std::to_string(how.axis);
+    if (how.what == placement::kind::even)
+        text += " even";
+    for (std::size_t i = 0; i < how.sizes.size(); ++i)
+        text += (i ? ", " : " by ") + std::to_string(how.sizes[i]);
+    return text;
+}
+
+/// A placement and the name of the mesh axis that it belongs to.
+struct named_placement {
+    std::string_view mesh_axis;
+    placement how;
+};
+
+/// One placement for each axis of the mesh, in its order; axes that are not named replicate.
+///
+/// \throws error with errc::bad_layout for a name that the mesh does not have, or that stands twice
+constexpr std::vector<placement> placements_on(mesh const& ranks,
+                                               std::vector<named_placement> const& named) {
+    std::vector<placement> placements(ranks.ndim());
+    for (std::size_t i = 0; i < named.size(); ++i) {
+        placements[ranks.axis(named[i].mesh_axis)] = named[i].how;
+        for (std::size_t earlier = 0; earlier < i; ++earlier)
+            if (named[earlier].mesh_axis == named[i].mesh_axis)
+                fail(errc::bad_layout,
+                     "two placements for mesh axis '" + std::string(named[i].mesh_axis) +
+                         "': " + to_string(named[earlier].how) + " and " + to_string(named[i].how));
+    }
+    return placements;
+}
+
+} // namespace reshard
+
+#endif

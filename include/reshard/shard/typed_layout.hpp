@@ -1,0 +1,159 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_SHARD_TYPED_LAYOUT_HPP
+#define RESHARD_SHARD_TYPED_LAYOUT_HPP
+
+#include <reshard/shard/distribution.hpp>
+#include <reshard/shard/typed.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// A whole job's layout as a type: a mesh, and tensors with their placements.
+
+namespace reshard {
+
+/// A tensor and how it is spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
+///
+/// `T` is as in `typed_shard`.
+template <fixed_string Key, class T, index_vector Shape, auto... Placements>
+struct typed_tensor {
+    static_assert(!Key.view().empty(), "a typed_tensor needs a key");
+    static_assert(
+        detail::has_data_type<T>,
+        "the element type of a typed_tensor has no data type; specialise data_type_traits");
+    static_assert(detail::is_shape(Shape),
+                  "the shape of a typed_tensor has a negative extent or too many elements");
+
+    static constexpr std::string_view key = Key.view();
+    static constexpr data_type dtype = detail::named_data_type<T>();
+    static constexpr index_vector shape = Shape;
+
+    static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
+
+    /// The shard that holds that region.
+    template <box Region>
+    using shard_of = typed_shard<Key, T, Shape, Region>;
+};
+
+namespace detail {
+
+/// Says what is wrong with the placements of a tensor, and with which numbers.
+template <class Tensor, placement_fault Fault>
+struct placement_of {
+    using kind = placement_fault::kind;
+    static_assert(Fault.what != kind::count,
+                  "a typed_tensor needs one placement for each axis of the mesh");
+    static_assert(Fault.what != kind::coordinate,
+                  "a placement names a coordinate that its mesh axis does not have");
+    static_assert(Fault.what != kind::axis,
+                  "a placement cuts an axis that the typed_tensor does not have");
+    static_assert(Fault.what != kind::uneven,
+                  "an even split of a typed_tensor must divide the extent");
+    static_assert(Fault.what != kind::size_count,
+                  "explicit sizes of a typed_tensor must be one for each rank of the mesh axis");
+    static_assert(Fault.what != kind::negative_size,
+                  "explicit sizes of a typed_tensor must not be negative");
+    static_assert(Fault.what != kind::size_sum,
+                  "explicit sizes of a typed_tensor must sum to the extent");
+};
+
+template <mesh Ranks, class Tensor>
+consteval bool is_placed() {
+    constexpr auto fault = find_fault(Ranks.shape(), Tensor::placements(), Tensor::shape);
+    if constexpr (fault)
+        placement_of<Tensor, *fault>{};
+    return true;
+}
+
+template <std::size_t N>
+constexpr bool all_different(std::array<std::string_view, N> keys) {
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+}
+
+} // namespace detail
+
+/// The layout of a whole job:
+/// `typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
+///
+/// It converts to the `layout` that lists the shards of every rank.
+template <mesh Ranks, class... Tensors>
+struct typed_layout {
+    static_assert(detail::all_different(std::array<std::string_view, sizeof...(Tensors)>{
+                      Tensors::key...}),
+                  "a typed_layout has two tensors of one key");
+    static_assert((detail::is_placed<Ranks, Tensors>() && ...));
+
+    static constexpr mesh ranks = Ranks;
+    using tensors = boost::mp11::mp_list<Tensors...>;
+
+    /// How one of the tensors is spread.
+    template <class Tensor>
+    static constexpr distribution distribution_of() {
+        return distribution(Ranks, Tensor::placements(), Tensor::shape, Tensor::key);
+    }
+
+    /// The shards of all ranks, sorted by key.
+    operator layout() const {
+        layout result{Ranks.rank_count(), {}};
+        (result.tensors.push_back(tensor_layout_of(std::string(Tensors::key), Tensors::dtype,
+                                                   distribution_of<Tensors>())),
+         ...);
+        std::sort(result.tensors.begin(), result.tensors.end(),
+                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        return result;
+    }
+};
+
+namespace detail {
+
+template <class Layout, class Tensor, holder_t Rank>
+consteval auto shards_of_rank() {
+    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
+    if constexpr (region)
+        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
+    else
+        return boost::mp11::mp_list<>();
+}
+
+template <class Layout, holder_t Rank, class Tensors>
+struct rank_shards;
+
+template <class Layout, holder_t Rank, class... Tensors>
+struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
+    static_assert(Rank < Layout::ranks.rank_count(), "the mesh of a typed_layout has no such rank");
+    using type = boost::mp11::mp_append<typed_state_dict<>,
+                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
+};
+
+} // namespace detail
+
+/// What one rank of a layout holds, as a `typed_state_dict`.
+template <class Layout, holder_t Rank>
+using typed_state_dict_of =
+    typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
+
+/// What one rank of a layout holds, in the order of the layout's tensors, for a rank known at run time.
+///
+/// \pre `rank < Layout::ranks.rank_count()`
+template <class Layout>
+std::vector<shard_descriptor> descriptors_of(holder_t rank) {
+    std::vector<shard_descriptor> held;
+    boost::mp11::mp_for_each<typename Layout::tensors>([&](auto tensor) {
+        using tensor_type = decltype(tensor);
+        auto const how = Layout::template distribution_of<tensor_type>();
+        if (auto shard = descriptor_of(std::string(tensor.key), tensor.dtype, how, rank))
+            held.push_back(*std::move(shard));
+    });
+    return held;
+}
+
+} // namespace reshard
+
+#endif
