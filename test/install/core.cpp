@@ -7,6 +7,4 @@
 static_assert(reshard::intersect({{0, 0}, {4, 4}}, {{2, 1}, {4, 2}}) ==
               reshard::box{{2, 1}, {2, 2}});
 
-int main() {
-    std::cout << to_string(reshard::box{{2, 1}, {2, 2}}) << '\n';
-}
+int main() { std::cout << to_string(reshard::box{{2, 1}, {2, 2}}) << '\n'; }

@@ -4,6 +4,4 @@
 
 int second();
 
-int main() {
-    return second();
-}
+int main() { return second(); }

@@ -4,6 +4,4 @@
 
 int second();
 
-int second() {
-    return 0;
-}
+int second() { return 0; }
