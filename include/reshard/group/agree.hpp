@@ -1,0 +1,105 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_AGREE_HPP
+#define RESHARD_GROUP_AGREE_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/group/group.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// No rank is left waiting: what fails on one rank fails on all, with one message.
+
+namespace reshard {
+
+/// What a rank has to report before the next collective: nothing, or its error.
+using local_error = std::optional<error>;
+
+/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io.
+template <class Work>
+local_error attempt(Work&& work) {
+    try {
+        std::forward<Work>(work)();
+        return std::nullopt;
+    } catch (error const& problem) {
+        return problem;
+    } catch (std::exception const& problem) {
+        return error(errc::io, problem.what());
+    }
+}
+
+namespace detail {
+
+inline std::string encode(local_error const& problem) {
+    return problem ? static_cast<char>(1 + static_cast<int>(problem->code())) +
+                         std::string(problem->what())
+                   : std::string(1, '\0');
+}
+
+inline local_error decode(std::string const& bytes) {
+    if (bytes.empty() || bytes.front() == '\0')
+        return std::nullopt;
+    return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
+}
+
+} // namespace detail
+
+/// Throws on every rank the error of the lowest rank that has one, or returns on all.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error the lowest failing rank's, on every rank alike
+template <group Group>
+void agree(Group const& world, local_error const& mine) {
+    std::vector<std::string> const all = world.all_gather(detail::encode(mine));
+    for (std::string const& bytes : all)
+        if (auto const problem = detail::decode(bytes))
+            throw error(*problem);
+}
+
+/// Runs local work that may fail on some ranks, and fails on all of them where it does.
+///
+/// \par Collective every rank of the group, in the same order; `work` itself must not communicate
+template <group Group, class Work>
+void agree_on(Group const& world, Work&& work) {
+    agree(world, attempt(std::forward<Work>(work)));
+}
+
+/// Refuses ranks that do different things: the first collective of every entry point.
+///
+/// `digest` stands for everything that must be equal: operation, program, options. A local error that
+/// is known by then travels along, so that no rank waits for one that already failed.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks
+template <group Group>
+void agree_to_run(Group const& world, std::string_view operation, std::uint64_t digest,
+                  local_error const& mine = std::nullopt) {
+    std::string const call = std::string(operation) + '#' + std::to_string(digest);
+    std::vector<std::string> const all =
+        world.all_gather(mine ? detail::encode(mine) : '\0' + call);
+    for (std::string const& bytes : all)
+        if (auto const problem = detail::decode(bytes))
+            throw error(*problem);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+        if (all[rank] != all[0]) {
+            auto const named = [](std::string const& bytes) {
+                return bytes.substr(1, bytes.find('#') - 1);
+            };
+            bool const same_operation = named(all[rank]) == named(all[0]);
+            fail(errc::ranks_disagree,
+                 "rank 0 runs " + named(all[0]) + " and rank " + std::to_string(rank) + " runs " +
+                     (same_operation ? "it with another program or other options"
+                                     : named(all[rank])) +
+                     "; every rank must make the same call");
+        }
+}
+
+} // namespace reshard
+
+#endif

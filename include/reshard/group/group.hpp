@@ -1,0 +1,30 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_GROUP_HPP
+#define RESHARD_GROUP_GROUP_HPP
+
+#include <concepts>
+#include <string>
+#include <vector>
+
+/// \file
+/// What communicating code is written against: some processes that act together.
+
+namespace reshard {
+
+/// Processes that call the same functions in the same order.
+///
+/// `rank()` counts from 0 to `size() - 1`. `all_gather(bytes)` is collective: it gives every rank the
+/// texts of all ranks, in the order of ranks; they may differ in length.
+///
+/// \par Models `solo` (one process, no MPI), `mpi_group` (a Boost.MPI communicator)
+template <class G>
+concept group = requires(G const& some, std::string const& bytes) {
+    { some.rank() } -> std::convertible_to<int>;
+    { some.size() } -> std::convertible_to<int>;
+    { some.all_gather(bytes) } -> std::same_as<std::vector<std::string>>;
+};
+
+} // namespace reshard
+
+#endif
