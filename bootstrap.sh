@@ -35,11 +35,11 @@ refuse() {
     exit 2
 }
 
-# Runs a command with its output in a file, which is shown where the command fails.
+# Runs a command with its output added to a file, which is shown where the command fails.
 quietly() {
     log=$1
     shift
-    if ! "$@" >"$log" 2>&1 </dev/null; then
+    if ! "$@" >>"$log" 2>&1 </dev/null; then
         cat "$log" >&2
         return 1
     fi
@@ -138,6 +138,7 @@ configure() {
     generator=
     command -v ninja >/dev/null 2>&1 && generator=-GNinja
     mkdir -p "$build_dir"
+    rm -f "$build_dir/configure.log"
     # shellcheck disable=SC2086 # empty where there is none
     if ! quietly "$build_dir/configure.log" cmake $fresh $generator -S . -B "$build_dir"; then
         is_debian_12 || name_needs
