@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 /// \file
@@ -31,7 +32,8 @@ concept names_data_type = requires {
 };
 
 template <class T>
-concept has_data_type = names_data_type<T> || requires { data_type_of<T>; };
+concept has_data_type =
+    names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
 
 template <has_data_type T>
 consteval data_type named_data_type() {
@@ -48,7 +50,7 @@ constexpr bool is_shape(index_vector const& shape) {
         if (extent < 0)
             return false;
         if (extent != 0 && product > std::numeric_limits<index_t>::max() / extent)
-            return element_count(shape) == 0;
+            return std::find(shape.begin(), shape.end(), index_t{0}) != shape.end();
         product *= extent == 0 ? 1 : extent;
     }
     return true;

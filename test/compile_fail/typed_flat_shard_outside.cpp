@@ -1,0 +1,10 @@
+// expect: static assertion failed.*: the flat range of a typed_flat_shard must lie inside its region
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed.hpp>
+
+using namespace reshard;
+
+using whole_shard = typed_shard<"w", float, index_vector{4}, box{{0}, {4}}>;
+
+shard_descriptor const bad = typed_flat_shard<whole_shard, flat_range{2, 5}>();

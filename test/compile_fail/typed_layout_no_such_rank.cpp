@@ -1,0 +1,10 @@
+// expect: static assertion failed.*: the mesh of a typed_layout has no such rank
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed_layout.hpp>
+
+using namespace reshard;
+
+using job = typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, shard{0}>>;
+
+auto const bad = typed_state_dict_of<job, 4>();

@@ -1,0 +1,9 @@
+// expect: static assertion failed.*: a placement names a coordinate that its mesh axis does not have
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed_layout.hpp>
+
+using namespace reshard;
+
+layout const bad =
+    typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, only{4}>>();

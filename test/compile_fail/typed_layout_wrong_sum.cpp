@@ -1,0 +1,10 @@
+// expect: static assertion failed.*: explicit sizes of a typed_tensor must sum to the extent
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed_layout.hpp>
+
+using namespace reshard;
+
+layout const bad =
+    typed_layout<mesh{{"tp", 4}},
+                 typed_tensor<"w", float, index_vector{8}, shard_sizes{0, {4, 1, 1, 1}}>>();

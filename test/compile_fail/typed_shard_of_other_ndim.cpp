@@ -1,0 +1,8 @@
+// expect: static assertion failed.*: the region of a typed_shard must have as many axes
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed.hpp>
+
+using namespace reshard;
+
+shard_descriptor const bad = typed_shard<"w", float, index_vector{4, 4}, box{{0}, {4}}>();

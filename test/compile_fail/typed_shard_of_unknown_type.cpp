@@ -1,0 +1,10 @@
+// expect: static assertion failed.*: the element type of a typed_shard has no data type
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed.hpp>
+
+using namespace reshard;
+
+struct colour {};
+
+shard_descriptor const bad = typed_shard<"w", colour, index_vector{4}, box{{0}, {4}}>();

@@ -1,0 +1,11 @@
+// expect: static assertion failed.*: the global shape of a typed_shard has a negative extent or too many elements
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed.hpp>
+
+using namespace reshard;
+
+constexpr index_t many = 4294967296;
+
+shard_descriptor const bad =
+    typed_shard<"w", float, index_vector{many, many}, box{{0, 0}, {1, 1}}>();

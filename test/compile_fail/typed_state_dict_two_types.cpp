@@ -1,0 +1,9 @@
+// expect: static assertion failed.*: a typed_state_dict has one key with two data types
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/typed.hpp>
+
+using namespace reshard;
+
+auto const bad = typed_state_dict<typed_shard<"w", float, index_vector{4}, box{{0}, {2}}>,
+                                  typed_shard<"w", double, index_vector{4}, box{{2}, {2}}>>();
