@@ -76,6 +76,11 @@ constexpr bool is_lossless(data_type from, data_type to) {
            (!a.has_nan || b.has_nan) && (!a.has_minus_zero || b.has_minus_zero);
 }
 
+/// True where a cast has a meaning: complex numbers have no counterpart among real ones.
+constexpr bool is_castable(data_type from, data_type to) {
+    return from != data_type::c64 || to == data_type::c64;
+}
+
 /// The data types that follow the source's own, each a rounding that must happen.
 ///
 /// f32 -> bf16 -> f32 must round, so a chain is kept; steps that lose nothing on the way are dropped.

@@ -6,6 +6,7 @@
 #include <reshard/core/index_vector.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 /// \file

@@ -13,7 +13,6 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
-#include <span>
 #include <string>
 
 /// \file
@@ -81,8 +80,6 @@ struct index_vector {
                  "a tensor has more than " + std::to_string(max_ndim) + " axes");
         values[count++] = value;
     }
-
-    constexpr operator std::span<index_t const>() const { return {values, count}; }
 
     constexpr bool operator==(index_vector const& other) const {
         return std::equal(begin(), end(), other.begin(), other.end());

@@ -12,9 +12,12 @@ namespace reshard {
 
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
-/// \throws error with errc::limit_exceeded where more than 15 roundings follow one another
+/// \throws error with errc::dtype_mismatch for complex to real, with errc::limit_exceeded where more than 15 roundings follow one another
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
+    if (!is_castable(tensor.dtype, dtype))
+        fail(errc::dtype_mismatch, "a cast from " + std::string(name(tensor.dtype)) + " to " +
+                                       std::string(name(dtype)) + " would lose the imaginary part");
     expression result{tensor.shape, dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {

@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LOCAL_HPP
+#define RESHARD_LOCAL_HPP
+
+#include <reshard/local/bind.hpp>
+#include <reshard/local/descriptors.hpp>
+#include <reshard/local/overlap.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include <span>
+#include <vector>
+
+/// \file
+/// Redistribution with every rank in this process: for tests, tools and single-process programs.
+
+namespace reshard {
+
+/// What the tensors of all ranks say of themselves, one list a rank, as one layout.
+template <class View>
+layout layout_of(std::span<basic_state_dict<View> const> ranks) {
+    std::vector<std::vector<shard_descriptor>> held;
+    for (basic_state_dict<View> const& one : ranks)
+        held.push_back(descriptors_of(one));
+    return layout_of(held);
+}
+
+/// Fills the tensors of `target` from those of `source`, as `program` says; element `r` is rank `r`.
+///
+/// Tensors that the program only adds (`_ -> key`) keep their content.
+///
+/// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target shares
+///         memory with another tensor; nothing is written then
+inline void redistribute_locally(std::span<const_state_dict const> source,
+                                 std::span<state_dict const> target, mapping const& program) {
+    layout const source_layout = layout_of(source);
+    layout const target_layout = layout_of(target);
+    plan_problem const problem = problem_of(program, source_layout, target_layout);
+    plan const whole = make_plan(problem);
+    shard_views<const_tensor_view> sources;
+    shard_views<tensor_view> targets;
+    const_state_dict all_sources;
+    state_dict all_targets;
+    for (holder_t rank = 0; rank < source.size(); ++rank) {
+        sources.add(source[rank], source_layout, rank);
+        all_sources.append(source[rank]);
+    }
+    for (holder_t rank = 0; rank < target.size(); ++rank) {
+        targets.add(target[rank], target_layout, rank);
+        all_targets.append(target[rank]);
+    }
+    check_memory(all_sources, all_targets);
+    bound_plan const bound{whole, problem, sources, targets};
+    for (transfer const& part : whole.transfers)
+        run_locally(bound, part);
+}
+
+/// The same where each target key is the source key of that name.
+inline void redistribute_locally(std::span<const_state_dict const> source,
+                                 std::span<state_dict const> target) {
+    catalog const wanted = catalog_of(layout_of(target));
+    redistribute_locally(source, target, identity_mapping(catalog_of(layout_of(source)), &wanted));
+}
+
+} // namespace reshard
+
+#endif

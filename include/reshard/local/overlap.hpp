@@ -1,0 +1,65 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LOCAL_OVERLAP_HPP
+#define RESHARD_LOCAL_OVERLAP_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+/// \file
+/// Refuses tensors that share memory before anything is written into them.
+
+namespace reshard {
+
+namespace detail {
+
+struct used_memory {
+    byte_range bytes;
+    std::string const* key;
+    bool is_target;
+};
+
+template <class View>
+void list_memory(basic_state_dict<View> const& held, bool is_target,
+                 std::vector<used_memory>& all) {
+    for (auto const& local : held)
+        if (byte_range const bytes = bytes_of(local.tensor); bytes.first != bytes.last)
+            all.push_back({bytes, &local.descriptor.key, is_target});
+}
+
+} // namespace detail
+
+/// Refuses a target that shares memory with a source or with another target.
+///
+/// Compares the ranges from first to last byte: a target interleaved with another tensor counts too.
+///
+/// \throws error with errc::memory_overlap, naming both keys
+inline void check_memory(const_state_dict const& source, state_dict const& target) {
+    std::vector<detail::used_memory> all;
+    detail::list_memory(source, false, all);
+    detail::list_memory(target, true, all);
+    std::sort(all.begin(), all.end(),
+              [](auto const& a, auto const& b) { return a.bytes.first < b.bytes.first; });
+    detail::used_memory const* longest = nullptr;        // of all tensors so far
+    detail::used_memory const* longest_target = nullptr; // of the targets so far
+    for (detail::used_memory const& one : all) {
+        detail::used_memory const* const other = one.is_target ? longest : longest_target;
+        if (other && other->bytes.last > one.bytes.first)
+            fail(errc::memory_overlap,
+                 "target '" + *(one.is_target ? one : *other).key + "' shares memory with " +
+                     ((one.is_target ? *other : one).is_target ? "target '" : "source '") +
+                     *(one.is_target ? *other : one).key + "'; give it memory of its own");
+        if (!longest || one.bytes.last > longest->bytes.last)
+            longest = &one;
+        if (one.is_target && (!longest_target || one.bytes.last > longest_target->bytes.last))
+            longest_target = &one;
+    }
+}
+
+} // namespace reshard
+
+#endif

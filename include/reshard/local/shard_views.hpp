@@ -1,0 +1,59 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LOCAL_SHARD_VIEWS_HPP
+#define RESHARD_LOCAL_SHARD_VIEWS_HPP
+
+#include <reshard/shard/layout.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstdint>
+#include <utility>
+
+/// \file
+/// Which tensor in memory is which shard of a layout.
+
+namespace reshard {
+
+/// The tensors of the holders that this process plays, found by shard.
+///
+/// Refers to the layout, which must live as long, and to the tensors' memory.
+template <class View>
+class shard_views {
+public:
+    /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region.
+    ///
+    /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
+    void add(basic_state_dict<View> const& held, layout const& whole, holder_t holder) {
+        for (auto const& local : held)
+            views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
+    }
+
+    /// \pre the shard was added
+    View const& at(shard_table const& table, std::uint32_t shard) const {
+        auto const found = views_.find({&table, shard});
+        BOOST_ASSERT(found != views_.end());
+        return found->second;
+    }
+
+private:
+    using place = std::pair<shard_table const*, std::uint32_t>;
+
+    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) const {
+        if (tensor_layout const* const tensor = whole.find(shard.key))
+            for (std::uint32_t i = 0; i < tensor->shards.size(); ++i)
+                if (tensor->shards.holder(i) == holder &&
+                    tensor->shards.region(i) == shard.region &&
+                    tensor->shards.flat(i) == shard.flat && !views_.contains({&tensor->shards, i}))
+                    return {&tensor->shards, i};
+        fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
+                                   ", which the layout does not give it");
+    }
+
+    boost::unordered_flat_map<place, View> views_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,33 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_GATHER_LAYOUTS_HPP
+#define RESHARD_MPI_GATHER_LAYOUTS_HPP
+
+#include <reshard/group/group.hpp>
+#include <reshard/local/descriptors.hpp>
+#include <reshard/serialization/descriptor.hpp>
+#include <reshard/shard/layout.hpp>
+
+#include <utility>
+#include <vector>
+
+/// \file
+/// Every rank tells all others what it holds.
+
+namespace reshard {
+
+/// The layouts of all ranks' state dicts together, equal on every rank.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types
+template <group Group, class View>
+layout gather_layout(Group const& world, basic_state_dict<View> const& held) {
+    std::vector<std::vector<shard_descriptor>> all;
+    for (std::string const& bytes : world.all_gather(to_bytes(descriptors_of(held))))
+        all.push_back(descriptors_from_bytes(bytes));
+    return layout_of(all);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,84 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_PACKETS_HPP
+#define RESHARD_MPI_PACKETS_HPP
+
+#include <reshard/core/box.hpp>
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/plan.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// What passes between two processes, cut into chunks that both sides count alike.
+
+namespace reshard {
+
+/// A part of one transfer that travels in one chunk.
+///
+/// On the wire its elements stand in row-major order of the target's axes, in the wire data type, and
+/// the packet begins at a byte of its own.
+struct packet {
+    std::uint32_t transfer = 0; ///< place in the plan
+    box region;                 ///< of the transfer's extent, in the order of the target's axes
+    index_t bytes = 0;
+
+    bool operator==(packet const&) const = default;
+};
+
+/// Packets of one message, at most `chunk_bytes` of them (one element at least).
+struct chunk {
+    std::vector<packet> packets;
+    index_t bytes = 0;
+};
+
+namespace detail {
+
+/// Halves the longest outer extent until a box has at most `limit` elements; calls `take(box)` in order.
+template <class Take>
+void cut_to_size(box const& region, index_t limit, Take&& take) {
+    std::size_t axis = 0;
+    while (axis < region.ndim() && region.shape[axis] == 1)
+        ++axis;
+    if (axis == region.ndim() || element_count(region) <= limit)
+        return take(region);
+    index_t const row = element_count(region) / region.shape[axis];
+    index_t const rows = std::max<index_t>(1, limit / row);
+    for (index_t first = 0; first < region.shape[axis]; first += rows) {
+        box part = region;
+        part.offset[axis] += first;
+        part.shape[axis] = std::min(rows, region.shape[axis] - first);
+        cut_to_size(part, limit, take);
+    }
+}
+
+} // namespace detail
+
+/// The chunks in which the transfers `numbers` travel, in their order: a pure function of their geometry,
+/// which both sides evaluate.
+///
+/// \par Units `limit` in bytes
+inline std::vector<chunk> chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers,
+                                    index_t limit = chunk_bytes) {
+    std::vector<chunk> chunks;
+    for (std::uint32_t const number : numbers) {
+        transfer const& part = whole.transfers[number];
+        data_type const dtype = wire_dtype(whole, part);
+        index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
+        detail::cut_to_size(reshard::whole(cut_of(whole, part).extent), elements,
+                            [&](box const& region) {
+                                index_t const bytes = byte_count(element_count(region), dtype);
+                                if (chunks.empty() || chunks.back().bytes + bytes > limit)
+                                    chunks.emplace_back();
+                                chunks.back().packets.push_back({number, region, bytes});
+                                chunks.back().bytes += bytes;
+                            });
+    }
+    return chunks;
+}
+
+} // namespace reshard
+
+#endif

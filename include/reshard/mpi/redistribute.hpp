@@ -1,0 +1,195 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_REDISTRIBUTE_HPP
+#define RESHARD_MPI_REDISTRIBUTE_HPP
+
+#include <reshard/expr/digest.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/local/overlap.hpp>
+#include <reshard/mpi/exchange.hpp>
+#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+/// \file
+/// The façade: tensors of one layout become tensors of another, over a communicator.
+
+namespace reshard {
+
+namespace detail {
+
+/// All that a prepared redistribution owns; the parts refer to one another, so it never moves.
+struct prepared_state {
+    mapping program;
+    layout source;
+    layout target;
+    plan_problem problem;
+    plan whole;
+    shard_views<const_tensor_view> sources;
+    shard_views<tensor_view> targets;
+    std::vector<std::uint32_t> local; ///< transfers within this process
+    process_cost cost;
+    std::optional<exchange> moving;
+};
+
+} // namespace detail
+
+/// A redistribution that is ready to run, any number of times, as long as the tensors stay where they are.
+///
+/// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors' memory.
+class prepared {
+public:
+    /// Moves the bytes. Call it on every rank of the communicator.
+    friend void run(prepared& all) { all.state_->moving->run(all.state_->local); }
+
+    /// What this process gives and gets.
+    process_cost const& cost() const { return state_->cost; }
+
+    /// The layouts that all ranks make up together.
+    layout const& source_layout() const { return state_->source; }
+    layout const& target_layout() const { return state_->target; }
+
+private:
+    explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
+
+    friend prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
+                            state_dict const& target, std::optional<mapping> program);
+
+    std::unique_ptr<detail::prepared_state> state_;
+};
+
+namespace detail {
+
+/// The transfers of one process by peer, and those that stay.
+struct sorted_transfers {
+    std::vector<std::vector<std::uint32_t>> to;
+    std::vector<std::vector<std::uint32_t>> from;
+    std::vector<std::uint32_t> local;
+};
+
+inline sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
+    sorted_transfers sorted;
+    sorted.to.resize(static_cast<std::size_t>(size));
+    sorted.from.resize(static_cast<std::size_t>(size));
+    auto const me = static_cast<holder_t>(rank);
+    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
+        transfer const& part = whole.transfers[i];
+        if (part.target_holder == me &&
+            (part.source_holder == me || part.source_holder == no_holder))
+            sorted.local.push_back(i);
+        else if (part.target_holder == me)
+            sorted.from[part.source_holder].push_back(i);
+        else
+            sorted.to[part.target_holder].push_back(i);
+    }
+    return sorted;
+}
+
+/// One lane a peer, those nearest in the direction of `step` first.
+inline std::vector<lane> rotated_lanes(plan const& whole,
+                                       std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                       int rank, int step) {
+    std::vector<lane> lanes;
+    int const size = static_cast<int>(by_peer.size());
+    for (int distance = 1; distance < size; ++distance) {
+        int const peer = (rank + step * distance + size) % size;
+        auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
+        if (!numbers.empty())
+            lanes.push_back({peer, chunks_of(whole, numbers)});
+    }
+    return lanes;
+}
+
+inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
+    process_cost cost;
+    auto const sum = [&](std::vector<std::uint32_t> const& numbers, index_t& bytes) {
+        for (std::uint32_t const i : numbers)
+            bytes += wire_bytes(whole, whole.transfers[i]);
+    };
+    sum(sorted.local, cost.bytes_local);
+    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
+        sum(sorted.to[peer], cost.bytes_out);
+        sum(sorted.from[peer], cost.bytes_in);
+        cost.messages_out += !sorted.to[peer].empty();
+        cost.messages_in += !sorted.from[peer].empty();
+    }
+    return cost;
+}
+
+/// Plans what this process gives and gets, and binds it to the tensors. Communicates with nobody.
+inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
+                 state_dict const& target) {
+    all.problem = problem_of(all.program, all.source, all.target);
+    auto const me = static_cast<holder_t>(ranks.rank());
+    all.whole = make_plan(all.problem, {holder_set({me}), holder_set({me})});
+    all.sources.add(source, all.source, me);
+    all.targets.add(target, all.target, me);
+    auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
+    all.cost = cost_of(all.whole, sorted);
+    all.moving.emplace(ranks.communicator(),
+                       bound_plan{all.whole, all.problem, all.sources, all.targets},
+                       rotated_lanes(all.whole, sorted.to, ranks.rank(), 1),
+                       rotated_lanes(all.whole, sorted.from, ranks.rank(), -1));
+    all.local = std::move(sorted.local);
+}
+
+inline mapping by_name(layout const& source, layout const& target) {
+    catalog const wanted = catalog_of(target);
+    return identity_mapping(catalog_of(source), &wanted);
+}
+
+} // namespace detail
+
+/// Plans the filling of `target` from `source` and binds it to their memory; `run` moves the bytes.
+///
+/// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a key, or
+/// nothing. Without a program, each target key is the source key of that name. Tensors that the program
+/// only adds (`_ -> key`) keep their content.
+///
+/// \par Collective every rank of the communicator, in the same order
+/// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
+///         `make_plan`; errc::ranks_disagree for different programs; errc::memory_overlap where a
+///         target shares memory with another tensor
+inline prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
+                        state_dict const& target, std::optional<mapping> program = std::nullopt) {
+    mpi_group const ranks(boost::mpi::communicator(world, boost::mpi::comm_duplicate));
+    agree_to_run(ranks, "redistribute", program ? digest_of(*program) : 0,
+                 attempt([&] { check_memory(source, target); }));
+    auto all = std::make_unique<detail::prepared_state>();
+    all->source = gather_layout(ranks, source);
+    all->target = gather_layout(ranks, target);
+    agree_on(ranks, [&] {
+        all->program = program ? std::move(*program) : detail::by_name(all->source, all->target);
+        detail::bind(*all, ranks, source, target);
+    });
+    return prepared(std::move(all));
+}
+
+/// Fills the tensors of `target` from those of `source`, by name.
+///
+/// \par Collective every rank of the communicator, in the same order
+/// \throws error as `prepare`
+inline void redistribute(boost::mpi::communicator const& world, const_state_dict const& source,
+                         state_dict const& target) {
+    prepared all = prepare(world, source, target);
+    run(all);
+}
+
+/// Fills the tensors of `target` from those of `source`, as `program` says.
+///
+/// \par Collective every rank of the communicator, in the same order
+/// \throws error as `prepare`
+inline void redistribute(boost::mpi::communicator const& world, const_state_dict const& source,
+                         state_dict const& target, mapping const& program) {
+    prepared all = prepare(world, source, target, program);
+    run(all);
+}
+
+} // namespace reshard
+
+#endif
