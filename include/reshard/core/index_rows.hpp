@@ -6,6 +6,7 @@
 #include <reshard/core/box.hpp>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 /// \file
