@@ -1,0 +1,61 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/placement.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(shard_placement)
+
+BOOST_AUTO_TEST_CASE(placements_print) {
+    BOOST_TEST(to_string(placement(replicate{})) == "replicate");
+    BOOST_TEST(to_string(placement(only{2})) == "only 2");
+    BOOST_TEST(to_string(placement(shard{0})) == "shard 0");
+    BOOST_TEST(to_string(placement(shard{1, split_rule::even})) == "shard 1 even");
+    BOOST_TEST(to_string(placement(0, {3, 1, 4})) == "shard 0 by 3, 1, 4");
+}
+
+BOOST_AUTO_TEST_CASE(a_placement_is_a_copy_unless_it_says_otherwise) {
+    BOOST_TEST((placement() == placement(replicate{})));
+    BOOST_TEST(!placement().cuts());
+    BOOST_TEST(!placement(only{0}).cuts());
+    BOOST_TEST(placement(shard{0}).cuts());
+    BOOST_TEST(placement(shard{0, split_rule::even}).cuts());
+    BOOST_TEST(placement(0, {1}).cuts());
+}
+
+BOOST_AUTO_TEST_CASE(sizes_in_a_type_are_sizes_in_a_list) {
+    BOOST_TEST((placement(shard_sizes{1, {2, 5}}) == placement(1, {2, 5})));
+    BOOST_TEST((placement(shard_sizes{1, {2, 5}}) != placement(1, {5, 2})));
+}
+
+BOOST_AUTO_TEST_CASE(axes_that_are_not_named_replicate) {
+    mesh const grid{{"pp", 2}, {"dp", 2}, {"tp", 3}};
+    std::vector<placement> const expected{only{1}, replicate{}, shard{1}};
+    BOOST_TEST((placements_on(grid, {{"tp", shard{1}}, {"pp", only{1}}}) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_mesh_does_not_have_are_refused) {
+    mesh const grid{{"pp", 2}, {"tp", 3}};
+    BOOST_CHECK_EXCEPTION(placements_on(grid, {{"ep", shard{0}}}), error, [](error const& e) {
+        BOOST_TEST(e.what() == std::string("the mesh has no axis 'ep', only 'pp', 'tp'"));
+        return e.code() == errc::bad_layout;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_mesh_axis_takes_one_placement) {
+    mesh const grid{{"pp", 2}, {"tp", 3}};
+    BOOST_CHECK_EXCEPTION(
+        placements_on(grid, {{"tp", shard{0}}, {"pp", replicate{}}, {"tp", shard{1}}}), error,
+        [](error const& e) {
+            BOOST_TEST(e.what() ==
+                       std::string("two placements for mesh axis 'tp': shard 0 and shard 1"));
+            return e.code() == errc::bad_layout;
+        });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
