@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_JSON_EVENTS_HPP
+#define RESHARD_FORMAT_JSON_EVENTS_HPP
+
+#include <boost/json/basic_parser_impl.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// \file
+/// JSON as a sequence of events: what a document cannot show, such as keys that stand twice, is seen here.
+
+namespace reshard {
+
+/// What a number is.
+enum class json_number {
+    integer,  ///< without fraction and exponent, and within 64 bits
+    real,     ///< any other
+    infinite, ///< beyond the largest double
+};
+
+/// Takes the events of a JSON text. Each function returns false to refuse; `refusal()` then says why.
+///
+/// Numbers are given as they are written.
+template <class T>
+concept json_handler = requires(T& handler, std::string_view text, json_number kind) {
+    { handler.object_begin() } -> std::same_as<bool>;
+    { handler.object_end() } -> std::same_as<bool>;
+    { handler.array_begin() } -> std::same_as<bool>;
+    { handler.array_end() } -> std::same_as<bool>;
+    { handler.key(text) } -> std::same_as<bool>;
+    { handler.string(text) } -> std::same_as<bool>;
+    { handler.number(text, kind) } -> std::same_as<bool>;
+    { handler.literal(text) } -> std::same_as<bool>;
+    { handler.refusal() } -> std::convertible_to<std::string>;
+};
+
+/// Where a JSON text stops being acceptable, and why.
+struct json_fault {
+    std::size_t position = 0; ///< bytes from the beginning of the text
+    std::string text;
+};
+
+namespace detail {
+
+/// What Boost.JSON's parser calls: joins the parts of long strings and passes whole ones on.
+template <json_handler Handler>
+struct json_adapter {
+    static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+
+    using text_view = boost::json::string_view;
+    using code = boost::json::error_code;
+
+    explicit json_adapter(Handler& target) : handler(target) {}
+
+    bool on_document_begin(code&) { return true; }
+    bool on_document_end(code&) { return true; }
+    bool on_object_begin(code& ec) { return pass(handler.object_begin(), ec); }
+    bool on_object_end(std::size_t, code& ec) { return pass(handler.object_end(), ec); }
+    bool on_array_begin(code& ec) { return pass(handler.array_begin(), ec); }
+    bool on_array_end(std::size_t, code& ec) { return pass(handler.array_end(), ec); }
+    bool on_key_part(text_view text, std::size_t, code&) { return keep(text); }
+    bool on_key(text_view text, std::size_t, code& ec) {
+        return pass(handler.key(joined(text)), ec);
+    }
+    bool on_string_part(text_view text, std::size_t, code&) { return keep(text); }
+    bool on_string(text_view text, std::size_t, code& ec) {
+        return pass(handler.string(joined(text)), ec);
+    }
+    bool on_number_part(text_view text, code&) { return keep(text); }
+    bool on_int64(std::int64_t, text_view text, code& ec) {
+        return number(text, json_number::integer, ec);
+    }
+    bool on_uint64(std::uint64_t, text_view text, code& ec) {
+        return number(text, json_number::integer, ec);
+    }
+    bool on_double(double value, text_view text, code& ec) {
+        return number(text, std::isinf(value) ? json_number::infinite : json_number::real, ec);
+    }
+    bool on_bool(bool value, code& ec) {
+        return pass(handler.literal(value ? "true" : "false"), ec);
+    }
+    bool on_null(code& ec) { return pass(handler.literal("null"), ec); }
+    bool on_comment_part(text_view, code&) { return true; }
+    bool on_comment(text_view, code&) { return true; }
+
+    Handler& handler;
+    std::string kept;
+    bool taken = false;
+
+private:
+    bool number(text_view text, json_number kind, code& ec) {
+        return pass(handler.number(joined(text), kind), ec);
+    }
+
+    bool keep(text_view text) {
+        if (taken)
+            kept.clear();
+        taken = false;
+        kept.append(text.data(), text.size());
+        return true;
+    }
+
+    /// The whole text; nothing is copied where it came in one piece.
+    std::string_view joined(text_view text) {
+        if (taken || kept.empty())
+            return {text.data(), text.size()};
+        keep(text);
+        taken = true;
+        return kept;
+    }
+
+    static bool pass(bool accepted, code& ec) {
+        if (!accepted)
+            ec = boost::json::error::syntax;
+        return accepted;
+    }
+};
+
+inline std::string sentence(boost::json::error_code ec) {
+    if (ec == boost::json::error::too_deep)
+        return "arrays and objects are nested too deeply";
+    if (ec == boost::json::error::incomplete)
+        return "the JSON text ends too early";
+    return "JSON " + ec.message();
+}
+
+} // namespace detail
+
+/// Sends the events of `text` to `handler`; returns what is wrong with the text, or nothing.
+///
+/// \par Units  `max_depth` in arrays and objects within one another
+/// \par Source RFC 8259, without any extension: no comment, no trailing comma, no lone surrogate, UTF-8 only
+template <json_handler Handler>
+std::optional<json_fault> send_json_events(std::string_view text, Handler& handler,
+                                           std::size_t max_depth) {
+    boost::json::parse_options options;
+    options.max_depth = max_depth;
+    boost::json::basic_parser<detail::json_adapter<Handler>> parser(options, handler);
+    boost::json::error_code ec;
+    std::size_t const read = parser.write_some(false, text.data(), text.size(), ec);
+    if (ec) {
+        std::string const refusal = handler.refusal();
+        return json_fault{read, refusal.empty() ? detail::sentence(ec) : refusal};
+    }
+    if (read < text.size())
+        return json_fault{read, "something follows the end of the JSON text"};
+    return std::nullopt;
+}
+
+} // namespace reshard
+
+#endif

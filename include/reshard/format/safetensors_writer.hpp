@@ -1,0 +1,171 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_SAFETENSORS_WRITER_HPP
+#define RESHARD_FORMAT_SAFETENSORS_WRITER_HPP
+
+#include <reshard/format/safetensors_header.hpp>
+#include <reshard/format/utf8.hpp>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+
+#include <numeric>
+#include <span>
+
+/// \file
+/// Where each tensor goes in a safetensors file, and the bytes of its header.
+
+namespace reshard {
+
+/// A tensor that is to be written.
+struct safetensors_tensor {
+    std::string name;
+    data_type dtype{};
+    index_vector shape;
+
+    bool operator==(safetensors_tensor const&) const = default;
+};
+
+/// A safetensors file before its data.
+struct safetensors_layout {
+    std::string header;                     ///< the first bytes of the file, the length included
+    std::vector<safetensors_entry> tensors; ///< in the order of their data
+    std::vector<std::size_t> order;         ///< for each of `tensors`, its number in what was given
+    std::uint64_t data_bytes = 0;
+
+    std::uint64_t file_bytes() const { return header.size() + data_bytes; }
+};
+
+/// `text` as JSON, in quotes.
+inline std::string json_quoted(std::string_view text) {
+    return boost::json::serialize(boost::json::string(text.data(), text.size()));
+}
+
+namespace detail {
+
+/// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal files.
+inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
+    std::vector<std::size_t> order(tensors.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return tensors[a].dtype != tensors[b].dtype ? tensors[a].dtype > tensors[b].dtype
+                                                    : tensors[a].name < tensors[b].name;
+    });
+    return order;
+}
+
+inline void check_utf8(std::string_view text, std::string_view file) {
+    if (std::size_t const place = find_invalid_utf8(text); place != text.size())
+        fail(errc::unsupported, std::string(file) + ": byte " + std::to_string(place) + " of '" +
+                                    std::string(text) + "' is not UTF-8");
+}
+
+inline void check_name(std::string_view name, std::string_view file) {
+    if (name == "__metadata__")
+        fail(errc::unsupported, std::string(file) + ": no tensor may be named '__metadata__'");
+    check_utf8(name, file);
+}
+
+/// The entry of a tensor whose data begins at `begin`.
+inline safetensors_entry entry_of(safetensors_tensor const& tensor, std::uint64_t begin,
+                                  std::string_view file) {
+    std::string const what = std::string(file) + ": tensor '" + tensor.name + "': shape " +
+                             to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
+    safetensors_entry entry{
+        tensor.name, tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}, begin, begin};
+    auto const bit_total = bit_count(entry.shape, entry.dtype);
+    if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
+        fail(errc::overflow, what + " has more bits than 64 bits can count");
+    if (*bit_total % 8 != 0)
+        fail(errc::unsupported,
+             what + " has " + std::to_string(*bit_total) + " bits, which do not fill whole bytes");
+    entry.end += *bit_total / 8;
+    return entry;
+}
+
+inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
+                               std::string_view file) {
+    std::vector<std::string_view> names;
+    for (safetensors_entry const& tensor : tensors)
+        names.push_back(tensor.name);
+    std::sort(names.begin(), names.end());
+    auto const twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end())
+        fail(errc::bad_layout, std::string(file) + ": tensor '" + std::string(*twice) +
+                                   "' would stand twice in one file");
+}
+
+inline std::string joined(std::vector<std::uint64_t> const& numbers) {
+    std::string text;
+    for (std::uint64_t const number : numbers)
+        text += (text.empty() ? "" : ",") + std::to_string(number);
+    return text;
+}
+
+inline std::string json_of(safetensors_entry const& tensor) {
+    return json_quoted(tensor.name) + ":{\"dtype\":\"" + std::string(code(tensor.dtype)) +
+           "\",\"shape\":[" + joined(tensor.shape) + "],\"data_offsets\":[" +
+           joined({tensor.begin, tensor.end}) + "]}";
+}
+
+inline std::string json_of(std::map<std::string, std::string> const& metadata) {
+    std::string text;
+    for (auto const& [key, value] : metadata)
+        text += (text.empty() ? "" : ",") + json_quoted(key) + ":" + json_quoted(value);
+    return "\"__metadata__\":{" + text + "}";
+}
+
+inline std::string header_json(std::vector<safetensors_entry> const& tensors,
+                               std::map<std::string, std::string> const& metadata) {
+    std::string text = "{";
+    if (!metadata.empty())
+        text += json_of(metadata);
+    for (safetensors_entry const& tensor : tensors)
+        text += (text.size() > 1 ? "," : "") + json_of(tensor);
+    text += "}";
+    text.append((8 - text.size() % 8) % 8, ' ');
+    return text;
+}
+
+inline std::string little_endian_text(std::uint64_t value) {
+    std::string text;
+    for (int i = 0; i < 8; ++i, value >>= 8)
+        text += static_cast<char>(static_cast<unsigned char>(value & 0xFF));
+    return text;
+}
+
+} // namespace detail
+
+/// The file that holds `tensors`, each row-major, one after the other without a gap.
+///
+/// \post       `parse_safetensors_header` accepts it in strict mode
+/// \throws     error with errc::unsupported for a name or a size that the format does not have, with
+///             errc::bad_layout for a name that stands twice, with errc::limit_exceeded for a header of
+///             more than 100 MB; it names `file`
+/// \par Source the order, the form and the padding of the reference writer, so that the data begins at
+///             a multiple of 8 bytes; there metadata has no order, here it is sorted
+inline safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
+                                           std::map<std::string, std::string> const& metadata,
+                                           std::string_view file) {
+    safetensors_layout result;
+    result.order = detail::writing_order(tensors);
+    for (std::size_t const i : result.order) {
+        detail::check_name(tensors[i].name, file);
+        result.tensors.push_back(detail::entry_of(tensors[i], result.data_bytes, file));
+        result.data_bytes = result.tensors.back().end;
+    }
+    for (auto const& [key, value] : metadata)
+        detail::check_utf8(key + value, file);
+    detail::check_names_differ(result.tensors, file);
+    std::string const json = detail::header_json(result.tensors, metadata);
+    if (json.size() > safetensors_options{}.max_header_bytes)
+        fail(errc::limit_exceeded, std::string(file) + ": the header would have " +
+                                       std::to_string(json.size()) + " bytes; readers accept " +
+                                       std::to_string(safetensors_options{}.max_header_bytes));
+    result.header = detail::little_endian_text(json.size()) + json;
+    return result;
+}
+
+} // namespace reshard
+
+#endif
