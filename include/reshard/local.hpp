@@ -4,7 +4,6 @@
 #define RESHARD_LOCAL_HPP
 
 #include <reshard/local/bind.hpp>
-#include <reshard/local/descriptors.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/plan/make_plan.hpp>
 
@@ -21,7 +20,7 @@ template <class View>
 layout layout_of(std::span<basic_state_dict<View> const> ranks) {
     std::vector<std::vector<shard_descriptor>> held;
     for (basic_state_dict<View> const& one : ranks)
-        held.push_back(descriptors_of(one));
+        held.push_back(one.descriptors());
     return layout_of(held);
 }
 
@@ -39,17 +38,11 @@ inline void redistribute_locally(std::span<const_state_dict const> source,
     plan const whole = make_plan(problem);
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
-    const_state_dict all_sources;
-    state_dict all_targets;
-    for (holder_t rank = 0; rank < source.size(); ++rank) {
+    for (holder_t rank = 0; rank < source.size(); ++rank)
         sources.add(source[rank], source_layout, rank);
-        all_sources.append(source[rank]);
-    }
-    for (holder_t rank = 0; rank < target.size(); ++rank) {
+    for (holder_t rank = 0; rank < target.size(); ++rank)
         targets.add(target[rank], target_layout, rank);
-        all_targets.append(target[rank]);
-    }
-    check_memory(all_sources, all_targets);
+    check_memory(source, target);
     bound_plan const bound{whole, problem, sources, targets};
     for (transfer const& part : whole.transfers)
         run_locally(bound, part);

@@ -4,9 +4,9 @@
 #define RESHARD_MPI_GATHER_LAYOUTS_HPP
 
 #include <reshard/group/group.hpp>
-#include <reshard/local/descriptors.hpp>
 #include <reshard/serialization/descriptor.hpp>
 #include <reshard/shard/layout.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <utility>
 #include <vector>
@@ -23,7 +23,7 @@ namespace reshard {
 template <group Group, class View>
 layout gather_layout(Group const& world, basic_state_dict<View> const& held) {
     std::vector<std::vector<shard_descriptor>> all;
-    for (std::string const& bytes : world.all_gather(to_bytes(descriptors_of(held))))
+    for (std::string const& bytes : world.all_gather(to_bytes(held.descriptors())))
         all.push_back(descriptors_from_bytes(bytes));
     return layout_of(all);
 }

@@ -158,8 +158,9 @@ inline mapping by_name(layout const& source, layout const& target) {
 inline prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
                         state_dict const& target, std::optional<mapping> program = std::nullopt) {
     mpi_group const ranks(boost::mpi::communicator(world, boost::mpi::comm_duplicate));
-    agree_to_run(ranks, "redistribute", program ? digest_of(*program) : 0,
-                 attempt([&] { check_memory(source, target); }));
+    agree_to_run(ranks, "redistribute", program ? digest_of(*program) : 0, attempt([&] {
+                     check_memory({&source, 1}, {&target, 1});
+                 }));
     auto all = std::make_unique<detail::prepared_state>();
     all->source = gather_layout(ranks, source);
     all->target = gather_layout(ranks, target);

@@ -1,0 +1,11 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_HPP
+#define RESHARD_MPI_HPP
+
+#include <reshard/mpi/redistribute.hpp>
+
+/// \file
+/// Everything that needs MPI: `redistribute` over a communicator, and `prepare` and `run`.
+
+#endif
