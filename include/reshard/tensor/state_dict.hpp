@@ -1,0 +1,167 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_STATE_DICT_HPP
+#define RESHARD_TENSOR_STATE_DICT_HPP
+
+#include <reshard/shard/descriptor.hpp>
+#include <reshard/tensor/address_range.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What one rank holds: shards, and the tensors in which their elements lie.
+
+namespace reshard {
+
+/// One shard and its elements.
+///
+/// The tensor of a flat shard has one axis.
+template <class View>
+struct basic_local_shard {
+    shard_descriptor descriptor;
+    View tensor;
+
+    constexpr bool operator==(basic_local_shard const&) const = default;
+};
+
+using local_shard = basic_local_shard<tensor_view>;
+using const_local_shard = basic_local_shard<const_tensor_view>;
+
+namespace detail {
+
+inline void check_shape(shard_descriptor const& shard, const_tensor_view const& elements) {
+    index_vector const expected = local_shape(shard);
+    if (expected.size() != elements.shape.size() || expected.size() != elements.strides.size())
+        fail(errc::shape_mismatch, "'" + shard.key + "': a shard of shape " + to_string(expected) +
+                                       " in a tensor of shape " + to_string(elements.shape) +
+                                       " with strides " + to_string(elements.strides));
+    for (std::size_t axis = 0; axis < expected.size(); ++axis)
+        if (expected[axis] != elements.shape[axis])
+            fail(errc::shape_mismatch, "'" + shard.key + "': axis " + std::to_string(axis) +
+                                           ": a shard of extent " + std::to_string(expected[axis]) +
+                                           " in a tensor of extent " +
+                                           std::to_string(elements.shape[axis]));
+}
+
+inline void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
+    index_t const count = element_count(elements.shape);
+    if (elements.memory != memory_kind::host)
+        fail(errc::unsupported, "'" + shard.key + "': " + std::to_string(count) +
+                                    " elements in the memory of a device; copy them to the host");
+    if (elements.data == nullptr && count != 0)
+        fail(errc::usage,
+             "'" + shard.key + "': " + std::to_string(count) + " elements at a null address");
+    addresses(elements);
+}
+
+inline void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
+    for (std::size_t axis = 0; axis < elements.ndim(); ++axis)
+        if (elements.shape[axis] > 1 && elements.strides[axis] == 0)
+            fail(errc::memory_overlap, "'" + shard.key + "': axis " + std::to_string(axis) + ": " +
+                                           std::to_string(elements.shape[axis]) +
+                                           " elements at one address (stride 0) cannot be written");
+}
+
+inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
+
+} // namespace detail
+
+/// Refuses a tensor that does not hold what the descriptor says.
+///
+/// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
+///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a null
+///         address, errc::unsupported for memory other than the host's, errc::memory_overlap for a
+///         tensor to be written whose elements lie at one address
+template <class View>
+void check(basic_local_shard<View> const& shard) {
+    check(shard.descriptor);
+    detail::check_shape(shard.descriptor, shard.tensor);
+    if (shard.descriptor.dtype != shard.tensor.dtype)
+        fail(errc::dtype_mismatch, "'" + shard.descriptor.key + "': a shard of " +
+                                       std::string(code(shard.descriptor.dtype)) +
+                                       " in a tensor of " + std::string(code(shard.tensor.dtype)));
+    detail::check_memory(shard.descriptor, shard.tensor);
+    detail::check_writable(shard.descriptor, shard.tensor);
+}
+
+/// The shards that one rank holds, in the order in which they were added.
+///
+/// A rank may hold several shards of a key, or none; an empty state dict is legal. Names that the
+/// caller's own containers use are free: the key is the descriptor's.
+///
+/// \invariant every shard passes `check`
+/// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
+template <class View>
+class basic_state_dict {
+public:
+    using value_type = basic_local_shard<View>;
+
+    basic_state_dict() = default;
+
+    /// The same shards, for reading.
+    template <class Other>
+        requires(!std::same_as<Other, View> && std::convertible_to<Other, View>)
+    basic_state_dict(basic_state_dict<Other> const& other) {
+        shards_.reserve(other.size());
+        for (auto const& [descriptor, tensor] : other)
+            shards_.push_back({descriptor, tensor});
+    }
+
+    /// Adds a shard whose elements are seen through a view.
+    ///
+    /// \throws error as `check` does; then nothing is added
+    void add(shard_descriptor descriptor, View const& tensor) {
+        value_type shard{std::move(descriptor), tensor};
+        check(shard);
+        shards_.push_back(std::move(shard));
+    }
+
+    /// Adds a shard whose elements are those of `t`, which has to outlive this.
+    ///
+    /// \throws error as `check` does; then nothing is added
+    template <class T>
+        requires requires(T&& t) {
+            { view(std::forward<T>(t)) } -> std::convertible_to<View>;
+        }
+    void add(shard_descriptor descriptor, T&& t) {
+        add(std::move(descriptor), View(view(std::forward<T>(t))));
+    }
+
+    std::size_t size() const { return shards_.size(); }
+    bool empty() const { return shards_.empty(); }
+    auto begin() const { return shards_.begin(); }
+    auto end() const { return shards_.end(); }
+    value_type const& operator[](std::size_t i) const { return shards_[i]; }
+
+    /// What is held, without the elements, in order.
+    std::vector<shard_descriptor> descriptors() const {
+        std::vector<shard_descriptor> result;
+        result.reserve(size());
+        for (value_type const& shard : shards_)
+            result.push_back(shard.descriptor);
+        return result;
+    }
+
+    bool operator==(basic_state_dict const&) const = default;
+
+private:
+    std::vector<value_type> shards_;
+};
+
+using state_dict = basic_state_dict<tensor_view>;
+using const_state_dict = basic_state_dict<const_tensor_view>;
+
+/// One line a shard: descriptor, then how the elements lie. No element is printed.
+template <class View>
+std::string to_string(basic_state_dict<View> const& shards) {
+    std::string text;
+    for (auto const& [descriptor, tensor] : shards)
+        text += to_string(descriptor) + " in " + to_string(const_tensor_view(tensor)) + "\n";
+    return text;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,88 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_TRAITS_HPP
+#define RESHARD_TENSOR_TRAITS_HPP
+
+#include <reshard/core/data_type.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+/// \file
+/// What the library asks of a user's tensor type.
+
+namespace reshard {
+
+/// How to see a `T` as a tensor. Left undefined: specialise it to adapt a tensor type.
+///
+/// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and `data(t)`,
+/// the address of the element at index 0, 0, ... Three more are optional:
+/// - `memory(t)`, where the elements live; host memory without it,
+/// - `dtype(t)`, for types whose elements are known at run time only; `data_type_of<element_type>` without,
+/// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element.
+template <class T>
+struct tensor_traits;
+
+/// Where the elements of a tensor live.
+enum class memory_kind {
+    host,   ///< this process may read and write them
+    device, ///< their address is not for the processor
+};
+
+namespace detail {
+
+template <class T>
+concept has_dtype = requires(T const& ct) {
+    { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
+};
+
+template <class T>
+concept has_memory = requires(T const& ct) {
+    { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;
+};
+
+template <class T>
+concept has_static_dtype = requires {
+    data_type_traits<std::remove_cv_t<typename tensor_traits<T>::element_type>>::value;
+};
+
+} // namespace detail
+
+/// A type that can be seen as a tensor.
+///
+/// `static_assert(tensor<my_matrix>)` is the whole conformance test. All or nothing: no part of
+/// `tensor_traits` is guessed from the type itself.
+template <class T>
+concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T const& ct) {
+    typename tensor_traits<T>::element_type;
+    { tensor_traits<T>::shape(ct) } -> std::convertible_to<index_vector>;
+    { tensor_traits<T>::strides(ct) } -> std::convertible_to<index_vector>;
+    { tensor_traits<T>::data(t) } -> std::same_as<typename tensor_traits<T>::element_type*>;
+    { tensor_traits<T>::data(ct) } -> std::same_as<typename tensor_traits<T>::element_type const*>;
+} && (detail::has_dtype<T> || detail::has_static_dtype<T>);
+
+/// A tensor that owns no element: a copy of it, or a temporary, shows the same elements.
+template <class T>
+concept borrowed_tensor = tensor<T> && requires { requires tensor_traits<T>::is_borrowed; };
+
+/// The data type of the elements of `t`.
+template <tensor T>
+constexpr data_type dtype_of(T const& t) {
+    if constexpr (detail::has_dtype<T>)
+        return tensor_traits<T>::dtype(t);
+    else
+        return data_type_of<typename tensor_traits<T>::element_type>;
+}
+
+/// Where the elements of `t` live.
+template <tensor T>
+constexpr memory_kind memory_of(T const& t) {
+    if constexpr (detail::has_memory<T>)
+        return tensor_traits<T>::memory(t);
+    else
+        return memory_kind::host;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,169 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/adapt/span.hpp>
+#include <reshard/shard/typed.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <concepts>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+using adapt::raw_tensor;
+
+namespace {
+
+auto says(errc code, std::string const& text) {
+    return [=](error const& e) {
+        BOOST_TEST(e.what() == text);
+        return e.code() == code;
+    };
+}
+
+shard_descriptor left_half() { return {"w", data_type::f32, {4, 6}, {{0, 0}, {4, 3}}, {}}; }
+
+struct elements_of_two_shards {
+    std::vector<float> left = std::vector<float>(12);
+    std::vector<float> right = std::vector<float>(12);
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tensor_state_dict)
+
+BOOST_AUTO_TEST_CASE(shards_stand_in_the_order_in_which_they_were_added) {
+    elements_of_two_shards held;
+    shard_descriptor right = left_half();
+    right.region.offset[1] = 3;
+    state_dict shards;
+    BOOST_TEST(shards.empty());
+    shards.add(right, raw_tensor(held.right.data(), {4, 3}));
+    shards.add(left_half(), raw_tensor(held.left.data(), {4, 3}));
+    BOOST_REQUIRE(shards.size() == 2u);
+    BOOST_TEST((shards[0].descriptor == right));
+    BOOST_TEST(shards[0].tensor.data == held.right.data());
+    BOOST_TEST((shards[1].descriptor == left_half()));
+    BOOST_TEST((shards.descriptors() == std::vector{right, left_half()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_has_a_tensor_of_one_axis) {
+    std::vector<float> elements(5);
+    shard_descriptor flat = left_half();
+    flat.flat = flat_range{2, 7};
+    state_dict shards;
+    shards.add(flat, elements);
+    BOOST_TEST((shards[0].tensor.shape == index_vector{5}));
+    flat.flat = flat_range{2, 8};
+    BOOST_CHECK_EXCEPTION(
+        shards.add(flat, elements), error,
+        says(errc::shape_mismatch, "'w': axis 0: a shard of extent 6 in a tensor of extent 5"));
+}
+
+BOOST_AUTO_TEST_CASE(a_typed_shard_is_a_descriptor) {
+    std::vector<float> elements(2);
+    state_dict shards;
+    shards.add(typed_shard<"b", float, index_vector{4}, box{{2}, {2}}>(), elements);
+    BOOST_TEST(
+        (shards[0].descriptor == shard_descriptor{"b", data_type::f32, {4}, {{2}, {2}}, {}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_without_elements_needs_no_address) {
+    state_dict shards;
+    shards.add({"w", data_type::f32, {3, 5}, {{3, 0}, {0, 5}}, {}},
+               raw_tensor<float>(nullptr, {0, 5}));
+    BOOST_TEST(shards.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
+    std::vector<float> elements(12);
+    state_dict shards;
+    shards.add(left_half(), raw_tensor(elements.data(), {4, 3}));
+    static_assert(!std::convertible_to<const_state_dict, state_dict>);
+    const_state_dict const readable = shards;
+    BOOST_REQUIRE(readable.size() == 1u);
+    BOOST_TEST((readable[0].descriptor == left_half()));
+    BOOST_TEST(readable[0].tensor.data == elements.data());
+}
+
+BOOST_AUTO_TEST_CASE(constant_elements_make_a_state_dict_for_reading) {
+    std::vector<float> const elements(2);
+    shard_descriptor const vector{"b", data_type::f32, {2}, {{0}, {2}}, {}};
+    const_state_dict shards;
+    shards.add(vector, elements);
+    BOOST_TEST(shards[0].tensor.data == elements.data());
+}
+
+BOOST_AUTO_TEST_CASE(another_shape_names_key_axis_and_both_numbers) {
+    std::vector<float> elements(16);
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(
+        shards.add(left_half(), raw_tensor(elements.data(), {4, 4})), error,
+        says(errc::shape_mismatch, "'w': axis 1: a shard of extent 3 in a tensor of extent 4"));
+    BOOST_CHECK_EXCEPTION(shards.add(left_half(), elements), error,
+                          says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of "
+                                                     "shape [16] with strides [1]"));
+    BOOST_CHECK_EXCEPTION(
+        shards.add(left_half(), tensor_view{elements.data(), data_type::f32, {4, 3}, {1}}), error,
+        says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of shape [4, 3] with "
+                                   "strides [1]"));
+    BOOST_TEST(shards.empty());
+}
+
+BOOST_AUTO_TEST_CASE(another_data_type_names_both) {
+    std::vector<double> elements(12);
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(shards.add(left_half(), raw_tensor(elements.data(), {4, 3})), error,
+                          says(errc::dtype_mismatch, "'w': a shard of F32 in a tensor of F64"));
+}
+
+BOOST_AUTO_TEST_CASE(a_region_outside_the_tensor_is_refused) {
+    std::vector<float> elements(12);
+    shard_descriptor outside = left_half();
+    outside.region.offset[1] = 4;
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(shards.add(outside, raw_tensor(elements.data(), {4, 3})), error,
+                          [](error const& e) { return e.code() == errc::bad_layout; });
+}
+
+BOOST_AUTO_TEST_CASE(elements_at_no_address_are_refused) {
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(shards.add(left_half(), raw_tensor<float>(nullptr, {4, 3})), error,
+                          says(errc::usage, "'w': 12 elements at a null address"));
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_refused) {
+    float element = 0;
+    const_tensor_view const there{&element, data_type::f32, {4, 3}, {0, 0}, memory_kind::device};
+    const_state_dict shards;
+    BOOST_CHECK_EXCEPTION(shards.add(left_half(), there), error,
+                          says(errc::unsupported,
+                               "'w': 12 elements in the memory of a device; copy "
+                               "them to the host"));
+}
+
+BOOST_AUTO_TEST_CASE(one_address_for_many_elements_may_be_read_and_not_written) {
+    float element = 0;
+    raw_tensor<float> const same(&element, {4, 3}, {0, 0});
+    const_state_dict readable;
+    readable.add(left_half(), same);
+    BOOST_TEST(readable.size() == 1u);
+    raw_tensor<float> columns(&element, {4, 3}, {1, 0});
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(
+        shards.add(left_half(), columns), error,
+        says(errc::memory_overlap,
+             "'w': axis 1: 3 elements at one address (stride 0) cannot be written"));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_dict_prints_a_line_a_shard) {
+    std::vector<float> elements(12);
+    state_dict shards;
+    shards.add(left_half(), raw_tensor(elements.data(), {4, 3}));
+    BOOST_TEST(to_string(shards) == "w: F32 [4, 6] [0:4, 0:3] in F32 [4, 3] strides [3, 1]\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
