@@ -3,6 +3,7 @@
 #ifndef RESHARD_LOCAL_HPP
 #define RESHARD_LOCAL_HPP
 
+#include <reshard/group/solo.hpp>
 #include <reshard/local/bind.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -53,6 +54,19 @@ inline void redistribute_locally(std::span<const_state_dict const> source,
                                  std::span<state_dict const> target) {
     catalog const wanted = catalog_of(layout_of(target));
     redistribute_locally(source, target, identity_mapping(catalog_of(layout_of(source)), &wanted));
+}
+
+/// Fills `target` from `source` in a group of one: what code over any group calls.
+///
+/// \throws error as `redistribute_locally`
+inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target) {
+    redistribute_locally({&source, 1}, {&target, 1});
+}
+
+/// The same, as `program` says.
+inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target,
+                         mapping const& program) {
+    redistribute_locally({&source, 1}, {&target, 1}, program);
 }
 
 } // namespace reshard

@@ -29,6 +29,7 @@ struct box {
     constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
     constexpr bool operator==(box const&) const = default;
+    constexpr std::strong_ordering operator<=>(box const&) const = default;
 };
 
 /// The box of all elements of a tensor of that shape.

@@ -22,6 +22,7 @@ struct flat_range {
 
     constexpr index_t size() const { return end - begin; }
     constexpr bool operator==(flat_range const&) const = default;
+    constexpr std::strong_ordering operator<=>(flat_range const&) const = default;
 };
 
 /// `4:10`.

@@ -8,6 +8,7 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -83,6 +84,11 @@ struct index_vector {
 
     constexpr bool operator==(index_vector const& other) const {
         return std::equal(begin(), end(), other.begin(), other.end());
+    }
+
+    /// As texts are ordered: by the first number that differs.
+    constexpr std::strong_ordering operator<=>(index_vector const& other) const {
+        return std::lexicographical_compare_three_way(begin(), end(), other.begin(), other.end());
     }
 };
 

@@ -191,6 +191,12 @@ inline void redistribute(boost::mpi::communicator const& world, const_state_dict
     run(all);
 }
 
+/// The same over a group, for code that is written for any.
+inline void redistribute(mpi_group const& world, const_state_dict const& source,
+                         state_dict const& target) {
+    redistribute(world.communicator(), source, target);
+}
+
 } // namespace reshard
 
 #endif

@@ -133,8 +133,7 @@ constexpr void sort_cuts(std::vector<placed_cut>& cuts) {
             return a.target_shard < b.target_shard;
         if (a.target_part != b.target_part)
             return a.target_part < b.target_part;
-        index_vector const &x = a.geometry.target_offset, &y = b.geometry.target_offset;
-        return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+        return a.geometry.target_offset < b.geometry.target_offset;
     });
 }
 

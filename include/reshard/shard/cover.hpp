@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -29,24 +30,13 @@ constexpr distinct_boxes distinct(box_list const& given) {
     order.reserve(given.size());
     for (std::uint32_t i = 0; i < given.size(); ++i)
         order.push_back(i);
-    auto const compare = [&](std::uint32_t a, std::uint32_t b) {
-        box const x = given[a], y = given[b];
-        for (std::size_t axis = 0; axis < x.ndim(); ++axis) {
-            if (x.offset[axis] != y.offset[axis])
-                return x.offset[axis] < y.offset[axis] ? -1 : 1;
-            if (x.shape[axis] != y.shape[axis])
-                return x.shape[axis] < y.shape[axis] ? -1 : 1;
-        }
-        return 0;
-    };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        int const difference = compare(a, b);
-        return difference != 0 ? difference < 0 : a < b;
+        return std::pair{given[a], a} < std::pair{given[b], b};
     });
     std::vector<std::uint32_t> first(given.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
         first[order[i]] =
-            i > 0 && compare(order[i - 1], order[i]) == 0 ? first[order[i - 1]] : order[i];
+            i > 0 && given[order[i - 1]] == given[order[i]] ? first[order[i - 1]] : order[i];
     distinct_boxes result{box_list(given.ndim()), std::vector<std::uint32_t>(given.size(), 0)};
     for (std::uint32_t i = 0; i < given.size(); ++i) {
         if (first[i] == i) {
