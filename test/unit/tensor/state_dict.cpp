@@ -159,6 +159,14 @@ BOOST_AUTO_TEST_CASE(one_address_for_many_elements_may_be_read_and_not_written) 
              "'w': axis 1: 3 elements at one address (stride 0) cannot be written"));
 }
 
+BOOST_AUTO_TEST_CASE(the_stride_of_an_axis_of_one_element_does_not_matter) {
+    std::vector<float> elements(3);
+    state_dict shards;
+    shards.add({"w", data_type::f32, {1, 3}, {{0, 0}, {1, 3}}, {}},
+               raw_tensor<float>(elements.data(), {1, 3}, {0, 1}));
+    BOOST_TEST(shards.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_state_dict_prints_a_line_a_shard) {
     std::vector<float> elements(12);
     state_dict shards;
