@@ -12,7 +12,7 @@
 #include <utility>
 
 /// \file
-/// Boost.MultiArray's arrays, references and views as tensors, whatever their storage order and bases.
+/// Boost.MultiArray's arrays, references and views as tensors, with any storage order and bases.
 
 namespace reshard {
 

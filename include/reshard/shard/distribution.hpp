@@ -168,18 +168,18 @@ inline std::string sentence(placement_fault const& fault, mesh const& ranks,
 
 /// A tensor's shape, spread over a mesh: one placement for each mesh axis.
 ///
-/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each of its
-/// blocks. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
+/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each of
+/// its blocks. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
 ///
 /// \par Units   elements
-/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh axis that
-///              cuts before an outer one is a placement of its own; here such a layout is given as boxes
+/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh axis
+///              that cuts before an outer one is a placement of its own; here it is given as boxes
 class distribution {
 public:
     /// `key` is for messages only.
     ///
-    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`) or a
-    ///         negative extent, with errc::overflow for more than 2^63 - 1 elements
+    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`) or
+    ///         a negative extent, with errc::overflow for more than 2^63 - 1 elements
     constexpr distribution(mesh const& ranks, std::vector<placement> placements,
                            index_vector const& shape, std::string_view key = "a tensor")
         : ranks_(ranks), placements_(std::move(placements)), shape_(shape) {

@@ -38,12 +38,12 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 
 /// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
 ///
-/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal shares: a
-/// layout made of their descriptors is refused, because the global shapes differ.
+/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal shares:
+/// a layout made of their descriptors is refused, because the global shapes differ.
 ///
 /// \par Units  elements
-/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout for a
-///             share that is not one of `count` or an axis named twice, with errc::overflow
+/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout for
+///             a share that is not one of `count` or an axis named twice, with errc::overflow
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,

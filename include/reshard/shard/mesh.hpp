@@ -42,8 +42,8 @@ struct mesh_axis {
 
 /// The ranks of a layout as a grid: `pp=2 tp=3` has six, and rank 1 stands at pp 0, tp 1.
 ///
-/// Ranks are counted in row-major order: along the last axis they are neighbours. A mesh without axes
-/// has one rank.
+/// Ranks are counted in row-major order: along the last axis they are neighbours. A mesh without
+/// axes has one rank.
 ///
 /// \invariant names differ and are not empty, extents are at least 1, at most `max_ndim` axes
 /// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, over ranks 0, 1, 2, ...

@@ -20,7 +20,7 @@ struct replicate {
     constexpr bool operator==(replicate const&) const = default;
 };
 
-/// One coordinate of the mesh axis holds it, the others nothing: a pipeline stage, an expert's rank.
+/// One coordinate of the mesh axis holds it, the others nothing: a pipeline stage, an expert.
 struct only {
     index_t coordinate = 0;
 
@@ -29,7 +29,7 @@ struct only {
 
 /// How an extent is cut.
 enum class split_rule {
-    ceil, ///< blocks of the extent over the number of parts, rounded up; the last ones shorter or empty
+    ceil, ///< blocks of extent / parts, rounded up; the last ones shorter or empty
     even, ///< equal blocks; the number of parts must divide the extent
 };
 

@@ -127,7 +127,7 @@ concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
 
 namespace detail {
 
-/// A descriptor without strings of its own: those are not for constant expressions on every compiler.
+/// A descriptor without strings of its own: not every compiler has them in constant expressions.
 struct shard_facts {
     std::string_view key;
     data_type dtype{};

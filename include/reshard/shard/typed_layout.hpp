@@ -18,7 +18,7 @@
 
 namespace reshard {
 
-/// A tensor and how it is spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
+/// A tensor, spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
 ///
 /// `T` is as in `typed_shard`.
 template <fixed_string Key, class T, index_vector Shape, auto... Placements>
@@ -139,7 +139,7 @@ template <class Layout, holder_t Rank>
 using typed_state_dict_of =
     typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
 
-/// What one rank of a layout holds, in the order of the layout's tensors, for a rank known at run time.
+/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
 ///
 /// \pre `rank < Layout::ranks.rank_count()`
 template <class Layout>

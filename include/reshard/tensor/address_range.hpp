@@ -76,8 +76,8 @@ inline address_range addresses(const_tensor_view const& elements) {
 
 /// False where the tensors certainly share no memory.
 ///
-/// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still lie
-/// in overlapping ranges: exact answers are as hard as integer programming.
+/// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still
+/// lie in overlapping ranges: exact answers are as hard as integer programming.
 inline bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b) {
     return a.memory == b.memory && overlap(addresses(a), addresses(b));
 }

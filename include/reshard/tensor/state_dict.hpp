@@ -71,8 +71,8 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 /// Refuses a tensor that does not hold what the descriptor says.
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
-///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a null
-///         address, errc::unsupported for memory other than the host's, errc::memory_overlap for a
+///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a
+///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap for a
 ///         tensor to be written whose elements lie at one address
 template <class View>
 void check(basic_local_shard<View> const& shard) {

@@ -15,10 +15,10 @@ namespace reshard {
 
 /// How to see a `T` as a tensor. Left undefined: specialise it to adapt a tensor type.
 ///
-/// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and `data(t)`,
-/// the address of the element at index 0, 0, ... Three more are optional:
+/// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
+/// `data(t)`, the address of the element at index 0, 0, ... Three more are optional:
 /// - `memory(t)`, where the elements live; host memory without it,
-/// - `dtype(t)`, for types whose elements are known at run time only; `data_type_of<element_type>` without,
+/// - `dtype(t)`, for types of elements known at run time; `data_type_of<element_type>` without it,
 /// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element.
 template <class T>
 struct tensor_traits;
