@@ -77,8 +77,9 @@ constexpr void check(shard_descriptor const& shard) {
     if (shard.region.offset.size() != shard.global_shape.size() ||
         shard.region.shape.size() != shard.global_shape.size())
         fail(errc::bad_layout,
-             "'" + shard.key + "': a shard of " + std::to_string(shard.region.shape.size()) +
-                 " axes in a tensor of " + std::to_string(shard.global_shape.size()) + " axes");
+             "'" + shard.key + "': a shard of shape " + to_string(shard.region.shape) +
+                 " at offset " + to_string(shard.region.offset) +
+                 " does not have the axes of the global shape " + to_string(shard.global_shape));
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
     element_count(shard.global_shape);

@@ -1,0 +1,28 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_SAYS_HPP
+#define RESHARD_TEST_SUPPORT_SAYS_HPP
+
+#include <reshard/core/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+/// \file
+/// What a test expects of an error.
+
+namespace reshard::test {
+
+/// A predicate for BOOST_CHECK_EXCEPTION: the error has that code and says exactly that.
+inline auto says(errc code, std::string const& text) {
+    return [=](error const& problem) {
+        BOOST_TEST(problem.what() == text);
+        BOOST_TEST(name(problem.code()) == name(code));
+        return problem.code() == code && problem.what() == text;
+    };
+}
+
+} // namespace reshard::test
+
+#endif

@@ -1,0 +1,65 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/catalog.hpp>
+
+#include "support/says.hpp"
+
+using namespace reshard;
+using reshard::test::says;
+
+namespace {
+
+shard_descriptor part(std::string key, index_vector shape, box region) {
+    return {std::move(key), data_type::f32, shape, region, {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(shard_catalog)
+
+BOOST_AUTO_TEST_CASE(entries_are_sorted_and_found_by_key) {
+    catalog const all({{"w.10", data_type::f32, {4}, {1}}, {"w.2", data_type::f16, {}, {}}});
+    BOOST_TEST(all.size() == 2u);
+    BOOST_TEST(!all.empty());
+    BOOST_TEST(all[0].key == "w.10");
+    BOOST_TEST(all.find("w.2") == &all[1]);
+    BOOST_TEST(all.find("w.3") == nullptr);
+    BOOST_TEST(catalog().find("w") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
+    BOOST_CHECK_EXCEPTION(
+        catalog({{"w", data_type::f32, {4}, {1}}, {"w", data_type::f32, {4}, {1}}}), error,
+        says(errc::bad_layout, "'w' stands twice in one catalog"));
+}
+
+BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {
+    // A grid of 2 x 3 blocks, one of them held twice.
+    std::vector<std::vector<shard_descriptor>> ranks;
+    for (index_t row = 0; row < 2; ++row)
+        for (index_t column = 0; column < 3; ++column)
+            ranks.push_back({part("w", {4, 6}, {{row * 2, column * 2}, {2, 2}})});
+    ranks.push_back(ranks.front());
+    catalog const all = catalog_of(layout_of(ranks));
+    BOOST_TEST_REQUIRE(all.size() == 1u);
+    BOOST_TEST((all[0] == catalog_entry{"w", data_type::f32, {4, 6}, {2, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(empty_shards_are_no_parts) {
+    // Three rows on five ranks: two of them hold nothing.
+    layout const all = layout_of({{part("w", {3}, {{0}, {1}})},
+                                  {part("w", {3}, {{1}, {1}})},
+                                  {part("w", {3}, {{2}, {1}})},
+                                  {part("w", {3}, {{3}, {0}})},
+                                  {part("w", {3}, {{3}, {0}})}});
+    BOOST_TEST((parts_of(all.tensors[0]) == index_vector{3}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_without_elements_is_one_part) {
+    layout const all = layout_of({{part("w", {0, 3}, {{0, 0}, {0, 3}})}});
+    BOOST_TEST((parts_of(all.tensors[0]) == index_vector{1, 1}));
+    layout const scalar = layout_of({{part("s", {}, {})}});
+    BOOST_TEST(parts_of(scalar.tensors[0]).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
