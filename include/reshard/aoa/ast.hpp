@@ -1,0 +1,95 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_AST_HPP
+#define RESHARD_AOA_AST_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// \file
+/// What a program is made of: names, attributes, statements, and where each of them came from.
+
+namespace reshard::aoa {
+
+/// The bytes `[first, last)` of a program's text.
+struct text_span {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+
+    constexpr bool operator==(text_span const&) const = default;
+};
+
+/// A piece of a name that has yet to be expanded.
+struct segment {
+    enum class kind_type : std::uint8_t {
+        text,        ///< itself
+        star,        ///< `*`: one or more digits, all that there are
+        placeholder, ///< `$LAYER_ID` or any other `$NAME`, perhaps `+ k` or `- k`
+        array,       ///< `[a:b]`: the numbers from a to b - 1 behind `_`
+    };
+
+    kind_type kind = kind_type::text;
+    std::string text;  ///< the text, or the placeholder's name without `$`
+    index_t first = 0; ///< of an array; of a placeholder what is added to the number
+    index_t last = 0;  ///< of an array
+
+    bool operator==(segment const&) const = default;
+};
+
+/// A tensor's name as it stands in a statement. The program that it belongs to knows its text.
+struct name {
+    enum class kind_type : std::uint8_t {
+        nothing, ///< `_`
+        text,    ///< a tensor; equal numbers are equal texts
+        fresh,   ///< a temporary that a macro made; no text can name it
+        pattern, ///< segments; `expand` leaves none
+    };
+
+    kind_type kind = kind_type::nothing;
+    bool transposed = false; ///< `^T` stands behind it
+    std::uint32_t id = 0;
+    text_span where; ///< in the text that the user wrote
+};
+
+/// A word behind the names, with its value where it has one.
+struct attribute {
+    using value_type = std::variant<std::monostate, index_t, std::string>;
+
+    std::string word;
+    value_type value;
+    char quote = '"'; ///< in which a text was written
+    text_span where;
+
+    /// Equal in what they say; where and in which quotes does not count.
+    bool operator==(attribute const& other) const {
+        return word == other.word && value == other.value;
+    }
+};
+
+/// How a statement came to be: written by the user, or by a macro out of another statement.
+struct origin {
+    std::string macro;        ///< empty: written by the user
+    std::uint32_t parent = 0; ///< the origin of the statement that was expanded
+    text_span where;          ///< the user's statement
+};
+
+/// `left -> right, attributes`. The program that it belongs to has the names and the attributes: a
+/// statement is seven numbers, so that a program of a hundred thousand is copied, not rebuilt.
+struct statement {
+    std::uint32_t names = 0; ///< the first of its names; the right ones follow the left ones
+    std::uint32_t left = 0;
+    std::uint32_t right = 0;
+    std::uint32_t attributes = 0; ///< which list
+    std::uint32_t origin = 0;
+    text_span where; ///< in the text that the user wrote
+};
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,81 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_DIAGNOSTIC_HPP
+#define RESHARD_AOA_DIAGNOSTIC_HPP
+
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/place.hpp>
+#include <reshard/aoa/print.hpp>
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What a stage says of a program, with the place in the text, a caret and the chain of macros.
+
+namespace reshard::aoa {
+
+/// The error of one statement, before anybody has said where the statement stands.
+struct statement_error {
+    errc code;
+    std::string message;
+    text_span where; ///< empty: the whole statement
+    std::string key = {};
+};
+
+/// `model.aoa:3:1`: the place of a piece of the program's text.
+inline std::string place_text(program const& whole, text_span where) {
+    return place_text(whole.file(), whole.source_text(), where.first);
+}
+
+/// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
+inline std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
+    std::vector<std::string> chain;
+    for (; !whole.origin(origin).macro.empty(); origin = whole.origin(origin).parent)
+        chain.push_back(std::string(whole.origin(origin).macro) + " from " +
+                        place_text(whole, whole.origin(origin).where));
+    return chain;
+}
+
+/// The sentence of a finding, the line with a caret, and the chain of macros.
+///
+/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
+inline std::string describe(program const& whole, finding const& one) {
+    std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
+    std::ranges::replace(kind, '_', ' ');
+    std::string text = place_text(whole, one.where) + ": " + kind + ": " + one.message;
+    if (!whole.source_text().empty())
+        text += '\n' + excerpt(whole.source_text(), one.where.first);
+    for (std::string const& macro : macro_chain(whole, one.origin))
+        text += "\n  expanded by " + macro;
+    return text;
+}
+
+/// The finding that an error in a statement is.
+inline finding make_finding(program const& whole, statement const& one,
+                            statement_error const& error) {
+    bool const placed = error.where.last > error.where.first;
+    std::string message = error.message;
+    if (!whole.origin(one.origin).macro.empty()) {
+        constexpr std::size_t longest = 160;
+        std::string line = print(whole, one);
+        if (line.size() > longest)
+            line = line.substr(0, longest) + "...";
+        message += ", in the statement  " + line;
+    }
+    return {severity::error, std::string(reshard::name(error.code)), error.key,
+            message,         placed ? error.where : one.where,       one.origin};
+}
+
+/// Throws what is wrong with a statement, as a user of the program has to read it.
+[[noreturn]] inline void fail_in(program const& whole, statement const& one,
+                                 statement_error const& error) {
+    fail(error.code, describe(whole, make_finding(whole, one, error)));
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,88 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_EXPAND_HPP
+#define RESHARD_AOA_EXPAND_HPP
+
+#include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/fused_ffn.hpp>
+#include <reshard/aoa/macro/fused_qkv.hpp>
+#include <reshard/aoa/macro/fused_qkv_old.hpp>
+#include <reshard/aoa/macro/placeholder.hpp>
+#include <reshard/aoa/macro/star.hpp>
+#include <reshard/aoa/macro/transpose.hpp>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Program to program: macros become the statements that they stand for.
+
+namespace reshard::aoa {
+
+/// A macro: what it is called, and what it does to all statements of a program.
+struct macro {
+    std::string_view name;
+    void (*expand)(macro_context&, std::vector<statement>&);
+    bool needs_chain = false; ///< asks into how many parts a tensor is cut
+};
+
+/// All macros, in the order in which each is applied to everything that the one before it made.
+///
+/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer offset and
+///             the ids are one macro here
+inline constexpr macro macros[] = {
+    {"$NAME", expand_placeholders},
+    {"[a:b]", each<expand_array>},
+    {"*", expand_star},
+    {"^T", expand_transpose},
+    {"fused_qkv_old", each<expand_fused_qkv_old>, true},
+    {"fused_ffn", each<expand_fused_ffn>, true},
+    {"fused_qkv", each<expand_fused_qkv>},
+};
+
+/// A program without macros, and what there is to say of it.
+struct expansion {
+    program code;
+    std::vector<finding> findings; ///< `describe(code, finding)` has the words
+};
+
+namespace detail {
+
+/// Whether any statement has the word of a macro that needs to know how tensors are cut.
+inline bool needs_chain(macro_context const& context, std::vector<statement> const& statements) {
+    return std::ranges::any_of(statements, [&](statement const& one) {
+        return std::ranges::any_of(macros, [&](macro const& each_macro) {
+            return each_macro.needs_chain && is_fused(context, one, each_macro.name);
+        });
+    });
+}
+
+} // namespace detail
+
+/// The statements that `written` stands for, over the tensors of `source` and of `target`, which may be
+/// unknown.
+///
+/// \post       no name of the result has a placeholder, an array, a star or `^T`, and no macro's word is left
+/// \throws     error with errc::bad_macro, errc::unknown_key or errc::limit_exceeded, with the place in the
+///             text, a caret and the chain of macros
+/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they rewrite
+///             text, here they replace nodes, and temporaries cannot collide with a name
+inline expansion expand(program const& written, catalog const& source,
+                        catalog const* target = nullptr, expand_options const& options = {}) {
+    expansion result{written, {}};
+    macro_context context{result.code, source, target, options, result.findings};
+    std::vector<statement> statements = written.statements();
+    std::optional<name_chain> chain;
+    for (macro const& each_macro : macros) {
+        if (each_macro.needs_chain && !chain && detail::needs_chain(context, statements))
+            context.chain = &chain.emplace(result.code, statements);
+        each_macro.expand(context, statements);
+    }
+    result.code.replace_statements(std::move(statements));
+    return result;
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,133 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_FUSED_HPP
+#define RESHARD_AOA_MACRO_FUSED_HPP
+
+#include <reshard/aoa/macro/parts.hpp>
+
+#include <initializer_list>
+#include <optional>
+
+/// \file
+/// What the fused macros share: their arguments by name, and pieces that are split and put together.
+
+namespace reshard::aoa::detail {
+
+/// The statement of a fused macro, which knows how it should have been written.
+class fused_statement {
+public:
+    fused_statement(macro_context& context, statement const& one, std::string_view word,
+                    std::string_view form)
+        : context_(context),
+          one_(one),
+          like_(context.derive(one, word)),
+          word_(word),
+          form_(form) {}
+
+    /// Refuses attributes that are none of these and not the macro's own word.
+    void allow(std::initializer_list<std::string_view> words) const {
+        for (attribute const& each_attribute : context_.code.attributes(one_)) {
+            bool const known = each_attribute.word == word_ ||
+                               std::ranges::find(words, each_attribute.word) != words.end();
+            if (!known)
+                refuse("has no attribute '" + each_attribute.word + "'", each_attribute.where);
+            if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
+                refuse("has the attribute '" + each_attribute.word + "' twice",
+                       each_attribute.where);
+        }
+    }
+
+    /// The number of that word, or nothing.
+    std::optional<index_t> number(std::string_view word) const {
+        attribute const* const found = find_attribute(context_.code, one_, word);
+        if (!found)
+            return std::nullopt;
+        auto const* const value = std::get_if<index_t>(&found->value);
+        if (!value)
+            refuse(std::string(word) + " is not a number", found->where);
+        return *value;
+    }
+
+    /// The number that has two words: `name` and its older `other`.
+    index_t heads(std::string_view name, std::string_view other) const {
+        auto const value = number(name), older = number(other);
+        if (!value && !older)
+            refuse("lacks " + std::string(name), {});
+        if (value && older && *value != *older)
+            refuse("has " + std::string(name) + '=' + std::to_string(*value) + " and " +
+                       std::string(other) + '=' + std::to_string(*older),
+                   {});
+        index_t const found = value ? *value : *older;
+        if (found < 1)
+            refuse("has " + std::string(name) + '=' + std::to_string(found) +
+                       ", which is less than 1",
+                   {});
+        return found;
+    }
+
+    index_t axis() const { return number("axis").value_or(1); }
+
+    [[noreturn]] void refuse(std::string const& why, text_span where) const {
+        fail_in(context_.code, one_,
+                {errc::bad_macro,
+                 std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
+    }
+
+    /// The parts of the tensors of the statement, in the source and in the target.
+    index_t parts_in_source() const { return parts(&part_counter::in_source, 0); }
+    index_t parts_in_target() const { return parts(&part_counter::in_target, one_.left); }
+
+    name fresh(std::string const& preferred) const {
+        context_.count(one_, 1);
+        return context_.code.make_fresh(preferred, one_.where);
+    }
+
+    /// `count` temporaries: `prefix0`, `prefix1`, ...
+    std::vector<name> pieces(std::string const& prefix, index_t count) const {
+        context_.count(one_, static_cast<std::size_t>(count));
+        std::vector<name> made;
+        for (index_t i = 0; i < count; ++i)
+            made.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
+        return made;
+    }
+
+    name left(std::size_t i) const { return context_.code.left(one_)[i]; }
+    name right(std::size_t i) const { return context_.code.right(one_)[i]; }
+    std::string text(name const& of) const { return std::string(context_.code.text(of)); }
+
+    /// Appends `from -> to, axis=...`: a split, a concat, or a plain renaming of one to one.
+    void append(std::vector<statement>& expanded, std::span<name const> from,
+                std::span<name const> to) {
+        if (!like_is_ready_) {
+            like_.attributes = context_.code.make_attributes({{"axis", axis(), '"', {}}});
+            like_is_ready_ = true;
+        }
+        expanded.push_back(context_.make(from, to, like_));
+    }
+
+private:
+    index_t parts(index_t (part_counter::*count)(std::uint32_t, index_t), std::uint32_t i) const {
+        try {
+            part_counter counter(context_, *context_.chain, one_);
+            return (counter.*count)(i, axis());
+        } catch (statement_error const& error) {
+            fail_in(context_.code, one_, error);
+        }
+    }
+
+    macro_context& context_;
+    statement one_;
+    statement like_;
+    bool like_is_ready_ = false;
+    std::string_view word_;
+    std::string_view form_;
+};
+
+/// Whether a statement has the word of a macro.
+inline bool is_fused(macro_context const& context, statement const& one, std::string_view word) {
+    return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

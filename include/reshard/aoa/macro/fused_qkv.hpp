@@ -1,0 +1,90 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_FUSED_QKV_HPP
+#define RESHARD_AOA_MACRO_FUSED_QKV_HPP
+
+#include <reshard/aoa/macro/fused.hpp>
+
+/// \file
+/// Query, key and value projections in one tensor, by groups of heads.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// How many heads there are: of the queries, and of the keys (and as many of the values).
+struct head_counts {
+    index_t query;
+    index_t key;
+};
+
+inline head_counts read_heads(fused_statement const& fused) {
+    fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
+    head_counts const heads{fused.heads("num_heads", "num_q_heads"),
+                            fused.heads("num_key_value_groups", "num_kv_heads")};
+    if (heads.query % heads.key != 0)
+        fused.refuse("has " + std::to_string(heads.query) +
+                         " query heads, which is no multiple of " + std::to_string(heads.key) +
+                         " key/value heads",
+                     {});
+    return heads;
+}
+
+/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its keys, its
+/// values.
+inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
+    std::vector<name> order;
+    for (std::size_t group = 0; group < groups; ++group)
+        for (std::vector<name> const& kind : heads) {
+            std::size_t const step = kind.size() / groups;
+            auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
+            order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
+        }
+    return order;
+}
+
+} // namespace detail
+
+/// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and concats. The
+/// fused tensor has, of each group of heads, its queries, its key, its value; how it is cut does not matter.
+///
+/// \throws     error with errc::bad_macro for another form, a number that is missing or does not fit, or an
+///             attribute it does not have
+/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where `num_key_value_groups` is the
+///             number of key heads
+inline void expand_fused_qkv(macro_context& context, statement const& one,
+                             std::vector<statement>& expanded) {
+    if (!detail::is_fused(context, one, "fused_qkv"))
+        return expanded.push_back(one);
+    detail::fused_statement fused(
+        context, one, "fused_qkv",
+        "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
+        "s -> q, k, v, fused_qkv, ..., perhaps with axis=n");
+    auto const count = detail::read_heads(fused);
+    bool const fuses = one.left == 3 && one.right == 1;
+    if (!fuses && !(one.left == 1 && one.right == 3))
+        fused.refuse("has " + std::to_string(one.left) + " names on the left and " +
+                         std::to_string(one.right) + " on the right",
+                     {});
+    std::vector<name> heads[3];
+    for (std::size_t i = 0; i < 3; ++i)
+        heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
+                                i == 0 ? count.query : count.key);
+    auto const order = detail::qkv_order(heads, static_cast<std::size_t>(count.key));
+    name const whole = fuses ? fused.right(0) : fused.left(0);
+    if (!fuses)
+        fused.append(expanded, {&whole, 1}, order);
+    for (std::size_t i = 0; i < 3; ++i) {
+        name const part = fuses ? fused.left(i) : fused.right(i);
+        if (fuses)
+            fused.append(expanded, {&part, 1}, heads[i]);
+        else
+            fused.append(expanded, heads[i], {&part, 1});
+    }
+    if (fuses)
+        fused.append(expanded, order, {&whole, 1});
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,173 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_KEY_PATTERN_HPP
+#define RESHARD_AOA_MACRO_KEY_PATTERN_HPP
+
+#include <reshard/aoa/macro/context.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Names with numbers left open, and which keys they match: one pass over the keys for all of them.
+
+namespace reshard::aoa {
+
+/// A piece of a pattern: a text, then perhaps a number.
+struct pattern_piece {
+    std::string text;
+    bool has_number = false;
+    std::optional<std::size_t> capture; ///< which number of a match it is, where it is one
+};
+
+/// A name with numbers left open. Two numbers never touch, so that a match is unique.
+struct key_pattern {
+    std::vector<pattern_piece> pieces;
+    std::size_t captures = 0;
+};
+
+/// A key that a pattern matches.
+struct key_match {
+    std::vector<index_t> numbers; ///< by capture
+    std::string_view key;         ///< without the ending of an optimizer state
+
+    auto operator<=>(key_match const&) const = default;
+};
+
+namespace detail {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
+    std::size_t last = at;
+    while (last < text.size() && is_digit(text[last]))
+        ++last;
+    return last - at;
+}
+
+/// A key with each run of digits replaced by one `0`: what a pattern and its matches have in common.
+inline void append_outline(std::string& outline, std::string_view text) {
+    for (char const c : text)
+        if (!is_digit(c))
+            outline += c;
+        else if (outline.empty() || outline.back() != '0')
+            outline += '0';
+}
+
+inline std::string outline_of(key_pattern const& pattern) {
+    std::string outline;
+    for (pattern_piece const& piece : pattern.pieces) {
+        append_outline(outline, piece.text);
+        if (piece.has_number)
+            append_outline(outline, "0");
+    }
+    return outline;
+}
+
+/// The numbers of `key`, if the pattern matches all of it. A number has at most 18 digits.
+inline std::optional<std::vector<index_t>> match(key_pattern const& pattern, std::string_view key) {
+    std::vector<index_t> numbers(pattern.captures);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < pattern.pieces.size(); ++i) {
+        pattern_piece const& piece = pattern.pieces[i];
+        if (!key.substr(at).starts_with(piece.text))
+            return std::nullopt;
+        at += piece.text.size();
+        if (!piece.has_number)
+            continue;
+        bool const last = i + 1 == pattern.pieces.size();
+        std::size_t const fixed = last ? 0 : digits_at(pattern.pieces[i + 1].text, 0);
+        std::size_t const run = digits_at(key, at);
+        if (run <= fixed || run - fixed > 18)
+            return std::nullopt;
+        index_t number = 0;
+        for (std::size_t const end = at + run - fixed; at < end; ++at)
+            number = 10 * number + (key[at] - '0');
+        if (piece.capture)
+            numbers[*piece.capture] = number;
+    }
+    return at == key.size() ? std::optional(std::move(numbers)) : std::nullopt;
+}
+
+} // namespace detail
+
+/// The matches of many patterns among the parameter keys of a catalog.
+///
+/// A key is looked up by its outline among those of the patterns, so a pass over the keys costs the length
+/// of the keys and not that times the number of patterns.
+class pattern_index {
+public:
+    std::size_t add(key_pattern pattern) {
+        std::uint32_t const outline = outlines_.intern(detail::outline_of(pattern));
+        by_outline_.resize(outlines_.size());
+        by_outline_[outline].push_back(patterns_.size());
+        patterns_.push_back(std::move(pattern));
+        return patterns_.size() - 1;
+    }
+
+    bool empty() const { return patterns_.empty(); }
+
+    /// Finds the matches of all patterns. The catalog must outlive them.
+    void search(catalog const& keys, std::vector<state_suffix> const& suffixes) {
+        matches_.assign(patterns_.size(), {});
+        std::string outline;
+        for (catalog_entry const& entry : keys) {
+            std::string_view const key = parameter_of(entry.key, suffixes);
+            outline.clear();
+            detail::append_outline(outline, key);
+            if (auto const place = outlines_.find(outline))
+                for (std::size_t const candidate : by_outline_[*place])
+                    if (auto numbers = detail::match(patterns_[candidate], key))
+                        matches_[candidate].push_back({std::move(*numbers), key});
+        }
+        for (std::vector<key_match>& list : matches_) {
+            std::ranges::sort(list);
+            list.erase(std::unique(list.begin(), list.end()), list.end());
+        }
+    }
+
+    /// The matches of a pattern by ascending numbers, each key once.
+    std::vector<key_match> const& matches(std::size_t pattern) const { return matches_[pattern]; }
+
+private:
+    std::vector<key_pattern> patterns_;
+    name_table outlines_;
+    std::vector<std::vector<std::size_t>> by_outline_;
+    std::vector<std::vector<key_match>> matches_;
+};
+
+/// The pattern of a name in which the segments of one kind are captured, in the order that `capture_of`
+/// says; the other open numbers match, and are forgotten.
+///
+/// \throws statement_error with errc::bad_macro when only digits stand between two open numbers
+template <class CaptureOf>
+key_pattern make_key_pattern(std::vector<segment> const& segments, CaptureOf const& capture_of) {
+    key_pattern result;
+    result.pieces.emplace_back();
+    for (segment const& one : segments) {
+        pattern_piece& last = result.pieces.back();
+        if (one.kind == segment::kind_type::text) {
+            last.text += one.text;
+            continue;
+        }
+        if (one.kind == segment::kind_type::array)
+            last.text += '_';
+        if (result.pieces.size() > 1 && detail::digits_at(last.text, 0) == last.text.size())
+            throw statement_error{
+                errc::bad_macro, "two open numbers with nothing but digits between them", {}};
+        last.has_number = true;
+        last.capture = capture_of(one);
+        result.captures += last.capture.has_value();
+        result.pieces.emplace_back();
+    }
+    return result;
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,188 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_PARTS_HPP
+#define RESHARD_AOA_MACRO_PARTS_HPP
+
+#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/macro/chain.hpp>
+
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+/// \file
+/// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.
+
+namespace reshard::aoa {
+
+/// Answers for one statement. An axis less than 0 counts from the end: -1 is the last one.
+class part_counter {
+public:
+    part_counter(macro_context& context, name_chain const& chain, statement const& about)
+        : context_(context), chain_(chain), about_(about) {}
+
+    /// The parts of name number `i` of the statement in the source; 1, with a warning, if none are known.
+    ///
+    /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when parameter and
+    ///         state are cut differently; errc::shape_mismatch when there is no such axis
+    index_t in_source(std::uint32_t i, index_t axis) {
+        std::uint32_t version = chain_.version(about_, i);
+        while (chain_.maker(version) != name_chain::none) {
+            statement const& maker = chain_.statements()[chain_.maker(version)];
+            if (maker.left != 1)
+                throw ambiguous(version, "source", "made of several tensors");
+            axis = axis_before(maker, axis);
+            std::uint32_t const before = chain_.version(maker, 0);
+            if (before == name_chain::none)
+                break;
+            version = before;
+        }
+        std::optional<index_t> const parts = parts_of_key(context_.source, version, axis);
+        return parts ? *parts : unknown(chain_.version(about_, i), "source");
+    }
+
+    /// The parts of name number `i` of the statement in the target; 1 when the target is not known.
+    ///
+    /// \throws as `in_source`
+    index_t in_target(std::uint32_t i, index_t axis) {
+        if (!context_.target)
+            return 1;
+        std::unordered_set<std::uint32_t> seen;
+        std::optional<index_t> found;
+        std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about_, i), axis}};
+        while (!open.empty()) {
+            auto const [version, its_axis] = open.back();
+            open.pop_back();
+            if (version == name_chain::none || !seen.insert(version).second)
+                continue;
+            auto const parts = chain_.is_last(version)
+                                   ? parts_of_key(*context_.target, version, its_axis)
+                                   : std::nullopt;
+            if (parts)
+                settle(version, found, *parts);
+            else
+                add_readers(version, its_axis, open);
+        }
+        return found ? *found : unknown(chain_.version(about_, i), "target");
+    }
+
+private:
+    /// The axis of what a statement reads that becomes `axis` of what it makes.
+    index_t axis_before(statement const& maker, index_t axis) const {
+        auto const& list = context_.code.attributes(maker);
+        for (auto each_attribute = list.rbegin(); each_attribute != list.rend(); ++each_attribute)
+            if (each_attribute->word == "permute") {
+                auto const order = permutation_of(*each_attribute);
+                axis = order.empty() ? ~axis : order[index_in(order, axis)];
+            }
+        return axis;
+    }
+
+    index_t axis_after(statement const& reader, index_t axis) const {
+        for (attribute const& each_attribute : context_.code.attributes(reader))
+            if (each_attribute.word == "permute") {
+                auto const order = permutation_of(each_attribute);
+                auto const ndim = static_cast<index_t>(order.size());
+                index_t const wanted = axis < 0 ? axis + ndim : axis;
+                auto const place = std::ranges::find(order, wanted);
+                axis = order.empty() ? ~axis : place == order.end() ? axis : place - order.begin();
+            }
+        return axis;
+    }
+
+    static std::vector<index_t> permutation_of(attribute const& permute) {
+        if (!std::holds_alternative<std::string>(permute.value))
+            return {};
+        return parse_list(permute);
+    }
+
+    static std::size_t index_in(std::vector<index_t> const& order, index_t axis) {
+        auto const ndim = static_cast<index_t>(order.size());
+        index_t const place = axis < 0 ? axis + ndim : axis;
+        return static_cast<std::size_t>(std::clamp<index_t>(place, 0, ndim - 1));
+    }
+
+    void add_readers(std::uint32_t version, index_t axis,
+                     std::vector<std::pair<std::uint32_t, index_t>>& open) const {
+        chain_.for_each_reader(version, [&](statement const& reader) {
+            if (reader.right != 1)
+                throw ambiguous(version, "target", "cut into several tensors");
+            open.emplace_back(chain_.version(reader, reader.left), axis_after(reader, axis));
+        });
+    }
+
+    void settle(std::uint32_t version, std::optional<index_t>& found, index_t parts) const {
+        if (found && *found != parts)
+            throw ambiguous(version, "target",
+                            "used for tensors of " + std::to_string(*found) + " and of " +
+                                std::to_string(parts) + " parts");
+        found = parts;
+    }
+
+    /// The parts of a key along an axis: of the parameter and of its states, which must agree.
+    std::optional<index_t> parts_of_key(catalog const& keys, std::uint32_t version,
+                                        index_t axis) const {
+        name const& called = chain_.name_of(version);
+        if (called.kind != name::kind_type::text)
+            return std::nullopt;
+        std::string const key(context_.code.text(called));
+        std::optional<index_t> parts;
+        add_parts(keys, key, axis, parts);
+        for (state_suffix const& each_suffix : context_.options.state_suffixes)
+            if (!each_suffix.scalar)
+                add_parts(keys, key + each_suffix.suffix, axis, parts);
+        return parts;
+    }
+
+    void add_parts(catalog const& keys, std::string const& key, index_t axis,
+                   std::optional<index_t>& parts) const {
+        catalog_entry const* const entry = keys.find(key);
+        if (!entry)
+            return;
+        auto const ndim = static_cast<index_t>(entry->shape.size());
+        index_t const place = axis < 0 ? axis + ndim : axis;
+        if (place < 0 || place >= ndim)
+            throw statement_error{errc::shape_mismatch,
+                                  "'" + key + "' has " + std::to_string(ndim) +
+                                      " axes and no axis " + std::to_string(axis),
+                                  {},
+                                  key};
+        index_t const count = entry->parts[static_cast<std::size_t>(place)];
+        if (parts && *parts != count)
+            throw statement_error{errc::bad_macro,
+                                  "'" + key + "' is cut into " + std::to_string(count) +
+                                      " parts along axis " + std::to_string(place) +
+                                      ", and the parameter or another state into " +
+                                      std::to_string(*parts),
+                                  {},
+                                  key};
+        parts = count;
+    }
+
+    statement_error ambiguous(std::uint32_t version, std::string_view side, std::string why) const {
+        std::string const key(context_.code.text(chain_.name_of(version)));
+        return {errc::bad_macro,
+                "into how many parts the " + std::string(side) + " cuts '" + key +
+                    "' cannot be told: it is " + std::move(why),
+                {},
+                key};
+    }
+
+    index_t unknown(std::uint32_t version, std::string_view side) const {
+        std::string const key = version == name_chain::none
+                                    ? "_"
+                                    : std::string(context_.code.text(chain_.name_of(version)));
+        context_.warn(about_, "unknown_parts", key,
+                      "into how many parts the " + std::string(side) + " cuts '" + key +
+                          "' is not known; it is taken to be one");
+        return 1;
+    }
+
+    macro_context& context_;
+    name_chain const& chain_;
+    statement const& about_;
+};
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,198 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_PLACEHOLDER_HPP
+#define RESHARD_AOA_MACRO_PLACEHOLDER_HPP
+
+#include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/key_pattern.hpp>
+
+/// \file
+/// `l.$LAYER_ID.w -> m.$LAYER_ID.w` becomes a statement for each layer that the source has.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// The one placeholder that counts down by itself: right of the arrow it is one less.
+inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
+
+/// The different placeholders of a name, in the order of the alphabet.
+inline std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
+    std::vector<std::string_view> names;
+    for (segment const& one : segments)
+        if (one.kind == segment::kind_type::placeholder)
+            names.push_back(one.text);
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+/// A statement with placeholders: the name that decides which numbers there are.
+struct placeholder_use {
+    std::vector<std::string_view> names; ///< captures, in this order
+    std::vector<index_t> shifts;         ///< what the deciding name adds to each
+    std::size_t pattern = 0;
+};
+
+inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+/// Refuses a placeholder that stands in one name of a statement and not in another.
+inline void check_has_all(program const& code, name const& has, name const& lacks) {
+    std::vector<std::string_view> there, here;
+    if (has.kind == name::kind_type::pattern)
+        there = placeholders(code.pattern(has));
+    if (lacks.kind == name::kind_type::pattern)
+        here = placeholders(code.pattern(lacks));
+    for (std::string_view const each_name : there)
+        if (!std::ranges::binary_search(here, each_name))
+            throw statement_error{errc::bad_macro,
+                                  '$' + std::string(each_name) + " stands in '" +
+                                      bare_name_text(code, has) + "' and not in '" +
+                                      bare_name_text(code, lacks) +
+                                      "'; all names of a statement have the same placeholders",
+                                  lacks.where};
+}
+
+/// The first name with a placeholder.
+inline name deciding_name(program const& code, statement const& one) {
+    return *std::ranges::find_if(code.names(one), [&](name const& each_name) {
+        return has_segment(code, each_name, segment::kind_type::placeholder);
+    });
+}
+
+/// Looks at a statement with placeholders and adds its deciding name to the index.
+inline placeholder_use inspect(program const& code, statement const& one, pattern_index& index) {
+    name const deciding = deciding_name(code, one);
+    for (name const& each_name : code.names(one)) {
+        check_has_all(code, deciding, each_name);
+        check_has_all(code, each_name, deciding);
+    }
+    std::vector<segment> const& segments = code.pattern(deciding);
+    placeholder_use use;
+    use.names = placeholders(segments);
+    use.shifts.resize(use.names.size());
+    std::size_t seen = 0;
+    for (segment const& each_segment : segments)
+        if (each_segment.kind == segment::kind_type::placeholder) {
+            use.shifts[position(use.names, each_segment.text)] = each_segment.first;
+            ++seen;
+        }
+    if (seen > use.names.size())
+        throw statement_error{
+            errc::bad_macro,
+            "'" + bare_name_text(code, deciding) +
+                "' has a placeholder twice, and it decides which numbers there are",
+            deciding.where};
+    auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
+        if (each_segment.kind != segment::kind_type::placeholder)
+            return std::nullopt;
+        return position(use.names, each_segment.text);
+    };
+    use.pattern = index.add(make_key_pattern(segments, capture));
+    return use;
+}
+
+/// A name with numbers for its placeholders.
+inline name instantiate(macro_context& context, statement const& one, std::size_t which,
+                        placeholder_use const& use, std::vector<index_t> const& numbers) {
+    name const open = context.code.names(one)[which];
+    std::vector<segment> filled;
+    for (segment const& part : context.code.pattern(open)) {
+        if (part.kind == segment::kind_type::text) {
+            append_text(filled, part.text);
+            continue;
+        }
+        if (part.kind != segment::kind_type::placeholder) {
+            filled.push_back(part);
+            continue;
+        }
+        std::size_t const capture = position(use.names, part.text);
+        bool const counts_down = part.text == offset_placeholder && which >= one.left;
+        index_t const number =
+            numbers[capture] - use.shifts[capture] + part.first - (counts_down ? 1 : 0);
+        if (number < 0)
+            fail_in(context.code, one,
+                    {errc::bad_macro,
+                     '$' + part.text + " is " + std::to_string(number) + " in '" +
+                         bare_name_text(context.code, open) + "', which is less than 0",
+                     open.where});
+        append_text(filled, std::to_string(number));
+    }
+    return make_name(context.code, std::move(filled), open);
+}
+
+/// A statement that matches no key is reported as the options say, and has no successors.
+inline void report_no_match(macro_context& context, statement const& one) {
+    name const deciding = deciding_name(context.code, one);
+    std::string const key = bare_name_text(context.code, deciding);
+    std::string const message = "no key of the source is '" + key +
+                                "' with numbers for its placeholders; the statement does nothing";
+    if (context.options.no_match == on_no_match::error)
+        fail_in(context.code, one, {errc::unknown_key, message, deciding.where, key});
+    if (context.options.no_match == on_no_match::warn)
+        context.warn(one, "no_match", key, message);
+}
+
+/// A statement for each match of the deciding name.
+inline void append_instances(macro_context& context, statement const& one,
+                             placeholder_use const& use, pattern_index const& index,
+                             std::vector<statement>& expanded) {
+    statement const like = context.derive(one, '$' + std::string(use.names[0]));
+    std::vector<name> names;
+    std::vector<index_t> const* last = nullptr;
+    for (key_match const& found : index.matches(use.pattern)) {
+        if (last && *last == found.numbers)
+            continue; // `l.0.w` and `l.00.w` are the same layer
+        last = &found.numbers;
+        names.clear();
+        for (std::size_t i = 0; i < one.left + one.right; ++i)
+            names.push_back(instantiate(context, one, i, use, found.numbers));
+        std::span<name const> const all(names);
+        expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
+    }
+}
+
+} // namespace detail
+
+/// Replaces each statement with placeholders by one for each combination of numbers that the source has.
+///
+/// The first name with a placeholder decides: it is matched against the parameter keys of the source. The
+/// order is by ascending numbers, those of the placeholder that is first in the alphabet first.
+///
+/// \throws     error with errc::bad_macro when names do not have the same placeholders, when the deciding name
+///             has one twice, or when a number becomes negative; errc::unknown_key where nothing matches
+///             and the options make that an error
+/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and `$EXPERT_ID` only,
+///             all combinations whether they exist or not, and no word where nothing matches
+inline void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
+    pattern_index index;
+    std::vector<std::pair<std::size_t, detail::placeholder_use>> uses;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        if (!detail::has_segment(context.code, statements[i], segment::kind_type::placeholder))
+            continue;
+        try {
+            uses.emplace_back(i, detail::inspect(context.code, statements[i], index));
+        } catch (statement_error const& error) {
+            fail_in(context.code, statements[i], error);
+        }
+    }
+    if (uses.empty())
+        return;
+    index.search(context.source, context.options.state_suffixes);
+    std::vector<statement> expanded;
+    auto use = uses.begin();
+    for (std::size_t i = 0; i < statements.size(); ++i)
+        if (use == uses.end() || use->first != i)
+            expanded.push_back(statements[i]);
+        else if (index.matches(use->second.pattern).empty())
+            detail::report_no_match(context, statements[i]), ++use;
+        else
+            detail::append_instances(context, statements[i], (use++)->second, index, expanded);
+    statements = std::move(expanded);
+}
+
+} // namespace reshard::aoa
+
+#endif

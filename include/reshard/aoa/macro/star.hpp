@@ -1,0 +1,110 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_STAR_HPP
+#define RESHARD_AOA_MACRO_STAR_HPP
+
+#include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/key_pattern.hpp>
+
+/// \file
+/// `e.*.w` becomes all keys that are `e.`, a number, `.w`.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// What is wrong with a name with a star, before any key is looked at.
+inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
+    name const& starred = context.code.names(one)[which];
+    auto const& segments = context.code.pattern(starred);
+    auto const stars = std::ranges::count(segments, segment::kind_type::star, &segment::kind);
+    auto const refuse = [&](std::string message) {
+        fail_in(context.code, one, {errc::bad_macro, std::move(message), starred.where});
+    };
+    if (stars > 1)
+        refuse("a name has one '*' at most, here are " + std::to_string(stars));
+    if (starred.transposed)
+        refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
+               "own");
+    if (which >= one.left && !context.target)
+        refuse("'*' right of '->' stands for keys of the target, and the target is not known");
+}
+
+/// The names with a star of one side of all statements, and the keys that they stand for.
+struct star_side {
+    pattern_index index;
+    std::vector<std::pair<std::uint32_t, std::size_t>> places; ///< place of the name, pattern
+    std::size_t next = 0;
+};
+
+inline void collect_stars(macro_context const& context, statement const& one,
+                          star_side (&sides)[2]) {
+    for (std::size_t i = 0; i < one.left + one.right; ++i) {
+        name const& each_name = context.code.names(one)[i];
+        if (!has_segment(context.code, each_name, segment::kind_type::star))
+            continue;
+        check_star(context, one, i);
+        auto const first_number = [](segment const&) { return std::optional<std::size_t>(0); };
+        star_side& side = sides[i >= one.left];
+        std::size_t const pattern =
+            side.index.add(make_key_pattern(context.code.pattern(each_name), first_number));
+        side.places.emplace_back(one.names + i, pattern);
+    }
+}
+
+/// The names that stand for name number `i`, which has a star, of a statement.
+inline void append_matches(macro_context& context, statement const& one, std::size_t i,
+                           star_side& side, std::vector<name>& names) {
+    name const starred = context.code.names(one)[i];
+    auto const& matches = side.index.matches(side.places[side.next++].second);
+    if (matches.empty())
+        fail_in(context.code, one,
+                {errc::unknown_key,
+                 "no key of the " + std::string(i < one.left ? "source" : "target") + " is '" +
+                     pattern_text(context.code.pattern(starred)) + "' with a number for '*'",
+                 starred.where});
+    context.count(one, matches.size());
+    for (key_match const& found : matches)
+        names.push_back(context.code.make_text(found.key, starred.where));
+}
+
+inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
+    std::vector<name> names;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < one.left + one.right; ++i) {
+        star_side& side = sides[i >= one.left];
+        if (side.next < side.places.size() && side.places[side.next].first == one.names + i)
+            append_matches(context, one, i, side, names);
+        else
+            names.push_back(context.code.names(one)[i]);
+        if (i + 1 == one.left)
+            left = names.size();
+    }
+    std::span<name const> const all(names);
+    return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
+}
+
+} // namespace detail
+
+/// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order: keys of
+/// the source left of the arrow, of the target right of it.
+///
+/// \throws     error with errc::bad_macro for two stars, a star with `^T`, or one on the right without a
+///             target, and errc::unknown_key when no key matches
+/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint)
+inline void expand_star(macro_context& context, std::vector<statement>& statements) {
+    detail::star_side sides[2];
+    for (statement const& one : statements)
+        detail::collect_stars(context, one, sides);
+    if (!sides[0].index.empty())
+        sides[0].index.search(context.source, context.options.state_suffixes);
+    if (!sides[1].index.empty())
+        sides[1].index.search(*context.target, context.options.state_suffixes);
+    for (statement& one : statements)
+        if (detail::has_segment(context.code, one, segment::kind_type::star))
+            one = detail::expand_stars(context, one, sides);
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,86 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_TRANSPOSE_HPP
+#define RESHARD_AOA_MACRO_TRANSPOSE_HPP
+
+#include <reshard/aoa/macro/context.hpp>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+/// \file
+/// `a^T -> b` becomes a statement that transposes `a` into a temporary, and one that uses it.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+inline void check_transposed(macro_context const& context, statement const& one) {
+    for (name const& each_name : context.code.names(one)) {
+        if (each_name.transposed && each_name.kind == name::kind_type::nothing)
+            fail_in(context.code, one, {errc::bad_macro, "'_' has no transpose", each_name.where});
+    }
+    for (name const& target : context.code.right(one))
+        if (target.transposed)
+            fail_in(
+                context.code, one,
+                {errc::bad_macro,
+                 "'" + std::string(context.code.text(target)) +
+                     "^T' stands right of '->'; only what is read can be transposed, left of it",
+                 target.where});
+}
+
+/// The statements `x -> temporary, permute="[]"`, one for each different `x^T`; replaces `x^T` in `names`.
+inline void append_transposes(macro_context& context, statement const& like,
+                              std::vector<name>& names, std::vector<statement>& expanded) {
+    std::unordered_map<std::uint32_t, name> made;
+    for (name& one : names) {
+        if (!one.transposed)
+            continue;
+        auto const [place, is_new] = made.try_emplace(one.id);
+        if (is_new) {
+            name plain = one;
+            plain.transposed = false;
+            place->second = context.code.make_fresh(
+                std::string(context.code.text(one)) + "_transpose_tmp", one.where);
+            expanded.push_back(context.make({&plain, 1}, {&place->second, 1}, like));
+        }
+        one = place->second;
+    }
+}
+
+} // namespace detail
+
+/// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes reversed.
+///
+/// \throws     error with errc::bad_macro for `x^T` right of the arrow
+/// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes too
+inline void expand_transpose(macro_context& context, std::vector<statement>& statements) {
+    std::uint32_t const reversed =
+        context.code.make_attributes({{"permute", std::string("[]"), '"', {}}});
+    std::vector<statement> expanded;
+    expanded.reserve(statements.size());
+    std::vector<name> names;
+    for (statement const& one : statements) {
+        detail::check_transposed(context, one);
+        auto const written = context.code.names(one);
+        if (std::ranges::none_of(written, &name::transposed)) {
+            expanded.push_back(one);
+            continue;
+        }
+        statement const like = context.derive(one, "^T");
+        statement helper = like;
+        helper.attributes = reversed;
+        names.assign(written.begin(), written.end());
+        detail::append_transposes(context, helper, names, expanded);
+        std::span<name const> const all(names);
+        expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
+    }
+    statements = std::move(expanded);
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_NAME_TABLE_HPP
+#define RESHARD_AOA_NAME_TABLE_HPP
+
+#include <boost/assert.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Texts by number: a program of a hundred thousand names stores each once and compares integers.
+
+namespace reshard::aoa {
+
+/// Texts one after the other in one allocation, numbered in the order in which they came.
+class text_list {
+public:
+    std::uint32_t push_back(std::string_view text) {
+        characters_ += text;
+        ends_.push_back(characters_.size());
+        return static_cast<std::uint32_t>(ends_.size() - 1);
+    }
+
+    std::size_t size() const { return ends_.size(); }
+
+    /// The text of that number; it lasts until the next `push_back`.
+    std::string_view operator[](std::uint32_t id) const {
+        BOOST_ASSERT(id < ends_.size());
+        std::size_t const first = id == 0 ? 0 : ends_[id - 1];
+        return std::string_view(characters_).substr(first, ends_[id] - first);
+    }
+
+private:
+    std::string characters_;
+    std::vector<std::size_t> ends_;
+};
+
+/// A `text_list` in which no text stands twice.
+///
+/// A hash table with linear probing over the numbers: a value that may be copied, which a set of views
+/// into its own text may not.
+class name_table {
+public:
+    /// The number of `text`, a new one where there is none yet.
+    std::uint32_t intern(std::string_view text) {
+        if (2 * (texts_.size() + 1) > slots_.size())
+            grow();
+        std::uint32_t& slot = slots_[slot_of(text)];
+        if (slot == none)
+            slot = texts_.push_back(text);
+        return slot;
+    }
+
+    /// The number of `text`, or nothing.
+    std::optional<std::uint32_t> find(std::string_view text) const {
+        if (slots_.empty() || slots_[slot_of(text)] == none)
+            return std::nullopt;
+        return slots_[slot_of(text)];
+    }
+
+    std::string_view operator[](std::uint32_t id) const { return texts_[id]; }
+    std::size_t size() const { return texts_.size(); }
+
+private:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    std::size_t slot_of(std::string_view text) const {
+        std::size_t const mask = slots_.size() - 1;
+        std::size_t slot = std::hash<std::string_view>{}(text)&mask;
+        while (slots_[slot] != none && texts_[slots_[slot]] != text)
+            slot = (slot + 1) & mask;
+        return slot;
+    }
+
+    void grow() {
+        slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), none);
+        for (std::uint32_t id = 0; id < texts_.size(); ++id)
+            slots_[slot_of(texts_[id])] = id;
+    }
+
+    text_list texts_;
+    std::vector<std::uint32_t> slots_;
+};
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,140 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_PARSE_HPP
+#define RESHARD_AOA_PARSE_HPP
+
+#include <reshard/aoa/grammar.hpp>
+#include <reshard/aoa/place.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/error.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Text to program.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// What stands at the place of a syntax error, in words.
+inline std::string found(std::string_view rest) {
+    if (rest.empty())
+        return "the end of the text";
+    if (ends_line(rest.front()))
+        return "the end of the line";
+    auto const in_word = [](char c) {
+        return is_plain_char(c) || c == '$' || c == '*' || c == '^' || (c & 0x80) != 0;
+    };
+    std::size_t length = 0;
+    while (length < rest.size() && in_word(rest[length]))
+        ++length;
+    std::string word(rest.substr(0, std::clamp<std::size_t>(length, 1, 60)));
+    return rest.starts_with("->") ? "'->'" : "'" + word + "'";
+}
+
+/// What to do about a syntax error, or nothing.
+inline std::string advice(std::string_view text, std::size_t offset, std::string_view expected) {
+    std::string_view const rest = text.substr(offset);
+    if (expected.starts_with("','") && !rest.empty() && is_plain_char(rest[0]))
+        return "; is a comma missing before it?";
+    std::string_view const word =
+        rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+    if (is_reserved(word))
+        return "; '" + std::string(word) +
+               "' is a word of the language, a tensor of that name is "
+               "written in quotes";
+    if (rest.starts_with('"') || rest.starts_with('\''))
+        return "; is the quote closed?";
+    if (rest.starts_with(','))
+        return "; a statement goes on in the next line when a line ends in ',' or '->'";
+    if (rest.starts_with('[') && text.substr(0, offset).ends_with("^T"))
+        return "; '^T' stands behind the brackets";
+    bool const in_name =
+        offset > 0 && std::string_view(" \t\r\n,").find(text[offset - 1]) == std::string_view::npos;
+    if (!rest.empty() && std::string_view("-/:@+\\").find(rest[0]) != std::string_view::npos &&
+        in_name)
+        return "; a name with other characters than letters, digits, '.' and '_' is written in "
+               "quotes";
+    return {};
+}
+
+/// The error of a text that the grammar does not know.
+[[noreturn]] inline void fail_syntax(program const& whole, std::size_t offset,
+                                     std::string const& expected) {
+    std::string_view const text = whole.source_text();
+    while (offset < text.size() && (text[offset] == ' ' || text[offset] == '\t'))
+        ++offset;
+    fail(errc::syntax, place_text(whole.file(), text, offset) + ": syntax: expected " + expected +
+                           ", found " + found(text.substr(offset)) +
+                           advice(text, offset, expected) + "\n" + excerpt(text, offset));
+}
+
+/// The tree that the grammar makes of the program's text.
+inline std::vector<syntax::written_statement> parse_tree(program const& whole) {
+    namespace x3 = boost::spirit::x3;
+    std::vector<syntax::written_statement> tree;
+    char const* const begin = whole.source_text().data();
+    char const* const end = begin + whole.source_text().size();
+    char const* first = begin;
+    try {
+        x3::phrase_parse(first, end, x3::with<syntax::text_begin>(begin)[syntax::whole_program],
+                         syntax::blank, tree);
+    } catch (x3::expectation_failure<char const*> const& failure) {
+        fail_syntax(whole, static_cast<std::size_t>(failure.where() - begin), failure.which());
+    }
+    return tree;
+}
+
+/// A name of the program for a name as it was written.
+inline name make_name(program& whole, syntax::written_name&& written) {
+    segment const& first = written.segments.front();
+    bool const plain = written.segments.size() == 1 && first.kind == segment::kind_type::text;
+    name made{name::kind_type::nothing, false, 0, written.where};
+    if (!plain)
+        made = whole.make_pattern(std::move(written.segments), written.where);
+    else if (written.quoted || first.text != "_")
+        made = whole.make_text(first.text, written.where);
+    made.transposed = written.transposed;
+    return made;
+}
+
+} // namespace detail
+
+/// The program that `text` is. `file` stands in messages.
+///
+/// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
+/// goes on in the next one.
+///
+/// \throws     error with errc::syntax, with file, line, column, what was expected and the line itself
+/// \throws     error with errc::limit_exceeded when the text has 4 GiB or more
+/// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description; there two
+///             statements may share a line, here a statement ends with its line. Comments, continued
+///             lines, quoted names and negative numbers are this library's own
+inline program parse(std::string_view text, std::string_view file = {}) {
+    if (text.size() > 0xfffffffeu)
+        fail(errc::limit_exceeded, "a program of " + std::to_string(text.size()) +
+                                       " bytes is larger than the limit of 4 GiB");
+    program whole(text, file);
+    std::vector<name> left, right;
+    for (syntax::written_statement& written : detail::parse_tree(whole)) {
+        left.clear();
+        right.clear();
+        for (syntax::written_name& one : written.left)
+            left.push_back(detail::make_name(whole, std::move(one)));
+        for (syntax::written_name& one : written.right)
+            right.push_back(detail::make_name(whole, std::move(one)));
+        statement like;
+        like.where = written.where;
+        like.attributes = whole.make_attributes(std::move(written.attributes));
+        like.origin = whole.make_origin({{}, 0, written.where});
+        whole.add(whole.make_statement(left, right, like));
+    }
+    return whole;
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,50 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_STATE_SUFFIX_HPP
+#define RESHARD_AOA_STATE_SUFFIX_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Which keys are optimizer state, told by the end of the key.
+
+namespace reshard::aoa {
+
+/// An ending that makes a key the state of the parameter whose key stands before it.
+struct state_suffix {
+    std::string suffix;
+    bool scalar = false; ///< one number, whatever the shape of the parameter
+
+    bool operator==(state_suffix const&) const = default;
+};
+
+/// The endings of PaddlePaddle, in the order in which they are tried.
+inline std::vector<state_suffix> default_state_suffixes() {
+    return {{".w_0", false},
+            {".moment1_0", false},
+            {".moment2_0", false},
+            {".beta1_pow_acc_0", true},
+            {".beta2_pow_acc_0", true}};
+}
+
+/// The ending of a key that is state, or null.
+inline state_suffix const* state_suffix_of(std::string_view key,
+                                           std::vector<state_suffix> const& suffixes) {
+    for (state_suffix const& each : suffixes)
+        if (key.size() > each.suffix.size() && key.ends_with(each.suffix))
+            return &each;
+    return nullptr;
+}
+
+/// The key of the parameter that a key is, or is the state of.
+inline std::string_view parameter_of(std::string_view key,
+                                     std::vector<state_suffix> const& suffixes) {
+    state_suffix const* const state = state_suffix_of(key, suffixes);
+    return state ? key.substr(0, key.size() - state->suffix.size()) : key;
+}
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,72 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_WORDS_HPP
+#define RESHARD_AOA_WORDS_HPP
+
+#include <string_view>
+
+/// \file
+/// The words of the language: every attribute that a statement may have.
+
+namespace reshard::aoa {
+
+/// What stands behind an attribute's word.
+enum class value_kind {
+    none,   ///< nothing: the word stands alone, as in `fused_ffn`
+    number, ///< an integer, as in `axis=1`
+    text,   ///< a quoted text, as in `dtype="float32"`
+};
+
+/// A word of the language.
+struct attribute_word {
+    std::string_view word;
+    value_kind value;
+    bool reserved; ///< a tensor of that name has to be quoted
+};
+
+/// All of them.
+///
+/// \par Source the ten words of PaddlePaddle 3.3.1 and `reshape` are reserved there; the others are this
+///             library's own and do not take a tensor's name away
+inline constexpr attribute_word attribute_words[] = {
+    {"axis", value_kind::number, true},
+    {"permute", value_kind::text, true},
+    {"dtype", value_kind::text, true},
+    {"src_dtype", value_kind::text, true},
+    {"dst_dtype", value_kind::text, true},
+    {"reshape", value_kind::text, true},
+    {"fused_ffn", value_kind::none, true},
+    {"fused_qkv", value_kind::none, true},
+    {"fused_qkv_old", value_kind::none, true},
+    {"num_heads", value_kind::number, true},
+    {"num_key_value_groups", value_kind::number, true},
+    {"num_q_heads", value_kind::number, false},
+    {"num_kv_heads", value_kind::number, false},
+    {"sizes", value_kind::text, false},
+    {"slice", value_kind::text, false},
+    {"resize", value_kind::text, false},
+};
+
+/// The word of that text, or null.
+constexpr attribute_word const* find_attribute_word(std::string_view text) {
+    for (attribute_word const& word : attribute_words)
+        if (word.word == text)
+            return &word;
+    return nullptr;
+}
+
+/// Whether a character may stand in a name without quotes and means itself.
+constexpr bool is_plain_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+}
+
+/// Whether a tensor of that name has to be quoted.
+constexpr bool is_reserved(std::string_view text) {
+    attribute_word const* const word = find_attribute_word(text);
+    return word != nullptr && word->reserved;
+}
+
+} // namespace reshard::aoa
+
+#endif
