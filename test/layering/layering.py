@@ -17,7 +17,7 @@ ROOMS = {
     "core": [],
     "group": ["core"],
     "shard": ["core", "group"],
-    "tensor": ["core", "group"],
+    "tensor": ["core", "group", "shard"],
     "copy": ["core", "group"],
     "expr": ["core", "group", "shard"],
     "plan": ["core", "group", "shard", "copy", "expr"],

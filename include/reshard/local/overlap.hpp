@@ -23,6 +23,7 @@ struct used_memory {
     address_range bytes;
     std::string const* key;
     bool is_target;
+    bool is_dense; ///< every byte of the range belongs to an element
 };
 
 template <class View>
@@ -30,14 +31,33 @@ void list_memory(basic_state_dict<View> const& held, bool is_target,
                  std::vector<used_memory>& all) {
     for (auto const& local : held)
         if (address_range const bytes = addresses(local.tensor); !bytes.empty())
-            all.push_back({bytes, &local.descriptor.key, is_target});
+            all.push_back({bytes, &local.descriptor.key, is_target,
+                           static_cast<index_t>(bytes.bytes()) ==
+                               byte_count(element_count(local.tensor.shape), local.tensor.dtype)});
+}
+
+inline void keep_furthest(used_memory const*& furthest, used_memory const& one) {
+    if (!furthest || one.bytes.end > furthest->bytes.end)
+        furthest = &one;
+}
+
+inline void check_apart(used_memory const* before, used_memory const& one) {
+    if (!before || before->bytes.end <= one.bytes.begin)
+        return;
+    auto const named = [](used_memory const& tensor) {
+        return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
+    };
+    fail(errc::memory_overlap, named(*before) + " and " + named(one) + " share memory; give the " +
+                                   "target memory of its own");
 }
 
 } // namespace detail
 
-/// Refuses a target that shares memory with a source or with another target.
+/// Refuses a target that shares memory with a source, or for certain with another target.
 ///
-/// Compares the ranges from first to last byte: a target interleaved with another tensor counts too.
+/// Compares the ranges from first to last byte. Targets interleaved with one another, as column blocks
+/// of one matrix, are legal; interleaved with a source they are not, since one cannot see that they
+/// do not overlap.
 ///
 /// \throws error with errc::memory_overlap, naming both keys
 inline void check_memory(std::span<const_state_dict const> source,
@@ -49,19 +69,21 @@ inline void check_memory(std::span<const_state_dict const> source,
         detail::list_memory(one, true, all);
     std::sort(all.begin(), all.end(),
               [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
-    detail::used_memory const* longest = nullptr;        // of all tensors so far
-    detail::used_memory const* longest_target = nullptr; // of the targets so far
+    detail::used_memory const* sources =
+        nullptr; // of each kind the one that reaches furthest so far
+    detail::used_memory const* targets = nullptr;
+    detail::used_memory const* dense_targets = nullptr;
     for (detail::used_memory const& one : all) {
-        detail::used_memory const* const other = one.is_target ? longest : longest_target;
-        if (other && other->bytes.end > one.bytes.begin)
-            fail(errc::memory_overlap,
-                 "target '" + *(one.is_target ? one : *other).key + "' shares memory with " +
-                     ((one.is_target ? *other : one).is_target ? "target '" : "source '") +
-                     *(one.is_target ? *other : one).key + "'; give it memory of its own");
-        if (!longest || one.bytes.end > longest->bytes.end)
-            longest = &one;
-        if (one.is_target && (!longest_target || one.bytes.end > longest_target->bytes.end))
-            longest_target = &one;
+        if (one.is_target) {
+            detail::check_apart(sources, one);
+            detail::check_apart(one.is_dense ? dense_targets : nullptr, one);
+            detail::keep_furthest(targets, one);
+            if (one.is_dense)
+                detail::keep_furthest(dense_targets, one);
+        } else {
+            detail::check_apart(targets, one);
+            detail::keep_furthest(sources, one);
+        }
     }
 }
 

@@ -30,6 +30,11 @@ public:
             views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
     }
 
+    /// Takes the tensor of shard number `shard` of `table`.
+    void add(shard_table const& table, std::uint32_t shard, View const& tensor) {
+        views_.emplace(place{&table, shard}, tensor);
+    }
+
     /// \pre the shard was added
     View const& at(shard_table const& table, std::uint32_t shard) const {
         auto const found = views_.find({&table, shard});

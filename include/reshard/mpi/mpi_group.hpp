@@ -9,8 +9,6 @@
 #include <boost/mpi/communicator.hpp>
 #include <boost/serialization/string.hpp>
 
-#include <utility>
-
 /// \file
 /// A Boost.MPI communicator as a group.
 
@@ -19,7 +17,14 @@ namespace reshard {
 /// The processes of a communicator.
 class mpi_group {
 public:
-    mpi_group(boost::mpi::communicator world) : world_(std::move(world)) {}
+    mpi_group(boost::mpi::communicator const& world) : world_(world) {}
+
+    /// The same processes with messages of their own, so that none is taken for another's.
+    ///
+    /// \par Collective every rank of `world`
+    static mpi_group duplicate_of(boost::mpi::communicator const& world) {
+        return {boost::mpi::communicator(world, boost::mpi::comm_duplicate)};
+    }
 
     int rank() const { return world_.rank(); }
     int size() const { return world_.size(); }
@@ -30,7 +35,7 @@ public:
         return all;
     }
 
-    boost::mpi::communicator const& communicator() const { return world_; }
+    boost::mpi::communicator const& base() const { return world_; }
 
 private:
     boost::mpi::communicator world_;

@@ -131,8 +131,7 @@ inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict c
     all.targets.add(target, all.target, me);
     auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
     all.cost = cost_of(all.whole, sorted);
-    all.moving.emplace(ranks.communicator(),
-                       bound_plan{all.whole, all.problem, all.sources, all.targets},
+    all.moving.emplace(ranks.base(), bound_plan{all.whole, all.problem, all.sources, all.targets},
                        rotated_lanes(all.whole, sorted.to, ranks.rank(), 1),
                        rotated_lanes(all.whole, sorted.from, ranks.rank(), -1));
     all.local = std::move(sorted.local);
@@ -157,7 +156,7 @@ inline mapping by_name(layout const& source, layout const& target) {
 ///         target shares memory with another tensor
 inline prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
                         state_dict const& target, std::optional<mapping> program = std::nullopt) {
-    mpi_group const ranks(boost::mpi::communicator(world, boost::mpi::comm_duplicate));
+    mpi_group const ranks = mpi_group::duplicate_of(world);
     agree_to_run(ranks, "redistribute", program ? digest_of(*program) : 0, attempt([&] {
                      check_memory({&source, 1}, {&target, 1});
                  }));
@@ -194,7 +193,7 @@ inline void redistribute(boost::mpi::communicator const& world, const_state_dict
 /// The same over a group, for code that is written for any.
 inline void redistribute(mpi_group const& world, const_state_dict const& source,
                          state_dict const& target) {
-    redistribute(world.communicator(), source, target);
+    redistribute(world.base(), source, target);
 }
 
 } // namespace reshard

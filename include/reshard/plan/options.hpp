@@ -25,6 +25,8 @@ public:
         std::sort(listed_.begin(), listed_.end());
     }
 
+    static constexpr holder_set nobody() { return holder_set(std::vector<holder_t>{}); }
+
     constexpr bool is_everybody() const { return everybody_; }
 
     constexpr bool contains(holder_t holder) const {

@@ -6,6 +6,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/storage/mapped_file.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -23,8 +24,23 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
+/// True where replacing `path` can lose nothing but a checkpoint.
+inline bool is_replaceable(std::filesystem::path const& path) {
+    auto const is_data = [](std::filesystem::path const& file) {
+        return file.extension() == ".safetensors";
+    };
+    if (!std::filesystem::is_directory(path))
+        return is_data(path);
+    std::filesystem::directory_iterator const files(path);
+    return files == end(files) || std::any_of(files, end(files), is_data);
+}
+
 inline void check_target(std::filesystem::path const& target, bool replace) {
-    if (!replace && std::filesystem::exists(std::filesystem::symlink_status(target)))
+    bool const is_there = std::filesystem::exists(std::filesystem::symlink_status(target));
+    if (is_there && replace && !is_replaceable(target))
+        fail(errc::already_exists, target.string() + ": is no checkpoint, and is not replaced; " +
+                                       "remove it first, or give another target");
+    if (is_there && !replace)
         fail(errc::already_exists,
              target.string() +
                  ": is there already; give another target, or replace it with --force");

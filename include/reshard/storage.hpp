@@ -1,0 +1,14 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_HPP
+#define RESHARD_STORAGE_HPP
+
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+
+/// \file
+/// Checkpoints: opened, loaded, saved and converted through a group.
+
+#endif

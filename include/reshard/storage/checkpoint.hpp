@@ -1,0 +1,161 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_CHECKPOINT_HPP
+#define RESHARD_STORAGE_CHECKPOINT_HPP
+
+#include <reshard/core/hasher.hpp>
+#include <reshard/format/checkpoint.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/shard/catalog.hpp>
+#include <reshard/storage/file_views.hpp>
+#include <reshard/storage/mapped_file.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A checkpoint that is open for reading: its files are holders of shards, as ranks are.
+
+namespace reshard {
+
+/// A checkpoint on disk, mapped into memory: what is not used is not read.
+class checkpoint {
+public:
+    /// \throws error as `open_checkpoint(path)` of the format, and with errc::io
+    explicit checkpoint(std::filesystem::path const& path, safetensors_options const& options = {})
+        : metadata_(open_checkpoint(path, options)),
+          held_(std::make_unique<layout>(layout_of(metadata_))) {
+        std::vector<std::byte const*> files;
+        for (checkpoint_file const& file : metadata_.files) {
+            inputs_.emplace_back(file.path);
+            if (inputs_.back().size() != file.bytes)
+                fail(errc::corrupt_file, file.path.string() +
+                                             ": the file changed while it was opened, from " +
+                                             std::to_string(file.bytes) + " bytes to " +
+                                             std::to_string(inputs_.back().size()));
+            files.push_back(inputs_.back().data());
+            names_.push_back(file.path.string());
+        }
+        views_ = views_in_files<const_tensor_view>(metadata_, *held_, files);
+    }
+
+    checkpoint_metadata const& metadata() const { return metadata_; }
+
+    /// Who holds what; holder `i` is file `i`. It stays where it is when the checkpoint is moved.
+    layout const& files_layout() const { return *held_; }
+    std::vector<std::string> const& file_names() const { return names_; }
+
+    /// All tensors, found by shard.
+    shard_views<const_tensor_view> const& views() const { return views_; }
+
+    /// Shard `shard` of tensor `tensor` of the metadata.
+    const_tensor_view const& view(std::size_t tensor, std::size_t shard) const {
+        return views_.at(held_->tensors[tensor].shards, static_cast<std::uint32_t>(shard));
+    }
+
+private:
+    checkpoint_metadata metadata_;
+    std::unique_ptr<layout> held_;
+    std::list<mapped_input> inputs_;
+    std::vector<std::string> names_;
+    shard_views<const_tensor_view> views_;
+};
+
+/// The catalog of a checkpoint, for programs.
+inline catalog catalog_of(checkpoint const& source) { return catalog_of(source.files_layout()); }
+
+/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one.
+inline std::uint64_t digest_of(checkpoint_metadata const& metadata) {
+    hasher digest;
+    for (checkpoint_file const& file : metadata.files) {
+        digest.add(file.path.filename().string());
+        digest.add(file.bytes);
+    }
+    for (checkpoint_tensor const& tensor : metadata.tensors) {
+        digest.add(tensor.key);
+        digest.add(static_cast<std::uint64_t>(tensor.dtype));
+        digest.add(tensor.shape);
+        for (checkpoint_shard const& shard : tensor.shards) {
+            digest.add(shard.region.offset);
+            digest.add(shard.begin);
+        }
+    }
+    return digest.value();
+}
+
+/// Opens a checkpoint on every rank.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks see
+///         different files
+template <group Group>
+checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
+                           safetensors_options const& options = {}) {
+    std::unique_ptr<checkpoint> opened;
+    local_error const problem =
+        attempt([&] { opened = std::make_unique<checkpoint>(path, options); });
+    agree_to_run(world, "open " + path.string(), opened ? digest_of(opened->metadata()) : 0,
+                 problem);
+    return std::move(*opened);
+}
+
+namespace detail {
+
+/// Refuses two copies of a shard whose bytes differ.
+inline void check_same_bytes(checkpoint const& source, checkpoint_tensor const& tensor,
+                             checkpoint_shard const& a, checkpoint_shard const& b,
+                             std::byte const* first, std::byte const* second) {
+    std::uint64_t const bytes = a.end - a.begin;
+    if (bytes == 0 || std::memcmp(first, second, bytes) == 0)
+        return;
+    auto const place = std::mismatch(first, first + bytes, second).first - first;
+    fail(errc::overlap, source.file_names()[b.file] + ": '" + tensor.key + "' " +
+                            to_string(b.region) + " differs from the copy in " +
+                            source.file_names()[a.file] + " at byte " + std::to_string(place) +
+                            " of " + std::to_string(bytes));
+}
+
+inline void check_replicas_of(checkpoint const& source, std::size_t t) {
+    checkpoint_tensor const& tensor = source.metadata().tensors[t];
+    auto const bytes = [&](std::size_t i) {
+        return static_cast<std::byte const*>(source.view(t, i).data);
+    };
+    std::map<std::pair<box, std::optional<flat_range>>, std::size_t> first;
+    for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
+        checkpoint_shard const& shard = tensor.shards[i];
+        auto const [copy, is_new] = first.emplace(std::pair{shard.region, shard.flat}, i);
+        if (!is_new)
+            check_same_bytes(source, tensor, tensor.shards[copy->second], shard,
+                             bytes(copy->second), bytes(i));
+    }
+}
+
+} // namespace detail
+
+/// Refuses replicas that differ: equal boxes in two files must have equal bytes.
+///
+/// Rank `r` compares every `size`-th tensor.
+///
+/// \par Collective every rank of the group
+/// \throws error with errc::overlap, naming both files, the key and the first differing element
+template <group Group>
+void check_replicas(Group const& world, checkpoint const& source) {
+    agree_on(world, [&] {
+        auto const step = static_cast<std::size_t>(world.size());
+        for (auto t = static_cast<std::size_t>(world.rank()); t < source.metadata().tensors.size();
+             t += step)
+            detail::check_replicas_of(source, t);
+    });
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,102 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
+#define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
+
+#include <reshard/storage/file_views.hpp>
+#include <reshard/storage/staging.hpp>
+#include <reshard/storage/target_files.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <string>
+#include <vector>
+
+/// \file
+/// The files of a checkpoint as tensors in memory, to be filled, and then to appear all at once.
+
+namespace reshard {
+
+namespace detail {
+
+inline void write_text(std::filesystem::path const& path, std::string const& text) {
+    mapped_output file(path, text.size());
+    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(file.data()));
+    file.sync();
+}
+
+} // namespace detail
+
+/// A checkpoint that is being written: the files that this process writes, as memory.
+///
+/// The files of layout rank `r` are written by process `r % size`. Nothing is at the target until
+/// `commit`.
+template <group Group>
+class checkpoint_writer {
+public:
+    /// Creates this process's files, all zeros, in a temporary directory beside `target`.
+    ///
+    /// \par Collective every rank of the group, with equal plans
+    /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
+    checkpoint_writer(Group const& world, std::filesystem::path const& target,
+                      checkpoint_plan const& files, bool replace)
+        : world_(world), plan_(files), directory_(world, target, replace) {
+        agree_on(world_, [&] {
+            files_.resize(plan_.headers.size());
+            for (holder_t const i : files_of_process(plan_, world_.rank(), world_.size()))
+                create(i);
+        });
+    }
+
+    /// The first byte of each file that this process writes; null for the others.
+    std::vector<std::byte*> const& files() const { return files_; }
+
+    /// The shards in the files that this process writes.
+    state_dict tensors() const {
+        state_dict all;
+        for (checkpoint_tensor const& tensor : plan_.metadata.tensors)
+            for (checkpoint_shard const& shard : tensor.shards)
+                if (std::byte* const file = files_[shard.file])
+                    all.add({tensor.key, tensor.dtype, tensor.shape, shard.region, shard.flat},
+                            view_in_file<tensor_view>(tensor, shard, file));
+        return all;
+    }
+
+    /// Waits for the disk, then makes the whole checkpoint appear; the index is written last.
+    ///
+    /// \par Collective every rank of the group
+    /// \throws error with errc::io on every rank alike, and the target is what it was
+    void commit() {
+        agree_on(world_, [&] {
+            for (mapped_output& file : outputs_)
+                file.sync();
+            outputs_.clear();
+        });
+        agree_on(world_, [&] {
+            if (world_.rank() == 0 && !plan_.index.empty())
+                detail::write_text(directory_.path() / hf_index_name, plan_.index);
+        });
+        directory_.commit();
+    }
+
+private:
+    void create(holder_t number) {
+        checkpoint_file const& file = plan_.metadata.files[number];
+        std::string const& header = plan_.headers[number];
+        outputs_.emplace_back(directory_.path() / file.path, static_cast<std::size_t>(file.bytes));
+        files_[number] = outputs_.back().data();
+        std::memcpy(files_[number], header.data(), header.size());
+    }
+
+    Group const& world_;
+    checkpoint_plan const& plan_;
+    staging<Group> directory_;
+    std::list<mapped_output> outputs_;
+    std::vector<std::byte*> files_;
+};
+
+} // namespace reshard
+
+#endif

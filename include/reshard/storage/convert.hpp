@@ -1,0 +1,121 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_CONVERT_HPP
+#define RESHARD_STORAGE_CONVERT_HPP
+
+#include <reshard/expr/digest.hpp>
+#include <reshard/local.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/target_files.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+/// \file
+/// From a checkpoint to a checkpoint, without tensors in between.
+
+namespace reshard {
+
+/// How much is done: called with bytes done and bytes in all, of this process.
+using progress_function = std::function<void(index_t, index_t)>;
+
+/// What a conversion did, over all ranks.
+///
+/// \par Units bytes
+struct convert_report {
+    index_t keys = 0;
+    index_t bytes = 0;            ///< of tensors written
+    index_t bytes_read = 0;       ///< of the source's files
+    index_t bytes_moved = 0;      ///< between processes: none, each reads the files itself
+    index_t peak_extra_bytes = 0; ///< memory beside the mapped files
+};
+
+namespace detail {
+
+/// Runs what fills the files of this process; calls `progress` after each transfer.
+inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
+    index_t all = 0, done = 0, read = 0;
+    for (transfer const& part : bound.whole.transfers)
+        all += wire_bytes(bound.whole, part);
+    for (transfer const& part : bound.whole.transfers) {
+        run_locally(bound, part);
+        done += wire_bytes(bound.whole, part);
+        if (part.source_key != zero_source)
+            read += byte_count(element_count(cut_of(bound.whole, part).extent),
+                               bound.whole.source_dtypes[part.source_key]);
+        if (progress)
+            progress(done, all);
+    }
+    return read;
+}
+
+template <group Group>
+index_t sum_over(Group const& world, index_t mine) {
+    index_t sum = 0;
+    for (std::string const& text : world.all_gather(std::to_string(mine)))
+        sum += std::stoll(text);
+    return sum;
+}
+
+inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
+                                    checkpoint_plan const& files, write_options const& options) {
+    hasher digest;
+    digest.add(digest_of(source.metadata()));
+    digest.add(digest_of(program));
+    digest.add(digest_of(files.metadata));
+    digest.add(static_cast<std::uint64_t>(options.replace) * 2 + options.partial);
+    return digest.value();
+}
+
+} // namespace detail
+
+/// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
+///
+/// With `wanted`, sharded safetensors: rank `r` of that layout is played by process `r % size`; without,
+/// a Hugging Face directory of everything that the program yields. Every process reads the bytes that its
+/// files need, from the mapped source, and nothing else. Tensors without a source are zeros.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan` and
+///         `checkpoint_writer`; errc::not_covered or errc::overlap for a layout that leaves elements of
+///         a tensor out, or whose shards share some, unless `partial`; errc::ranks_disagree
+template <group Group>
+convert_report convert(Group const& world, checkpoint const& source,
+                       std::filesystem::path const& target, mapping const& program,
+                       std::optional<layout> const& wanted = std::nullopt,
+                       write_options const& options = {}, progress_function const& progress = {}) {
+    checkpoint_plan files;
+    local_error const problem = attempt([&] { files = files_for(program, wanted, options); });
+    agree_to_run(world, "convert to " + target.string(),
+                 problem ? 0 : detail::digest_of_call(source, program, files, options), problem);
+    check_replicas(world, source);
+    layout const held = layout_of(files.metadata);
+    plan_problem work;
+    plan whole;
+    agree_on(world, [&] {
+        work = problem_of(program, source.files_layout(), held);
+        work.source_names = &source.file_names();
+        holder_set const mine(files_of_process(files, world.rank(), world.size()));
+        whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+    });
+    checkpoint_writer<Group> writer(world, target, files, options.replace);
+    index_t read = 0;
+    agree_on(world, [&] {
+        auto const targets = views_in_files<tensor_view>(files.metadata, held, writer.files());
+        read = detail::fill_files({whole, work, source.views(), targets}, progress);
+    });
+    writer.commit();
+    index_t bytes = 0;
+    for (checkpoint_tensor const& tensor : files.metadata.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            bytes += static_cast<index_t>(shard.end - shard.begin);
+    return {static_cast<index_t>(files.metadata.tensors.size()), bytes,
+            detail::sum_over(world, read), 0, 0};
+}
+
+} // namespace reshard
+
+#endif
