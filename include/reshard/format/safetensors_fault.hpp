@@ -50,11 +50,23 @@ constexpr std::string_view name(safetensors_fault fault) {
     return names[static_cast<std::size_t>(fault)];
 }
 
+namespace detail {
+
+/// The text with `\0` for each zero byte, behind which what() would show nothing.
+inline std::string without_zero_bytes(std::string_view text) {
+    std::string result;
+    for (char const character : text)
+        result += character == '\0' ? std::string("\\0") : std::string(1, character);
+    return result;
+}
+
+} // namespace detail
+
 /// Throws what is wrong with a safetensors file: `file: text [Name]`.
 [[noreturn]] inline void fail(safetensors_fault fault, std::string_view file,
                               std::string const& text) {
-    fail(errc::corrupt_file,
-         std::string(file) + ": " + text + " [" + std::string(name(fault)) + "]");
+    fail(errc::corrupt_file, std::string(file) + ": " + detail::without_zero_bytes(text) + " [" +
+                                 std::string(name(fault)) + "]");
 }
 
 /// The verdict that a message of `fail` above ends with, or nothing for any other message.

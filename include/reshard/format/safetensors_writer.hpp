@@ -3,11 +3,9 @@
 #ifndef RESHARD_FORMAT_SAFETENSORS_WRITER_HPP
 #define RESHARD_FORMAT_SAFETENSORS_WRITER_HPP
 
+#include <reshard/format/json_text.hpp>
 #include <reshard/format/safetensors_header.hpp>
 #include <reshard/format/utf8.hpp>
-
-#include <boost/json/serialize.hpp>
-#include <boost/json/string.hpp>
 
 #include <numeric>
 #include <span>
@@ -35,11 +33,6 @@ struct safetensors_layout {
 
     std::uint64_t file_bytes() const { return header.size() + data_bytes; }
 };
-
-/// `text` as JSON, in quotes.
-inline std::string json_quoted(std::string_view text) {
-    return boost::json::serialize(boost::json::string(text.data(), text.size()));
-}
 
 namespace detail {
 
@@ -95,17 +88,11 @@ inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
                                    "' would stand twice in one file");
 }
 
-inline std::string joined(std::vector<std::uint64_t> const& numbers) {
-    std::string text;
-    for (std::uint64_t const number : numbers)
-        text += (text.empty() ? "" : ",") + std::to_string(number);
-    return text;
-}
-
 inline std::string json_of(safetensors_entry const& tensor) {
+    std::uint64_t const offsets[] = {tensor.begin, tensor.end};
     return json_quoted(tensor.name) + ":{\"dtype\":\"" + std::string(code(tensor.dtype)) +
-           "\",\"shape\":[" + joined(tensor.shape) + "],\"data_offsets\":[" +
-           joined({tensor.begin, tensor.end}) + "]}";
+           "\",\"shape\":" + json_list(tensor.shape) + ",\"data_offsets\":" + json_list(offsets) +
+           "}";
 }
 
 inline std::string json_of(std::map<std::string, std::string> const& metadata) {

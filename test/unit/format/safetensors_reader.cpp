@@ -174,6 +174,10 @@ BOOST_AUTO_TEST_CASE(messages_name_the_file_the_tensor_and_both_numbers) {
         message(with_header(R"({"t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})")) ==
         "a.safetensors: byte 31 of the header: tensor 't': -2 is not a whole number from 0 to "
         "2^64 - 1 [InvalidHeaderDeserialization]");
+    BOOST_TEST(
+        message(with_header(R"({"a\u0000b":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})")) ==
+        "a.safetensors: tensor 'a\\0b': shape [3] of F32 needs 12 bytes, but its data offsets hold "
+        "8 [TensorInvalidInfo]");
     BOOST_TEST(message(with_header(" {}", 0)) ==
                "a.safetensors: the header does not begin with '{', which only the compatible mode "
                "accepts [NotStrict]");

@@ -63,8 +63,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_sorted_by_falling_data_type_and_rising_name) {
 
 BOOST_AUTO_TEST_CASE(metadata_comes_first_and_is_escaped) {
     auto const file = planned({}, {{"format", "pt"}, {"x\n", "a\"b\\"}});
-    BOOST_TEST(file.header.substr(8) ==
-               R"({"__metadata__":{"format":"pt","x\n":"a\"b\\"}} )");
+    BOOST_TEST(file.header.substr(8) == R"({"__metadata__":{"format":"pt","x\n":"a\"b\\"}} )");
 }
 
 BOOST_AUTO_TEST_CASE(the_strict_reader_reads_what_was_planned) {

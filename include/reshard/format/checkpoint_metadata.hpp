@@ -1,0 +1,79 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
+#define RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
+
+#include <reshard/shard/layout.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+/// \file
+/// All that a checkpoint says of itself: which tensors, in which files, at which bytes.
+
+namespace reshard {
+
+/// A file of a checkpoint.
+struct checkpoint_file {
+    std::filesystem::path path;
+    std::uint64_t bytes = 0;
+
+    bool operator==(checkpoint_file const&) const = default;
+};
+
+/// A part of a tensor in a file, stored row-major.
+///
+/// \par Units `begin` and `end` in bytes of the file; all else in elements
+struct checkpoint_shard {
+    holder_t file = 0;
+    box region;
+    std::optional<flat_range> flat; ///< counted in the row-major order of `region`
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    bool operator==(checkpoint_shard const&) const = default;
+};
+
+/// A tensor with all its parts, in the order of the files.
+struct checkpoint_tensor {
+    std::string key;
+    data_type dtype{};
+    index_vector shape; ///< global
+    std::vector<checkpoint_shard> shards;
+
+    bool operator==(checkpoint_tensor const&) const = default;
+};
+
+/// A checkpoint without its data.
+///
+/// \invariant `tensors` is sorted by key, each key once; each shard lies in its tensor and its file
+struct checkpoint_metadata {
+    std::string format; ///< `safetensors`, `huggingface` or `sharded_safetensors`
+    std::filesystem::path path;
+    std::vector<checkpoint_file> files;
+    std::vector<checkpoint_tensor> tensors;
+    std::map<std::string, std::string>
+        metadata;                      ///< of the first file, without what describes shards
+    std::vector<std::string> warnings; ///< each begins with its file
+
+    bool operator==(checkpoint_metadata const&) const = default;
+};
+
+/// Who holds what, with the files as holders.
+inline layout layout_of(checkpoint_metadata const& checkpoint) {
+    layout result{static_cast<holder_t>(checkpoint.files.size()), {}};
+    for (checkpoint_tensor const& tensor : checkpoint.tensors) {
+        result.tensors.push_back(
+            {tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())});
+        for (checkpoint_shard const& shard : tensor.shards)
+            result.tensors.back().shards.push_back(shard.file, shard.region, shard.flat);
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

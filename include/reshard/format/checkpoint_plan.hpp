@@ -1,0 +1,186 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
+#define RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
+
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/safetensors_writer.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/shard/catalog.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+/// \file
+/// A checkpoint that is to be written: all of it but the data.
+
+namespace reshard {
+
+/// What opening the checkpoint will give, and what stands in its files before the data.
+///
+/// \invariant `headers` and `ranks` have an entry for each of `metadata.files`, whose paths are names
+struct checkpoint_plan {
+    checkpoint_metadata metadata;
+    std::vector<std::string> headers; ///< the first bytes of each file; the data follows
+    std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
+    std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
+};
+
+namespace detail {
+
+/// One file and what goes into it, in any order.
+struct file_contents {
+    std::string name;
+    holder_t rank = 0;
+    std::vector<file_shard> shards;
+};
+
+/// The shape in which a shard stands in its file.
+inline index_vector stored_shape(file_shard const& shard) {
+    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+}
+
+/// Adds a file behind those that are there.
+inline void add_file(checkpoint_plan& plan, file_contents contents,
+                     std::map<std::string, std::string> const& metadata) {
+    std::vector<safetensors_tensor> tensors;
+    for (file_shard const& shard : contents.shards)
+        tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
+    auto const file = plan_safetensors(tensors, metadata, contents.name);
+    auto const number = static_cast<holder_t>(plan.headers.size());
+    for (std::size_t i = 0; i < file.order.size(); ++i) {
+        file_shard& shard = contents.shards[file.order[i]];
+        std::uint64_t const data = file.header.size();
+        checkpoint_shard const part{number, shard.region, shard.flat, data + file.tensors[i].begin,
+                                    data + file.tensors[i].end};
+        plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {part}});
+    }
+    plan.metadata.files.push_back({contents.name, file.file_bytes()});
+    plan.headers.push_back(file.header);
+    plan.ranks.push_back(contents.rank);
+}
+
+/// Sorts the tensors and joins those of one key, whose parts stay in the order of the files.
+inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
+    std::stable_sort(tensors.begin(), tensors.end(),
+                     [](auto const& a, auto const& b) { return a.key < b.key; });
+    std::vector<checkpoint_tensor> joined;
+    for (checkpoint_tensor& tensor : tensors)
+        if (!joined.empty() && joined.back().key == tensor.key)
+            joined.back().shards.push_back(tensor.shards.front());
+        else
+            joined.push_back(std::move(tensor));
+    tensors = std::move(joined);
+}
+
+/// The shards to write, by number: each distinct one once, from the lowest rank that holds it. Empty
+/// ones only where the tensor has no other, since readers tell shards apart by their offsets.
+inline std::vector<std::size_t> main_copies(shard_table const& shards) {
+    auto const sorting_key = [&](std::size_t i) {
+        box const region = shards.region(i);
+        flat_range const flat = shards.flat(i).value_or(flat_range{-1, -1});
+        std::vector<index_t> numbers(region.offset.begin(), region.offset.end());
+        numbers.insert(numbers.end(), region.shape.begin(), region.shape.end());
+        numbers.insert(numbers.end(), {flat.begin, flat.end});
+        return numbers;
+    };
+    auto const is_void = [&](std::size_t i) {
+        return is_empty(shards.region(i)) || (shards.flat(i) && shards.flat(i)->size() == 0);
+    };
+    std::map<std::vector<index_t>, std::size_t> chosen;
+    std::size_t first_void = shards.size();
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        if (is_void(i)) {
+            first_void = std::min(first_void, i);
+            continue;
+        }
+        auto const [known, is_new] = chosen.try_emplace(sorting_key(i), i);
+        if (!is_new && shards.holder(i) < shards.holder(known->second))
+            known->second = i;
+    }
+    if (chosen.empty() && first_void < shards.size())
+        return {first_void};
+    std::vector<std::size_t> numbers;
+    for (auto const& [unused, i] : chosen)
+        numbers.push_back(i);
+    return numbers;
+}
+
+/// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
+using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
+
+inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
+    std::map<holder_t, std::size_t> used;
+    for (std::size_t const i : main_copies(tensor.shards)) {
+        holder_t const rank = tensor.shards.holder(i);
+        auto& files = ranks[rank];
+        std::size_t const number = used[rank]++;
+        if (files.size() <= number)
+            files.emplace_back().rank = rank;
+        files[number].shards.push_back({tensor.key, tensor.dtype, tensor.shards.region(i),
+                                        tensor.shards.flat(i), tensor.shape, 0, 0});
+    }
+}
+
+} // namespace detail
+
+/// Sharded safetensors that hold the layout: a file for each rank that holds what no lower rank does.
+///
+/// A rank with several shards of one key has several files, since a key stands once in a file. There is
+/// at least one file.
+///
+/// \pre    the layout is checked (see `check` of descriptors)
+/// \throws error as `plan_safetensors` does
+inline checkpoint_plan plan_sharded(layout const& target) {
+    detail::files_of_rank ranks;
+    for (tensor_layout const& tensor : target.tensors)
+        detail::add_shards(ranks, tensor);
+    if (ranks.empty())
+        ranks[0].emplace_back();
+    checkpoint_plan plan;
+    plan.metadata.format = "sharded_safetensors";
+    for (auto& [rank, files] : ranks)
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            files[i].name = sharded_file_name(rank, i, files.size());
+            auto const metadata = sharding_metadata(files[i].shards);
+            detail::add_file(plan, std::move(files[i]), metadata);
+        }
+    plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};
+    detail::join_tensors(plan.metadata.tensors);
+    return plan;
+}
+
+/// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each (but
+/// one tensor at least), with an index where there are several.
+///
+/// \throws error as `plan_safetensors` does
+inline checkpoint_plan plan_huggingface(catalog const& tensors,
+                                        index_t most_bytes = 5'000'000'000) {
+    std::vector<index_t> bytes;
+    for (catalog_entry const& entry : tensors)
+        bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
+    auto const files = split_into_files(bytes, most_bytes);
+    checkpoint_plan plan;
+    plan.metadata.format = "huggingface";
+    plan.metadata.metadata = {{"format", "pt"}};
+    hf_index index{{}, std::accumulate(bytes.begin(), bytes.end(), index_t{0})};
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        detail::file_contents contents{hf_file_name(i, files.size()), 0, {}};
+        for (std::size_t const number : files[i]) {
+            catalog_entry const& entry = tensors[number];
+            contents.shards.push_back(
+                {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
+            index.weight_map[entry.key] = contents.name;
+        }
+        detail::add_file(plan, std::move(contents), plan.metadata.metadata);
+    }
+    detail::join_tensors(plan.metadata.tensors);
+    if (files.size() > 1)
+        plan.index = to_json(index);
+    return plan;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,284 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/checkpoint.hpp>
+
+#include "safetensors_cases.hpp"
+#include "temporary_directory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace reshard;
+
+/// A safetensors file of that JSON and so many bytes of data.
+std::string file_of(std::string const& json, std::size_t data_bytes) {
+    return test::eight_bytes(json.size()) + json + std::string(data_bytes, '\0');
+}
+
+/// One tensor of 16 bit integers, and the metadata given.
+std::string tensor_file(std::string const& key, std::string const& shape, std::size_t bytes,
+                        std::string const& metadata = {}) {
+    return file_of("{" + metadata + "\"" + key + R"(":{"dtype":"I16","shape":)" + shape +
+                       R"(,"data_offsets":[0,)" + std::to_string(bytes) + "]}}",
+                   bytes);
+}
+
+/// The metadata of a file with one shard.
+std::string sharding(std::string const& key, std::string const& offsets,
+                     std::string const& shape = {}) {
+    std::string text = R"("__metadata__":{"format":"pt","DCP_SHARDING_INFO":"{\")" + key +
+                       R"(\":{\"saved_offsets\":)" + offsets + "}}\"";
+    if (!shape.empty())
+        text += R"(,"RESHARD":"{\")" + key + R"(\":{\"shape\":)" + shape + "}}\"";
+    return text + "},";
+}
+
+/// The refusal of a path, with the directory left out.
+std::string refusal(test::temporary_directory const& directory, errc code,
+                    std::string const& name = {},
+                    safetensors_mode mode = safetensors_mode::strict) {
+    try {
+        safetensors_options options;
+        options.mode = mode;
+        open_checkpoint(name.empty() ? directory.path() : directory.path() / name, options);
+    } catch (error const& thrown) {
+        BOOST_TEST((thrown.code() == code), thrown.what());
+        std::string text = thrown.what();
+        std::string const prefix = directory.path().string() + "/";
+        for (auto place = text.find(prefix); place != text.npos; place = text.find(prefix))
+            text.erase(place, prefix.size());
+        return text;
+    }
+    return "accepted";
+}
+
+std::string const index_name = "model.safetensors.index.json";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(format_checkpoint)
+
+BOOST_AUTO_TEST_CASE(one_safetensors_file_is_a_checkpoint) {
+    test::temporary_directory const directory;
+    auto const path = directory.write(
+        "x.safetensors",
+        file_of(R"({"__metadata__":{"k":"v"},"b":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                R"("a":{"dtype":"U8","shape":[0,3],"data_offsets":[4,4]}})",
+                4));
+    auto const checkpoint = open_checkpoint(path);
+    BOOST_TEST(checkpoint.format == "safetensors");
+    BOOST_TEST((checkpoint.path == path));
+    BOOST_TEST((checkpoint.metadata == std::map<std::string, std::string>{{"k", "v"}}));
+    BOOST_TEST(checkpoint.warnings.empty());
+    BOOST_TEST((checkpoint.files == std::vector<checkpoint_file>{{path, 144}}));
+    BOOST_TEST((checkpoint.tensors ==
+                std::vector<checkpoint_tensor>{
+                    {"a", data_type::u8, {0, 3}, {{0, {{0, 0}, {0, 3}}, {}, 144, 144}}},
+                    {"b", data_type::f32, {}, {{0, {{}, {}}, {}, 140, 144}}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_with_model_safetensors_is_a_hugging_face_model) {
+    test::temporary_directory const directory;
+    directory.write("model.safetensors", tensor_file("w", "[2]", 4));
+    directory.write("config.json", "{}");
+    auto const checkpoint = open_checkpoint(directory.path());
+    BOOST_TEST(checkpoint.format == "huggingface");
+    BOOST_TEST(checkpoint.tensors.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_index_gathers_the_tensors_of_its_files) {
+    test::temporary_directory const directory;
+    directory.write("model-00001-of-00002.safetensors", tensor_file("b", "[2]", 4));
+    directory.write("model-00002-of-00002.safetensors", tensor_file("a", "[3]", 6));
+    directory.write("model.safetensors", "not looked at");
+    directory.write(index_name, R"({"metadata":{"total_size":10},"weight_map":{
+        "a":"model-00002-of-00002.safetensors","b":"model-00001-of-00002.safetensors"}})");
+    auto const checkpoint = open_checkpoint(directory.path());
+    BOOST_TEST(checkpoint.format == "huggingface");
+    BOOST_TEST(checkpoint.warnings.empty());
+    BOOST_TEST_REQUIRE(checkpoint.files.size() == 2u);
+    BOOST_TEST(checkpoint.files[1].path.filename().string() == "model-00002-of-00002.safetensors");
+    auto const files = layout_of(checkpoint);
+    BOOST_TEST(files.holders == 2u);
+    BOOST_TEST_REQUIRE(files.tensors.size() == 2u);
+    BOOST_TEST(files.tensors[0].key == "a");
+    BOOST_TEST((files.tensors[0].shape == index_vector{3}));
+    BOOST_TEST(files.tensors[0].shards.holder(0) == 1u);
+    BOOST_TEST((files.tensors[1].shards.region(0) == box{{0}, {2}}));
+    BOOST_TEST(files.tensors[1].shards.holder(0) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_total_is_a_warning) {
+    test::temporary_directory const directory;
+    directory.write("f.safetensors", tensor_file("b", "[2]", 4));
+    directory.write(index_name,
+                    R"({"metadata":{"total_size":10},"weight_map":{"b":"f.safetensors"}})");
+    auto const checkpoint = open_checkpoint(directory.path());
+    BOOST_TEST_REQUIRE(checkpoint.warnings.size() == 1u);
+    BOOST_TEST(checkpoint.warnings[0] == (directory.path() / index_name).string() +
+                                             ": total_size is 10, but the tensors have 4 bytes");
+}
+
+BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
+    test::temporary_directory const directory;
+    directory.write("f.safetensors", tensor_file("b", "[2]", 4));
+    directory.write(
+        index_name,
+        R"({"weight_map":{"b":"f.safetensors","c":"g.safetensors","d":"g.safetensors"}})");
+    BOOST_TEST(refusal(directory, errc::missing_file) ==
+               index_name +
+                   ": 'c' and 1 more tensors stand in g.safetensors, but there is no such file");
+    directory.write(index_name, R"({"weight_map":{"b":"f.safetensors","c":"f.safetensors"}})");
+    BOOST_TEST(refusal(directory, errc::corrupt_file) ==
+               index_name + ": 'c' should stand in f.safetensors, but does not");
+    directory.write(index_name, R"({"weight_map":{"c":"f.safetensors"}})");
+    BOOST_TEST(refusal(directory, errc::corrupt_file) ==
+               index_name + ": 'b' stands in f.safetensors, but the index does not say so");
+    directory.write("g.safetensors", tensor_file("b", "[2]", 4));
+    directory.write(index_name, R"({"weight_map":{"b":"f.safetensors"}})");
+    BOOST_TEST(refusal(directory, errc::corrupt_file) == "accepted");
+    directory.write(index_name, "{");
+    BOOST_TEST(refusal(directory, errc::corrupt_file) ==
+               index_name + ":1:2: the JSON text ends too early");
+}
+
+BOOST_AUTO_TEST_CASE(
+    in_compatible_mode_a_tensor_beside_the_index_is_a_warning_unless_it_stands_twice) {
+    test::temporary_directory const directory;
+    directory.write("f.safetensors", tensor_file("b", "[2]", 4));
+    directory.write("g.safetensors",
+                    file_of(R"({"c":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},)"
+                            R"("d":{"dtype":"I16","shape":[2],"data_offsets":[4,8]}})",
+                            8));
+    directory.write(index_name, R"({"weight_map":{"b":"f.safetensors","c":"g.safetensors"}})");
+    safetensors_options options;
+    options.mode = safetensors_mode::compatible;
+    auto const checkpoint = open_checkpoint(directory.path(), options);
+    BOOST_TEST(checkpoint.tensors.size() == 3u);
+    BOOST_TEST(checkpoint.warnings.size() == 1u);
+    directory.write("f.safetensors",
+                    file_of(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},)"
+                            R"("c":{"dtype":"I16","shape":[2],"data_offsets":[4,8]}})",
+                            8));
+    BOOST_TEST(
+        refusal(directory, errc::corrupt_file, {}, safetensors_mode::compatible) ==
+        "g.safetensors and f.safetensors: tensor 'c': it stands in both, and no metadata says that "
+        "these are parts");
+}
+
+BOOST_AUTO_TEST_CASE(sharded_files_are_put_together) {
+    test::temporary_directory const directory;
+    directory.write("shard-00001-model-00001-of-00001.safetensors",
+                    tensor_file("w", "[2,3]", 12, sharding("w", "[0,0]")));
+    directory.write("shard-00002-model-00001-of-00001.safetensors",
+                    tensor_file("w", "[1,3]", 6, sharding("w", "[2,0]")));
+    auto const checkpoint = open_checkpoint(directory.path());
+    BOOST_TEST(checkpoint.format == "sharded_safetensors");
+    BOOST_TEST((checkpoint.metadata == std::map<std::string, std::string>{{"format", "pt"}}));
+    BOOST_TEST_REQUIRE(checkpoint.tensors.size() == 1u);
+    auto const& tensor = checkpoint.tensors[0];
+    BOOST_TEST((tensor.shape == index_vector{3, 3}));
+    BOOST_TEST_REQUIRE(tensor.shards.size() == 2u);
+    BOOST_TEST(tensor.shards[1].file == 1u);
+    BOOST_TEST((tensor.shards[1].region == box{{2, 0}, {1, 3}}));
+    BOOST_TEST(tensor.shards[1].end - tensor.shards[1].begin == 6u);
+    BOOST_TEST(tensor.shards[1].end == checkpoint.files[1].bytes);
+}
+
+BOOST_AUTO_TEST_CASE(a_global_shape_that_is_stated_counts_more_than_the_parts) {
+    test::temporary_directory const directory;
+    directory.write("shard-1.safetensors", tensor_file("w", "[2,3]", 12, sharding("w", "[0,0]")));
+    directory.write("shard-2.safetensors",
+                    tensor_file("w", "[1,3]", 6, sharding("w", "[2,0]", "[9,3]")));
+    BOOST_TEST((open_checkpoint(directory.path()).tensors[0].shape == index_vector{9, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(one_shard_alone_is_still_a_shard) {
+    test::temporary_directory const directory;
+    directory.write("x.safetensors", tensor_file("w", "[1,3]", 6, sharding("w", "[2,0]", "[9,3]")));
+    auto const checkpoint = open_checkpoint(directory.path() / "x.safetensors");
+    BOOST_TEST(checkpoint.format == "sharded_safetensors");
+    BOOST_TEST((checkpoint.tensors[0].shape == index_vector{9, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
+    test::temporary_directory const directory;
+    directory.write("s1.safetensors",
+                    tensor_file("w", "[2,3]", 12, sharding("w", "[0,0]", "[3,3]")));
+    auto const with_second = [&](std::string const& bytes) {
+        directory.write("s2.safetensors", bytes);
+        return refusal(directory, errc::corrupt_file);
+    };
+    std::string const both = "s2.safetensors and s1.safetensors: tensor 'w': ";
+    BOOST_TEST(with_second(tensor_file("w", "[1,3]", 6, sharding("w", "[2,0]", "[4,3]"))) ==
+               both + "the global shape is [4, 3] in the former and [3, 3] in the latter");
+    BOOST_TEST(with_second(tensor_file("w", "[1]", 2, sharding("w", "[2]"))) ==
+               both + "it has 1 axes in the former and 2 in the latter");
+    BOOST_TEST(
+        with_second(tensor_file("w", "[2,3]", 12, sharding("w", "[2,0]"))) ==
+        both +
+            "axis 0: a shard of the former ends at 4, beyond the global extent 3 that the latter "
+            "states");
+    BOOST_TEST(with_second(file_of("{" + sharding("w", "[2,0]") +
+                                       R"("w":{"dtype":"U8","shape":[1,3],"data_offsets":[0,3]}})",
+                                   3)) ==
+               both + "the data type is U8 in the former and I16 in the latter");
+    BOOST_TEST(
+        with_second(tensor_file("w", "[1,3]", 6)) ==
+        "s2.safetensors: the file has no DCP_SHARDING_INFO, so where its tensors belong is not "
+        "known; there are 2 safetensors files and no model.safetensors.index.json");
+}
+
+BOOST_AUTO_TEST_CASE(a_global_shape_of_too_many_elements_is_refused) {
+    test::temporary_directory const directory;
+    directory.write(
+        "s1.safetensors",
+        tensor_file("w", "[0,3]", 0, sharding("w", "[0,0]", "[9223372036854775807,3]")));
+    BOOST_TEST(
+        refusal(directory, errc::corrupt_file).starts_with("tensor 'w' in s1.safetensors: "));
+}
+
+BOOST_AUTO_TEST_CASE(more_axes_than_we_have_are_refused_with_the_tensor) {
+    test::temporary_directory const directory;
+    directory.write("x.safetensors", tensor_file("w", "[1,1,1,1,1,1,1,1,1]", 2));
+    BOOST_TEST(
+        refusal(directory, errc::limit_exceeded, "x.safetensors") ==
+        "x.safetensors: tensor 'w': shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes; at most 8 are "
+        "possible");
+}
+
+BOOST_AUTO_TEST_CASE(all_that_the_reference_reader_accepts_can_be_opened) {
+    test::temporary_directory const directory;
+    safetensors_options options;
+    options.mode = safetensors_mode::compatible;
+    for (auto const& one : test::safetensors_cases())
+        BOOST_TEST_CONTEXT(one.name) {
+            auto const path = directory.write("x.safetensors", one.file);
+            if (one.is_ok)
+                BOOST_CHECK_NO_THROW(open_checkpoint(path, options));
+            else
+                BOOST_CHECK_THROW(open_checkpoint(path, options), error);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
+    test::temporary_directory const directory;
+    BOOST_TEST(refusal(directory, errc::missing_file, "nothing") ==
+               "nothing: there is no such file or directory");
+    BOOST_TEST(
+        refusal(directory, errc::unsupported)
+            .ends_with(
+                ": this is an empty directory, not a checkpoint: that has safetensors files"));
+    for (char const* const name : {"d", "a", "b", "c"})
+        directory.write(name, "");
+    BOOST_TEST(
+        refusal(directory, errc::unsupported)
+            .ends_with(
+                ": this is a directory with 'a', 'b', 'c' and 1 more, not a checkpoint: that "
+                "has safetensors files"));
+    BOOST_TEST(refusal(directory, errc::unsupported, "a") ==
+               "a: this is a file whose name does not end in .safetensors, not a checkpoint");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,129 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/checkpoint_plan.hpp>
+
+#include <reshard/format/checkpoint.hpp>
+
+#include "temporary_directory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace reshard;
+
+tensor_layout tensor(std::string const& key, data_type dtype, index_vector const& shape,
+                     std::vector<std::pair<holder_t, box>> const& shards) {
+    tensor_layout result{key, dtype, shape, shard_table(shape.size())};
+    for (auto const& [holder, region] : shards)
+        result.shards.push_back(holder, region);
+    return result;
+}
+
+/// Writes what was planned, with zeros as data, and opens it.
+checkpoint_metadata written_and_opened(checkpoint_plan const& plan) {
+    test::temporary_directory const directory;
+    for (std::size_t i = 0; i < plan.headers.size(); ++i) {
+        auto const& file = plan.metadata.files[i];
+        std::string const data(static_cast<std::size_t>(file.bytes) - plan.headers[i].size(), '\0');
+        directory.write(file.path.string(), plan.headers[i] + data);
+    }
+    if (!plan.index.empty())
+        directory.write("model.safetensors.index.json", plan.index);
+    auto checkpoint = open_checkpoint(directory.path());
+    checkpoint.path.clear();
+    for (checkpoint_file& file : checkpoint.files)
+        file.path = file.path.filename();
+    return checkpoint;
+}
+
+std::vector<std::string> names(checkpoint_plan const& plan) {
+    std::vector<std::string> result;
+    for (checkpoint_file const& file : plan.metadata.files)
+        result.push_back(file.path.string());
+    return result;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(format_checkpoint_plan)
+
+BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
+    box const upper{{0, 0}, {2, 3}};
+    box const lower{{2, 0}, {2, 3}};
+    auto const plan = plan_sharded(
+        {4,
+         {tensor("w", data_type::f32, {4, 3}, {{3, upper}, {2, lower}, {1, upper}, {1, lower}})}});
+    // Rank 1 holds two shards of one key, which need two files.
+    BOOST_TEST(names(plan) ==
+                   (std::vector<std::string>{"shard-00002-model-00001-of-00002.safetensors",
+                                             "shard-00002-model-00002-of-00002.safetensors"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(plan.ranks == (std::vector<holder_t>{1, 1}), boost::test_tools::per_element());
+    BOOST_TEST_REQUIRE(plan.metadata.tensors.size() == 1u);
+    auto const& shards = plan.metadata.tensors[0].shards;
+    BOOST_TEST_REQUIRE(shards.size() == 2u);
+    BOOST_TEST((shards[0].region == upper));
+    BOOST_TEST((shards[1].region == lower));
+    BOOST_TEST(shards[1].end - shards[1].begin == 24u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_planned_is_what_opening_gives) {
+    tensor_layout flat{"f", data_type::u8, {5, 3}, shard_table(2)};
+    flat.shards.push_back(0, {{0, 0}, {5, 3}}, flat_range{0, 8});
+    flat.shards.push_back(1, {{0, 0}, {5, 3}}, flat_range{8, 15});
+    auto const plan = plan_sharded(
+        {3,
+         {tensor("e", data_type::i64, {0, 2}, {{0, {{0, 0}, {0, 2}}}, {1, {{0, 0}, {0, 2}}}}), flat,
+          tensor("s", data_type::f64, {}, {{2, {{}, {}}}}),
+          tensor("w", data_type::bf16, {3, 2},
+                 {{0, {{0, 0}, {2, 2}}}, {1, {{2, 0}, {1, 2}}}, {2, {{3, 0}, {0, 2}}}})}});
+    BOOST_TEST(plan.metadata.files.size() == 3u);
+    BOOST_TEST((written_and_opened(plan) == plan.metadata));
+    // The empty shard of w is left out: the tensor has others.
+    BOOST_TEST(plan.metadata.tensors[3].shards.size() == 2u);
+    BOOST_TEST(plan.metadata.tensors[0].shards.size() == 1u);
+    BOOST_TEST((plan.metadata.tensors[1].shards[1].flat == flat_range{8, 15}));
+}
+
+BOOST_AUTO_TEST_CASE(a_layout_without_tensors_is_still_a_checkpoint) {
+    auto const plan = plan_sharded({2, {}});
+    BOOST_TEST(plan.metadata.files.size() == 1u);
+    BOOST_TEST((written_and_opened(plan) == plan.metadata));
+    BOOST_TEST((written_and_opened(plan_huggingface({})) == plan_huggingface({}).metadata));
+}
+
+BOOST_AUTO_TEST_CASE(a_hugging_face_directory_has_an_index_where_it_has_several_files) {
+    catalog const tensors({{"b", data_type::f32, {2}, {1}},
+                           {"a", data_type::u8, {3}, {1}},
+                           {"c", data_type::u8, {9}, {1}}});
+    auto const one = plan_huggingface(tensors);
+    BOOST_TEST(names(one) == (std::vector<std::string>{"model.safetensors"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(one.index.empty());
+    BOOST_TEST((written_and_opened(one) == one.metadata));
+    auto const two = plan_huggingface(tensors, 12);
+    BOOST_TEST(names(two) == (std::vector<std::string>{"model-00001-of-00002.safetensors",
+                                                       "model-00002-of-00002.safetensors"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(two.index ==
+               "{\n  \"metadata\": {\n    \"total_size\": 20\n  },\n  \"weight_map\": {\n"
+               "    \"a\": \"model-00001-of-00002.safetensors\",\n"
+               "    \"b\": \"model-00001-of-00002.safetensors\",\n"
+               "    \"c\": \"model-00002-of-00002.safetensors\"\n  }\n}\n");
+    BOOST_TEST((written_and_opened(two) == two.metadata));
+    BOOST_TEST(two.metadata.tensors[2].shards[0].file == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_that_does_not_fill_bytes_is_refused_with_its_file) {
+    auto const is_named = [](error const& thrown) {
+        return thrown.code() == errc::unsupported &&
+               std::string(thrown.what())
+                   .starts_with(
+                       "shard-00001-model-00001-of-00001.safetensors: tensor 'w': shape [3] of F4");
+    };
+    BOOST_CHECK_EXCEPTION(plan_sharded({1, {tensor("w", data_type::f4, {3}, {{0, {{0}, {3}}}})}}),
+                          error, is_named);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,85 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/hf_index.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace reshard;
+using groups = std::vector<std::vector<std::size_t>>;
+
+groups split(std::vector<index_t> const& bytes, index_t most) {
+    return split_into_files(bytes, most);
+}
+
+std::string refusal(std::string const& text) {
+    try {
+        parse_hf_index(text, "i.json");
+    } catch (error const& thrown) {
+        BOOST_TEST((thrown.code() == errc::corrupt_file));
+        return thrown.what();
+    }
+    return "accepted";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(format_hf_index)
+
+BOOST_AUTO_TEST_CASE(an_index_is_read) {
+    auto const index = parse_hf_index(R"({"metadata": {"total_parameters": 3, "total_size": 12},
+        "weight_map": {"b": "model-00002-of-00002.safetensors", "a": "model-00001-of-00002.safetensors"},
+        "other": []})",
+                                      "i.json");
+    BOOST_TEST(index.weight_map.size() == 2u);
+    BOOST_TEST(index.weight_map.at("a") == "model-00001-of-00002.safetensors");
+    BOOST_TEST((index.total_bytes == 12));
+}
+
+BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {
+    for (char const* const text : {R"({"weight_map": {}})", R"({"metadata": {}, "weight_map": {}})",
+                                   R"({"metadata": null, "weight_map": {}})",
+                                   R"({"metadata": {"total_size": 12.5}, "weight_map": {}})"})
+        BOOST_TEST(!parse_hf_index(text, "i.json").total_bytes.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_index_is_refused) {
+    BOOST_TEST(refusal("{}") == "i.json: 'weight_map' is missing");
+    BOOST_TEST(refusal(R"({"weight_map": {"w": 1}})") ==
+               "i.json: weight_map['w']: a text is needed, this is 1");
+    BOOST_TEST(refusal(R"({"weight_map": {"w": "a", "w": "b"}})").starts_with("i.json:1:"));
+    for (char const* const name : {"../x.safetensors", "/etc/x", "", "..", "a\\\\b", "a\\u0000"})
+        BOOST_TEST(refusal(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}")
+                       .ends_with("is not the name of a file beside the index"),
+                   name);
+}
+
+BOOST_AUTO_TEST_CASE(an_index_is_written_and_read_again) {
+    hf_index const index{{{"b", "f2"}, {"a\"", "f1"}}, 7};
+    BOOST_TEST(to_json(index) ==
+               "{\n  \"metadata\": {\n    \"total_size\": 7\n  },\n"
+               "  \"weight_map\": {\n    \"a\\\"\": \"f1\",\n    \"b\": \"f2\"\n  }\n}\n");
+    BOOST_TEST((parse_hf_index(to_json(index), "i.json") == index));
+    BOOST_TEST((parse_hf_index(to_json({}), "i.json") == hf_index{}));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_named_as_hugging_face_names_them) {
+    BOOST_TEST(hf_file_name(0, 1) == "model.safetensors");
+    BOOST_TEST(hf_file_name(0, 3) == "model-00001-of-00003.safetensors");
+    BOOST_TEST(hf_file_name(122, 123456) == "model-00123-of-123456.safetensors");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_fill_files_in_order_up_to_the_limit) {
+    BOOST_TEST((split({4, 4, 2, 5, 5, 1}, 10) == groups{{0, 1, 2}, {3, 4}, {5}}));
+    BOOST_TEST((split({}, 10) == groups{{}}));
+    BOOST_TEST((split({10}, 10) == groups{{0}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_beyond_the_limit_stands_alone) {
+    BOOST_TEST((split({1, 11, 0, 3}, 10) == groups{{0}, {1}, {2, 3}}));
+    BOOST_TEST((split({11, 12}, 10) == groups{{0}, {1}}));
+    BOOST_TEST((split({1, 1}, 0) == groups{{0}, {1}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

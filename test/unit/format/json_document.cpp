@@ -1,0 +1,49 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/json_document.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+std::string refusal(std::string const& text) {
+    try {
+        reshard::parse_json(text, "a.json", reshard::errc::syntax);
+    } catch (reshard::error const& thrown) {
+        BOOST_TEST((thrown.code() == reshard::errc::syntax));
+        return thrown.what();
+    }
+    return "accepted";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(format_json_document)
+
+BOOST_AUTO_TEST_CASE(a_document_is_read) {
+    auto const document = reshard::parse_json(R"({"a": [1, {"a": "x"}], "b": {"a": null}})",
+                                              "a.json", reshard::errc::syntax);
+    BOOST_TEST(document.at("a").at(1).at("a").as_string() == "x");
+}
+
+BOOST_AUTO_TEST_CASE(errors_tell_line_and_column) {
+    BOOST_TEST(refusal("{\"a\": 1,\n  \"b\": x}").starts_with("a.json:2:8: JSON "));
+    BOOST_TEST(refusal("{\"a\": 1}\n\n]") ==
+               "a.json:3:1: something follows the end of the JSON text");
+    BOOST_TEST(refusal("") == "a.json:1:1: the JSON text ends too early");
+}
+
+BOOST_AUTO_TEST_CASE(a_key_may_not_stand_twice_in_one_object) {
+    BOOST_TEST(refusal("{\"a\": 1,\n \"\\u0061\": 2}") ==
+               "a.json:2:9: the key 'a' stands twice in one object");
+    BOOST_TEST(refusal(R"([{"a": {"a": 1}}, {"a": 2}])") == "accepted");
+}
+
+BOOST_AUTO_TEST_CASE(lines_and_columns_are_counted_from_one) {
+    BOOST_TEST(reshard::line_and_column("ab\ncd", 0) == "1:1");
+    BOOST_TEST(reshard::line_and_column("ab\ncd", 2) == "1:3");
+    BOOST_TEST(reshard::line_and_column("ab\ncd", 3) == "2:1");
+    BOOST_TEST(reshard::line_and_column("ab\ncd", 5) == "2:3");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
