@@ -6,6 +6,7 @@
 #include <reshard/expr/expression.hpp>
 
 #include <initializer_list>
+#include <limits>
 #include <span>
 
 /// \file
@@ -34,13 +35,21 @@ constexpr void check_operand(expression const& first, expression const& other, s
                                            std::to_string(first.shape[i]));
 }
 
+constexpr index_t joined_extent(index_t before, index_t more) {
+    if (more > std::numeric_limits<index_t>::max() - before)
+        fail(errc::overflow, "the sum of the extents " + std::to_string(before) + " and " +
+                                 std::to_string(more) + " does not fit 64 bits");
+    return before + more;
+}
+
 } // namespace detail
 
 /// Puts tensors one behind the other along `axis`.
 ///
 /// \par Shape  all extents but the one along `axis` are equal; that one sums up
 /// \throws     error with errc::shape_mismatch for no operands, no such axis or other extents that
-///             differ, or errc::dtype_mismatch for operands of two data types
+///             differ, errc::dtype_mismatch for operands of two data types, or errc::overflow where
+///             the result has too many elements
 /// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
 ///             extents nor the number of axes are compared, and rows are lost
 constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
@@ -58,7 +67,7 @@ constexpr expression concat(std::span<expression const> tensors, std::size_t axi
             moved.target_offset[axis] += result.shape[axis];
             result.pieces.push_back(moved);
         }
-        result.shape[axis] += tensors[i].shape[axis];
+        result.shape[axis] = detail::joined_extent(result.shape[axis], tensors[i].shape[axis]);
     }
     element_count(result.shape);
     return result;

@@ -16,6 +16,24 @@ namespace reshard {
 
 namespace detail {
 
+constexpr void check_sizes(expression const& tensor, std::size_t axis,
+                           std::span<index_t const> sizes) {
+    check_axis(tensor, axis);
+    index_t left = tensor.shape[axis];
+    auto const extent = [&] {
+        return "axis " + std::to_string(axis) + " has the extent " +
+               std::to_string(tensor.shape[axis]);
+    };
+    for (std::size_t i = 0; i < sizes.size(); left -= sizes[i++])
+        if (sizes[i] < 0 || sizes[i] > left)
+            fail(errc::shape_mismatch, extent() + ", and part " + std::to_string(i + 1) +
+                                           " takes " + std::to_string(sizes[i]) + " of the " +
+                                           std::to_string(left) + " elements that are left");
+    if (left != 0)
+        fail(errc::shape_mismatch,
+             extent() + ", and the sizes sum to " + std::to_string(tensor.shape[axis] - left));
+}
+
 /// Puts `part`, cut at the borders of the results along `axis`, into those that it reaches.
 constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t const> begins,
                         std::vector<expression>& results) {
@@ -49,22 +67,16 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes) {
-    detail::check_axis(tensor, axis);
+    detail::check_sizes(tensor, axis, sizes);
     std::vector<expression> results;
     std::vector<index_t> begins;
     index_t sum = 0;
-    bool negative = false;
     for (index_t const size : sizes) {
-        negative = negative || size < 0;
         results.push_back({tensor.shape, tensor.dtype, piece_list(tensor.ndim())});
         results.back().shape[axis] = size;
         begins.push_back(sum);
         sum += size;
     }
-    if (negative || sum != tensor.shape[axis])
-        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
-                                       std::to_string(tensor.shape[axis]) +
-                                       ", and the sizes sum to " + std::to_string(sum));
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         detail::deal_out(tensor.pieces[i], axis, begins, results);
     return results;
