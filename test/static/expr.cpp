@@ -1,0 +1,49 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/algebra.hpp>
+
+// The algebra in constant expressions; compiling is the test.
+
+namespace {
+
+using namespace reshard;
+
+constexpr expression w(index_vector const& shape) {
+    return source_tensor(0, shape, data_type::f32);
+}
+
+// Splitting and joining gives the elements back, one piece for each part.
+static_assert([] {
+    auto const parts = split(w({6, 4}), 0, 3);
+    expression const joined = concat({parts[0], parts[1], parts[2]}, 0);
+    bool same = joined.shape == index_vector{6, 4} && joined.pieces.size() == 3;
+    for (std::size_t i = 0; i < 3; ++i)
+        same = same && joined.pieces[i].source_box() == joined.pieces[i].target_box();
+    return same;
+}());
+
+// A transpose of a transpose is nothing; on a square matrix one transpose is something.
+static_assert(transpose(transpose(w({2, 3, 4}))) == w({2, 3, 4}));
+static_assert(is_whole_source(w({3, 3})) && !is_whole_source(transpose(w({3, 3}))));
+static_assert(permute(w({2, 3, 4}), {2, 0, 1}).shape == index_vector{4, 2, 3});
+
+// f32 -> bf16 -> f32 rounds, f32 -> f64 -> f32 does not.
+static_assert(cast(cast(w({2}), data_type::f64), data_type::f32) == w({2}));
+static_assert(cast(cast(w({2}), data_type::bf16), data_type::f32).pieces[0].casts.count == 2);
+
+// Two key/value groups of q, k and v, interleaved and transposed: q0 q1 k0 v0 q2 q3 k1 v1.
+static_assert([] {
+    expression const q = source_tensor(0, {4, 5}, data_type::f32);
+    expression const k = source_tensor(1, {2, 5}, data_type::f32);
+    expression const v = source_tensor(2, {2, 5}, data_type::f32);
+    auto const qs = split(q, 0, 2);
+    auto const ks = split(k, 0, 2);
+    auto const vs = split(v, 0, 2);
+    expression const fused = transpose(concat({qs[0], ks[0], vs[0], qs[1], ks[1], vs[1]}, 0));
+    piece const second_k = fused.pieces[4];
+    return fused.shape == index_vector{5, 8} && fused.pieces.size() == 6 && second_k.source == 1 &&
+           second_k.target_box() == box{{0, 6}, {5, 1}} &&
+           second_k.source_box() == box{{1, 0}, {1, 5}};
+}());
+
+} // namespace

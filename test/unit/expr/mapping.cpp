@@ -1,0 +1,122 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/mapping.hpp>
+
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/expr/digest.hpp>
+
+using namespace reshard;
+using reshard::test::says;
+
+namespace {
+
+catalog const two({{"a", data_type::f32, {2, 3}, {1, 1}}, {"b", data_type::f16, {4}, {2}}});
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(expr_mapping)
+
+BOOST_AUTO_TEST_CASE(sources_are_numbered_as_they_come) {
+    mapping program;
+    expression const q = program.source("q", {4, 8}, data_type::f32);
+    expression const k = program.source("k", {2, 8}, data_type::f32);
+    BOOST_TEST(q.pieces.source(0) == 0u);
+    BOOST_TEST(k.pieces.source(0) == 1u);
+    BOOST_TEST((program.source("q", {4, 8}, data_type::f32) == q));
+    BOOST_TEST(program.sources().size() == 2u);
+    BOOST_TEST((program.sources()[1] == mapping_source{"k", {2, 8}, data_type::f32}));
+}
+
+BOOST_AUTO_TEST_CASE(one_key_is_one_source) {
+    mapping program;
+    program.source("q", {4, 8}, data_type::f32);
+    BOOST_CHECK_EXCEPTION(program.source("q", {4}, data_type::f32), error,
+                          says(errc::shape_mismatch, "'q' has the shape [4, 8], not [4]"));
+    BOOST_CHECK_EXCEPTION(program.source("q", {4, 8}, data_type::f16), error,
+                          says(errc::dtype_mismatch, "'q' is float32, not float16"));
+}
+
+BOOST_AUTO_TEST_CASE(outputs_are_sorted_and_found_by_key) {
+    mapping program(two);
+    program.define("z", program.source(0));
+    program.define("m", transpose(program.source(0)));
+    program.define("x", program.source(1));
+    BOOST_TEST_REQUIRE(program.outputs().size() == 3u);
+    BOOST_TEST(program.outputs()[0].key == "m");
+    BOOST_TEST(program.outputs()[2].key == "z");
+    BOOST_TEST(program.find("x") == &program.outputs()[1]);
+    BOOST_TEST(program.find("y") == nullptr);
+    BOOST_TEST((program.find("m")->value.shape == index_vector{3, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_definition_counts) {
+    mapping program(two);
+    program.define("x", program.source(0));
+    program.define("y", program.source(0));
+    program.define("x", program.source(1));
+    BOOST_TEST(program.outputs().size() == 2u);
+    BOOST_TEST((program.find("x")->value == program.source(1)));
+}
+
+BOOST_AUTO_TEST_CASE(added_tensors_are_zeros) {
+    mapping program;
+    program.add("n", {2}, data_type::f32);
+    BOOST_TEST(program.find("n")->added);
+    BOOST_TEST((program.find("n")->value == zeros({2}, data_type::f32)));
+    program.define("n", zeros({2}, data_type::f32));
+    BOOST_TEST(!program.find("n")->added);
+}
+
+BOOST_AUTO_TEST_CASE(removed_keys_and_relations_are_remembered) {
+    mapping program;
+    program.remove("old");
+    program.relate({relation::kind::state, "w", "w.moment1_0"});
+    BOOST_TEST((program.removed() == std::vector<std::string>{"old"}));
+    BOOST_TEST_REQUIRE(program.relations().size() == 1u);
+    BOOST_TEST(program.relations()[0].companion == "w.moment1_0");
+}
+
+BOOST_AUTO_TEST_CASE(the_identity_keeps_every_tensor) {
+    mapping const all = identity_mapping(two);
+    BOOST_TEST(all.outputs().size() == 2u);
+    BOOST_TEST(is_whole_source(all.find("a")->value));
+    BOOST_TEST(all.find("b")->value.pieces.source(0) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_identity_keeps_what_is_wanted) {
+    catalog const wanted({{"b", data_type::f16, {4}, {1}}});
+    mapping const some = identity_mapping(two, &wanted);
+    BOOST_TEST(some.outputs().size() == 1u);
+    BOOST_TEST(some.sources().size() == 2u);
+    catalog const more({{"c", data_type::f16, {4}, {1}}});
+    BOOST_CHECK_EXCEPTION(
+        identity_mapping(two, &more), error,
+        says(errc::unknown_key, "'c' is wanted, and the source does not have it"));
+}
+
+BOOST_AUTO_TEST_CASE(digests_tell_mappings_apart) {
+    mapping const same = identity_mapping(two);
+    BOOST_TEST(digest_of(same) == digest_of(identity_mapping(two)));
+    auto const differs = [&](auto change) {
+        mapping other = identity_mapping(two);
+        change(other);
+        return digest_of(other) != digest_of(same);
+    };
+    BOOST_TEST(differs([](mapping& m) { m.define("a", transpose(m.source(0))); }));
+    BOOST_TEST(differs([](mapping& m) { m.define("b", cast(m.source(1), data_type::f32)); }));
+    BOOST_TEST(differs([](mapping& m) {
+        m.define("b", cast(cast(m.source(1), data_type::bf16), data_type::f16));
+    }));
+    BOOST_TEST(differs([](mapping& m) { m.define("c", m.source(0)); }));
+    BOOST_TEST(differs([](mapping& m) { m.add("c", {1}, data_type::f32); }));
+    BOOST_TEST(differs([](mapping& m) { m.remove("c"); }));
+    BOOST_TEST(differs([](mapping& m) { m.source("c", {1}, data_type::f32); }));
+    BOOST_TEST(differs([](mapping& m) {
+        auto const halves = split(m.source(1), 0, 2);
+        m.define("b", concat({halves[1], halves[0]}, 0));
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
