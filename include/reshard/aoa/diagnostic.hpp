@@ -18,14 +18,6 @@
 
 namespace reshard::aoa {
 
-/// The error of one statement, before anybody has said where the statement stands.
-struct statement_error {
-    errc code;
-    std::string message;
-    text_span where; ///< empty: the whole statement
-    std::string key = {};
-};
-
 /// `model.aoa:3:1`: the place of a piece of the program's text.
 inline std::string place_text(program const& whole, text_span where) {
     return place_text(whole.file(), whole.source_text(), where.first);

@@ -4,8 +4,10 @@
 #define RESHARD_AOA_FINDING_HPP
 
 #include <reshard/aoa/ast.hpp>
+#include <reshard/core/error.hpp>
 
 #include <string>
+#include <string_view>
 
 /// \file
 /// Something that a stage has to say of a program, as a value.
@@ -37,6 +39,14 @@ struct finding {
     std::uint32_t origin = 0; ///< of the statement that it is about
 
     bool operator==(finding const&) const = default;
+};
+
+/// The error of one statement, before anybody has said where the statement stands.
+struct statement_error {
+    errc code;
+    std::string message;
+    text_span where; ///< empty: the whole statement
+    std::string key = {};
 };
 
 } // namespace reshard::aoa

@@ -3,8 +3,7 @@
 #ifndef RESHARD_AOA_LIST_TEXT_HPP
 #define RESHARD_AOA_LIST_TEXT_HPP
 
-#include <reshard/aoa/ast.hpp>
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/finding.hpp>
 
 #include <charconv>
 #include <string>

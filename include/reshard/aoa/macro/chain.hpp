@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_CHAIN_HPP
 #define RESHARD_AOA_MACRO_CHAIN_HPP
 
-#include <reshard/aoa/macro/context.hpp>
+#include <reshard/aoa/program.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
 #include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/shard/catalog.hpp>
 
@@ -26,8 +27,6 @@ struct expand_options {
     std::vector<state_suffix> state_suffixes = default_state_suffixes();
     std::size_t max_names = 64'000'000; ///< in all statements together, those in between included
 };
-
-class name_chain;
 
 /// The program that is being expanded and what it is expanded for.
 struct macro_context {

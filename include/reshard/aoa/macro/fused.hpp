@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_FUSED_HPP
 #define RESHARD_AOA_MACRO_FUSED_HPP
 
+#include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
 
 #include <initializer_list>
@@ -74,8 +75,14 @@ public:
     }
 
     /// The parts of the tensors of the statement, in the source and in the target.
-    index_t parts_in_source() const { return parts(&part_counter::in_source, 0); }
-    index_t parts_in_target() const { return parts(&part_counter::in_target, one_.left); }
+    index_t parts_in_source() const {
+        return parts(context_.source, "source", 0, &part_counter::in_source);
+    }
+    index_t parts_in_target() const {
+        return context_.target
+                   ? parts(*context_.target, "target", one_.left, &part_counter::in_target)
+                   : 1;
+    }
 
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1);
@@ -106,13 +113,24 @@ public:
     }
 
 private:
-    index_t parts(index_t (part_counter::*count)(std::uint32_t, index_t), std::uint32_t i) const {
+    using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
+                                                              index_t) const;
+
+    /// The answer for name number `i`; 1, with a warning, where there is none.
+    index_t parts(catalog const& keys, std::string_view side, std::uint32_t i, question ask) const {
+        part_counter const counter(context_.code, *context_.chain, keys,
+                                   context_.options.state_suffixes);
         try {
-            part_counter counter(context_, *context_.chain, one_);
-            return (counter.*count)(i, axis());
+            if (auto const count = (counter.*ask)(one_, i, axis()))
+                return *count;
         } catch (statement_error const& error) {
             fail_in(context_.code, one_, error);
         }
+        std::string const key = text(context_.code.names(one_)[i]);
+        context_.warn(one_, "unknown_parts", key,
+                      "into how many parts the " + std::string(side) + " cuts '" + key +
+                          "' is not known; it is taken to be one");
+        return 1;
     }
 
     macro_context& context_;
@@ -126,6 +144,37 @@ private:
 /// Whether a statement has the word of a macro.
 inline bool is_fused(macro_context const& context, statement const& one, std::string_view word) {
     return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
+}
+
+/// How many heads there are: of the queries, and of the keys (and as many of the values).
+struct head_counts {
+    index_t query;
+    index_t key;
+};
+
+inline head_counts read_heads(fused_statement const& fused) {
+    fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
+    head_counts const heads{fused.heads("num_heads", "num_q_heads"),
+                            fused.heads("num_key_value_groups", "num_kv_heads")};
+    if (heads.query % heads.key != 0)
+        fused.refuse("has " + std::to_string(heads.query) +
+                         " query heads, which is no multiple of " + std::to_string(heads.key) +
+                         " key/value heads",
+                     {});
+    return heads;
+}
+
+/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its keys, its
+/// values.
+inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
+    std::vector<name> order;
+    for (std::size_t group = 0; group < groups; ++group)
+        for (std::vector<name> const& kind : heads) {
+            std::size_t const step = kind.size() / groups;
+            auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
+            order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
+        }
+    return order;
 }
 
 } // namespace reshard::aoa::detail

@@ -10,41 +10,6 @@
 
 namespace reshard::aoa {
 
-namespace detail {
-
-/// How many heads there are: of the queries, and of the keys (and as many of the values).
-struct head_counts {
-    index_t query;
-    index_t key;
-};
-
-inline head_counts read_heads(fused_statement const& fused) {
-    fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
-    head_counts const heads{fused.heads("num_heads", "num_q_heads"),
-                            fused.heads("num_key_value_groups", "num_kv_heads")};
-    if (heads.query % heads.key != 0)
-        fused.refuse("has " + std::to_string(heads.query) +
-                         " query heads, which is no multiple of " + std::to_string(heads.key) +
-                         " key/value heads",
-                     {});
-    return heads;
-}
-
-/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its keys, its
-/// values.
-inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
-    std::vector<name> order;
-    for (std::size_t group = 0; group < groups; ++group)
-        for (std::vector<name> const& kind : heads) {
-            std::size_t const step = kind.size() / groups;
-            auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
-            order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
-        }
-    return order;
-}
-
-} // namespace detail
-
 /// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and concats. The
 /// fused tensor has, of each group of heads, its queries, its key, its value; how it is cut does not matter.
 ///

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_FUSED_QKV_OLD_HPP
 #define RESHARD_AOA_MACRO_FUSED_QKV_OLD_HPP
 
-#include <reshard/aoa/macro/fused_qkv.hpp>
+#include <reshard/aoa/macro/fused.hpp>
 
 /// \file
 /// Query, key and value projections in one tensor, by the ranks that hold it.

@@ -5,6 +5,8 @@
 
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/shard/catalog.hpp>
 
 #include <optional>
 #include <unordered_set>
@@ -15,61 +17,59 @@
 
 namespace reshard::aoa {
 
-/// Answers for one statement. An axis less than 0 counts from the end: -1 is the last one.
+/// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last one.
 class part_counter {
 public:
-    part_counter(macro_context& context, name_chain const& chain, statement const& about)
-        : context_(context), chain_(chain), about_(about) {}
+    part_counter(program const& code, name_chain const& chain, catalog const& keys,
+                 std::vector<state_suffix> const& suffixes)
+        : code_(code), chain_(chain), keys_(keys), suffixes_(suffixes) {}
 
-    /// The parts of name number `i` of the statement in the source; 1, with a warning, if none are known.
+    /// The parts of the source's tensor that name number `i` of a statement is made of, or nothing.
     ///
     /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when parameter and
     ///         state are cut differently; errc::shape_mismatch when there is no such axis
-    index_t in_source(std::uint32_t i, index_t axis) {
-        std::uint32_t version = chain_.version(about_, i);
+    std::optional<index_t> in_source(statement const& about, std::uint32_t i, index_t axis) const {
+        std::uint32_t version = chain_.version(about, i);
+        if (version == name_chain::none)
+            return std::nullopt;
         while (chain_.maker(version) != name_chain::none) {
             statement const& maker = chain_.statements()[chain_.maker(version)];
             if (maker.left != 1)
                 throw ambiguous(version, "source", "made of several tensors");
             axis = axis_before(maker, axis);
-            std::uint32_t const before = chain_.version(maker, 0);
-            if (before == name_chain::none)
-                break;
-            version = before;
+            if (chain_.version(maker, 0) == name_chain::none)
+                return std::nullopt;
+            version = chain_.version(maker, 0);
         }
-        std::optional<index_t> const parts = parts_of_key(context_.source, version, axis);
-        return parts ? *parts : unknown(chain_.version(about_, i), "source");
+        return parts_of_key(version, axis);
     }
 
-    /// The parts of name number `i` of the statement in the target; 1 when the target is not known.
+    /// The parts of the target's tensor that name number `i` of a statement becomes, or nothing.
     ///
-    /// \throws as `in_source`
-    index_t in_target(std::uint32_t i, index_t axis) {
-        if (!context_.target)
-            return 1;
+    /// \throws as `in_source`; also when it becomes several tensors that are cut differently
+    std::optional<index_t> in_target(statement const& about, std::uint32_t i, index_t axis) const {
         std::unordered_set<std::uint32_t> seen;
         std::optional<index_t> found;
-        std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about_, i), axis}};
+        std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about, i), axis}};
         while (!open.empty()) {
             auto const [version, its_axis] = open.back();
             open.pop_back();
             if (version == name_chain::none || !seen.insert(version).second)
                 continue;
-            auto const parts = chain_.is_last(version)
-                                   ? parts_of_key(*context_.target, version, its_axis)
-                                   : std::nullopt;
+            auto const parts =
+                chain_.is_last(version) ? parts_of_key(version, its_axis) : std::nullopt;
             if (parts)
                 settle(version, found, *parts);
             else
                 add_readers(version, its_axis, open);
         }
-        return found ? *found : unknown(chain_.version(about_, i), "target");
+        return found;
     }
 
 private:
     /// The axis of what a statement reads that becomes `axis` of what it makes.
     index_t axis_before(statement const& maker, index_t axis) const {
-        auto const& list = context_.code.attributes(maker);
+        auto const& list = code_.attributes(maker);
         for (auto each_attribute = list.rbegin(); each_attribute != list.rend(); ++each_attribute)
             if (each_attribute->word == "permute") {
                 auto const order = permutation_of(*each_attribute);
@@ -79,7 +79,7 @@ private:
     }
 
     index_t axis_after(statement const& reader, index_t axis) const {
-        for (attribute const& each_attribute : context_.code.attributes(reader))
+        for (attribute const& each_attribute : code_.attributes(reader))
             if (each_attribute.word == "permute") {
                 auto const order = permutation_of(each_attribute);
                 auto const ndim = static_cast<index_t>(order.size());
@@ -120,23 +120,21 @@ private:
     }
 
     /// The parts of a key along an axis: of the parameter and of its states, which must agree.
-    std::optional<index_t> parts_of_key(catalog const& keys, std::uint32_t version,
-                                        index_t axis) const {
+    std::optional<index_t> parts_of_key(std::uint32_t version, index_t axis) const {
         name const& called = chain_.name_of(version);
         if (called.kind != name::kind_type::text)
             return std::nullopt;
-        std::string const key(context_.code.text(called));
+        std::string const key(code_.text(called));
         std::optional<index_t> parts;
-        add_parts(keys, key, axis, parts);
-        for (state_suffix const& each_suffix : context_.options.state_suffixes)
+        add_parts(key, axis, parts);
+        for (state_suffix const& each_suffix : suffixes_)
             if (!each_suffix.scalar)
-                add_parts(keys, key + each_suffix.suffix, axis, parts);
+                add_parts(key + each_suffix.suffix, axis, parts);
         return parts;
     }
 
-    void add_parts(catalog const& keys, std::string const& key, index_t axis,
-                   std::optional<index_t>& parts) const {
-        catalog_entry const* const entry = keys.find(key);
+    void add_parts(std::string const& key, index_t axis, std::optional<index_t>& parts) const {
+        catalog_entry const* const entry = keys_.find(key);
         if (!entry)
             return;
         auto const ndim = static_cast<index_t>(entry->shape.size());
@@ -160,7 +158,7 @@ private:
     }
 
     statement_error ambiguous(std::uint32_t version, std::string_view side, std::string why) const {
-        std::string const key(context_.code.text(chain_.name_of(version)));
+        std::string const key(code_.text(chain_.name_of(version)));
         return {errc::bad_macro,
                 "into how many parts the " + std::string(side) + " cuts '" + key +
                     "' cannot be told: it is " + std::move(why),
@@ -168,19 +166,10 @@ private:
                 key};
     }
 
-    index_t unknown(std::uint32_t version, std::string_view side) const {
-        std::string const key = version == name_chain::none
-                                    ? "_"
-                                    : std::string(context_.code.text(chain_.name_of(version)));
-        context_.warn(about_, "unknown_parts", key,
-                      "into how many parts the " + std::string(side) + " cuts '" + key +
-                          "' is not known; it is taken to be one");
-        return 1;
-    }
-
-    macro_context& context_;
+    program const& code_;
     name_chain const& chain_;
-    statement const& about_;
+    catalog const& keys_;
+    std::vector<state_suffix> const& suffixes_;
 };
 
 } // namespace reshard::aoa
