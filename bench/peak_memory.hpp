@@ -1,0 +1,48 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BENCH_PEAK_MEMORY_HPP
+#define RESHARD_BENCH_PEAK_MEMORY_HPP
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+/// \file
+/// How much memory a piece of work needed at most, as the system counts it.
+
+namespace bench {
+
+/// A line of the process's status, in bytes; 0 where the system has no such line.
+inline std::int64_t status_bytes(std::string_view name) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name))
+            return std::stoll(line.substr(name.size() + 1)) * 1024;
+    return 0;
+}
+
+/// Measures from its construction on, beside what was in use then.
+class peak_memory {
+public:
+    peak_memory() {
+        malloc_trim(0);
+        std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins anew
+        before_ = status_bytes("VmRSS");
+    }
+
+    /// The most bytes that were in use at a time, beyond those at the beginning.
+    std::int64_t bytes() const {
+        return std::max<std::int64_t>(0, status_bytes("VmHWM") - before_);
+    }
+
+private:
+    std::int64_t before_ = 0;
+};
+
+} // namespace bench
+
+#endif
