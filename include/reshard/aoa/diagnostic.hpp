@@ -38,8 +38,11 @@ inline std::vector<std::string> macro_chain(program const& whole, std::uint32_t 
 inline std::string describe(program const& whole, finding const& one) {
     std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
     std::ranges::replace(kind, '_', ' ');
-    std::string text = place_text(whole, one.where) + ": " + kind + ": " + one.message;
-    if (!whole.source_text().empty())
+    bool const placed = one.where.last > one.where.first;
+    std::string const file = whole.file().empty() ? "program" : whole.file();
+    std::string text =
+        (placed ? place_text(whole, one.where) : file) + ": " + kind + ": " + one.message;
+    if (placed)
         text += '\n' + excerpt(whole.source_text(), one.where.first);
     for (std::string const& macro : macro_chain(whole, one.origin))
         text += "\n  expanded by " + macro;

@@ -60,8 +60,8 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
 
 } // namespace detail
 
-/// The statements that `written` stands for, over the tensors of `source` and of `target`, which may be
-/// unknown.
+/// The statements that `written` stands for, over the tensors of `source`, which is what is read, and of
+/// `target`, which may be unknown.
 ///
 /// \post       no name of the result has a placeholder, an array, a star or `^T`, and no macro's word is left
 /// \throws     error with errc::bad_macro, errc::unknown_key or errc::limit_exceeded, with the place in the
@@ -71,7 +71,8 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
 inline expansion expand(program const& written, catalog const& source,
                         catalog const* target = nullptr, expand_options const& options = {}) {
     expansion result{written, {}};
-    macro_context context{result.code, source, target, options, result.findings};
+    macro_context context{result.code, options.reverse ? target : &source,
+                          options.reverse ? &source : target, options, result.findings};
     std::vector<statement> statements = written.statements();
     std::optional<name_chain> chain;
     for (macro const& each_macro : macros) {

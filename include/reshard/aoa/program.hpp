@@ -9,6 +9,7 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -56,6 +57,9 @@ public:
         BOOST_ASSERT(of.kind == name::kind_type::pattern);
         return patterns_[of.id];
     }
+
+    /// The number of the names of that text, or nothing where no name has it.
+    std::optional<std::uint32_t> find(std::string_view text) const { return texts_.find(text); }
 
     /// How many different texts and temporaries there are: their numbers are less.
     std::size_t text_count() const { return texts_.size(); }

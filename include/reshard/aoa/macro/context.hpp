@@ -25,14 +25,15 @@ enum class on_no_match { ignore, warn, error };
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
     std::vector<state_suffix> state_suffixes = default_state_suffixes();
+    bool reverse = false; ///< the program will run backwards: the source has the names on the right
     std::size_t max_names = 64'000'000; ///< in all statements together, those in between included
 };
 
 /// The program that is being expanded and what it is expanded for.
 struct macro_context {
     program& code;
-    catalog const& source;
-    catalog const* target; ///< null: unknown
+    catalog const* left;  ///< the tensors that names on the left mean; null: unknown
+    catalog const* right; ///< and names on the right
     expand_options const& options;
     std::vector<finding>& findings;
     name_chain const* chain = nullptr; ///< null where no macro asks for it
@@ -57,9 +58,9 @@ struct macro_context {
     }
 
     /// A statement of these names, otherwise like `like`.
-    statement make(std::span<name const> left, std::span<name const> right, statement const& like) {
-        count(like, left.size() + right.size());
-        return code.make_statement(left, right, like);
+    statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
+        count(like, from.size() + to.size());
+        return code.make_statement(from, to, like);
     }
 
     void warn(statement const& about, std::string kind, std::string key, std::string message) {
@@ -67,6 +68,11 @@ struct macro_context {
                             about.where, about.origin});
     }
 };
+
+/// What people call the tensors that names of a side mean.
+inline std::string_view side_name(macro_context const& context, bool left) {
+    return left != context.options.reverse ? "source" : "target";
+}
 
 /// A macro that looks at one statement at a time, as one that looks at them all.
 template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>

@@ -74,15 +74,9 @@ public:
                  std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
     }
 
-    /// The parts of the tensors of the statement, in the source and in the target.
-    index_t parts_in_source() const {
-        return parts(context_.source, "source", 0, &part_counter::in_source);
-    }
-    index_t parts_in_target() const {
-        return context_.target
-                   ? parts(*context_.target, "target", one_.left, &part_counter::in_target)
-                   : 1;
-    }
+    /// Into how many parts the tensors that the first left and the first right name mean are cut.
+    index_t left_parts() const { return parts(true, 0, &part_counter::before); }
+    index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
 
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1);
@@ -116,9 +110,13 @@ private:
     using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
                                                               index_t) const;
 
-    /// The answer for name number `i`; 1, with a warning, where there is none.
-    index_t parts(catalog const& keys, std::string_view side, std::uint32_t i, question ask) const {
-        part_counter const counter(context_.code, *context_.chain, keys,
+    /// The answer for name number `i`; 1 where it is not known, with a warning where its tensors are.
+    index_t parts(bool left, std::uint32_t i, question ask) const {
+        catalog const* const keys = left ? context_.left : context_.right;
+        if (!keys)
+            return 1;
+        std::string const side(side_name(context_, left));
+        part_counter const counter(context_.code, *context_.chain, *keys, side,
                                    context_.options.state_suffixes);
         try {
             if (auto const count = (counter.*ask)(one_, i, axis()))
@@ -128,7 +126,7 @@ private:
         }
         std::string const key = text(context_.code.names(one_)[i]);
         context_.warn(one_, "unknown_parts", key,
-                      "into how many parts the " + std::string(side) + " cuts '" + key +
+                      "into how many parts the " + side + " cuts '" + key +
                           "' is not known; it is taken to be one");
         return 1;
     }

@@ -39,8 +39,8 @@ inline index_t common_pieces(fused_statement const& fused, index_t source, index
 
 inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
                        std::vector<statement>& expanded) {
-    index_t const source = left == 1 ? fused.parts_in_source() : 1;
-    index_t const target = right == 1 ? fused.parts_in_target() : 1;
+    index_t const source = left == 1 ? fused.left_parts() : 1;
+    index_t const target = right == 1 ? fused.right_parts() : 1;
     index_t const count = common_pieces(fused, source, target);
     name from = fused.left(0);
     if (left == 2) {

@@ -23,8 +23,8 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
 
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
                            std::vector<statement>& expanded) {
-    index_t const source = fuses ? 1 : fused.parts_in_source();
-    index_t const target = parts_it ? 1 : fused.parts_in_target();
+    index_t const source = fuses ? 1 : fused.left_parts();
+    index_t const target = parts_it ? 1 : fused.right_parts();
     check_parts(fused, count, source, "source");
     check_parts(fused, count, target, "target");
     std::vector<name> const heads[3] = {fused.pieces("fused_qkv_old_tmp.Q_", count.query),

@@ -21,21 +21,21 @@ namespace reshard::aoa {
 class part_counter {
 public:
     part_counter(program const& code, name_chain const& chain, catalog const& keys,
-                 std::vector<state_suffix> const& suffixes)
-        : code_(code), chain_(chain), keys_(keys), suffixes_(suffixes) {}
+                 std::string side, std::vector<state_suffix> const& suffixes)
+        : code_(code), chain_(chain), keys_(keys), side_(std::move(side)), suffixes_(suffixes) {}
 
-    /// The parts of the source's tensor that name number `i` of a statement is made of, or nothing.
+    /// The parts of the tensor that name number `i` of a statement is made of, or nothing.
     ///
     /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when parameter and
     ///         state are cut differently; errc::shape_mismatch when there is no such axis
-    std::optional<index_t> in_source(statement const& about, std::uint32_t i, index_t axis) const {
+    std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const {
         std::uint32_t version = chain_.version(about, i);
         if (version == name_chain::none)
             return std::nullopt;
         while (chain_.maker(version) != name_chain::none) {
             statement const& maker = chain_.statements()[chain_.maker(version)];
             if (maker.left != 1)
-                throw ambiguous(version, "source", "made of several tensors");
+                throw ambiguous(version, "made of several tensors");
             axis = axis_before(maker, axis);
             if (chain_.version(maker, 0) == name_chain::none)
                 return std::nullopt;
@@ -44,10 +44,10 @@ public:
         return parts_of_key(version, axis);
     }
 
-    /// The parts of the target's tensor that name number `i` of a statement becomes, or nothing.
+    /// The parts of the tensor that name number `i` of a statement becomes, or nothing.
     ///
-    /// \throws as `in_source`; also when it becomes several tensors that are cut differently
-    std::optional<index_t> in_target(statement const& about, std::uint32_t i, index_t axis) const {
+    /// \throws as `before`; also when it becomes several tensors that are cut differently
+    std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const {
         std::unordered_set<std::uint32_t> seen;
         std::optional<index_t> found;
         std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about, i), axis}};
@@ -106,16 +106,15 @@ private:
                      std::vector<std::pair<std::uint32_t, index_t>>& open) const {
         chain_.for_each_reader(version, [&](statement const& reader) {
             if (reader.right != 1)
-                throw ambiguous(version, "target", "cut into several tensors");
+                throw ambiguous(version, "cut into several tensors");
             open.emplace_back(chain_.version(reader, reader.left), axis_after(reader, axis));
         });
     }
 
     void settle(std::uint32_t version, std::optional<index_t>& found, index_t parts) const {
         if (found && *found != parts)
-            throw ambiguous(version, "target",
-                            "used for tensors of " + std::to_string(*found) + " and of " +
-                                std::to_string(parts) + " parts");
+            throw ambiguous(version, "used for tensors of " + std::to_string(*found) + " and of " +
+                                         std::to_string(parts) + " parts");
         found = parts;
     }
 
@@ -157,11 +156,11 @@ private:
         parts = count;
     }
 
-    statement_error ambiguous(std::uint32_t version, std::string_view side, std::string why) const {
+    statement_error ambiguous(std::uint32_t version, std::string why) const {
         std::string const key(code_.text(chain_.name_of(version)));
         return {errc::bad_macro,
-                "into how many parts the " + std::string(side) + " cuts '" + key +
-                    "' cannot be told: it is " + std::move(why),
+                "into how many parts the " + side_ + " cuts '" + key + "' cannot be told: it is " +
+                    std::move(why),
                 {},
                 key};
     }
@@ -169,6 +168,7 @@ private:
     program const& code_;
     name_chain const& chain_;
     catalog const& keys_;
+    std::string side_;
     std::vector<state_suffix> const& suffixes_;
 };
 

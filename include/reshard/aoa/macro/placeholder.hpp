@@ -55,16 +55,28 @@ inline void check_has_all(program const& code, name const& has, name const& lack
                                   lacks.where};
 }
 
-/// The first name with a placeholder.
-inline name deciding_name(program const& code, statement const& one) {
-    return *std::ranges::find_if(code.names(one), [&](name const& each_name) {
-        return has_segment(code, each_name, segment::kind_type::placeholder);
-    });
+/// The place of the first name with a placeholder on the side that is read, or else on the other.
+inline std::size_t deciding_place(macro_context const& context, statement const& one) {
+    auto const names = context.code.names(one);
+    std::size_t const first = context.options.reverse ? one.left : 0;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (std::size_t const place = (first + i) % names.size();
+            has_segment(context.code, names[place], segment::kind_type::placeholder))
+            return place;
+    return 0;
+}
+
+/// What a placeholder adds to the number: what is written, and one less on the right for the offset.
+inline index_t shift_of(segment const& placeholder, bool on_right) {
+    return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
 
 /// Looks at a statement with placeholders and adds its deciding name to the index.
-inline placeholder_use inspect(program const& code, statement const& one, pattern_index& index) {
-    name const deciding = deciding_name(code, one);
+inline placeholder_use inspect(macro_context const& context, statement const& one,
+                               pattern_index& index) {
+    program const& code = context.code;
+    std::size_t const place = deciding_place(context, one);
+    name const deciding = code.names(one)[place];
     for (name const& each_name : code.names(one)) {
         check_has_all(code, deciding, each_name);
         check_has_all(code, each_name, deciding);
@@ -76,7 +88,8 @@ inline placeholder_use inspect(program const& code, statement const& one, patter
     std::size_t seen = 0;
     for (segment const& each_segment : segments)
         if (each_segment.kind == segment::kind_type::placeholder) {
-            use.shifts[position(use.names, each_segment.text)] = each_segment.first;
+            use.shifts[position(use.names, each_segment.text)] =
+                shift_of(each_segment, place >= one.left);
             ++seen;
         }
     if (seen > use.names.size())
@@ -109,9 +122,8 @@ inline name instantiate(macro_context& context, statement const& one, std::size_
             continue;
         }
         std::size_t const capture = position(use.names, part.text);
-        bool const counts_down = part.text == offset_placeholder && which >= one.left;
         index_t const number =
-            numbers[capture] - use.shifts[capture] + part.first - (counts_down ? 1 : 0);
+            numbers[capture] - use.shifts[capture] + shift_of(part, which >= one.left);
         if (number < 0)
             fail_in(context.code, one,
                     {errc::bad_macro,
@@ -125,7 +137,7 @@ inline name instantiate(macro_context& context, statement const& one, std::size_
 
 /// A statement that matches no key is reported as the options say, and has no successors.
 inline void report_no_match(macro_context& context, statement const& one) {
-    name const deciding = deciding_name(context.code, one);
+    name const deciding = context.code.names(one)[deciding_place(context, one)];
     std::string const key = bare_name_text(context.code, deciding);
     std::string const message = "no key of the source is '" + key +
                                 "' with numbers for its placeholders; the statement does nothing";
@@ -173,14 +185,15 @@ inline void expand_placeholders(macro_context& context, std::vector<statement>& 
         if (!detail::has_segment(context.code, statements[i], segment::kind_type::placeholder))
             continue;
         try {
-            uses.emplace_back(i, detail::inspect(context.code, statements[i], index));
+            uses.emplace_back(i, detail::inspect(context, statements[i], index));
         } catch (statement_error const& error) {
             fail_in(context.code, statements[i], error);
         }
     }
     if (uses.empty())
         return;
-    index.search(context.source, context.options.state_suffixes);
+    catalog const* const source = context.options.reverse ? context.right : context.left;
+    index.search(*source, context.options.state_suffixes);
     std::vector<statement> expanded;
     auto use = uses.begin();
     for (std::size_t i = 0; i < statements.size(); ++i)

@@ -26,8 +26,10 @@ inline void check_star(macro_context const& context, statement const& one, std::
     if (starred.transposed)
         refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
                "own");
-    if (which >= one.left && !context.target)
-        refuse("'*' right of '->' stands for keys of the target, and the target is not known");
+    bool const on_left = which < one.left;
+    if (!(on_left ? context.left : context.right))
+        refuse("'*' " + std::string(on_left ? "left" : "right") +
+               " of '->' stands for keys of the target, and the target is not known");
 }
 
 /// The names with a star of one side of all statements, and the keys that they stand for.
@@ -60,7 +62,7 @@ inline void append_matches(macro_context& context, statement const& one, std::si
     if (matches.empty())
         fail_in(context.code, one,
                 {errc::unknown_key,
-                 "no key of the " + std::string(i < one.left ? "source" : "target") + " is '" +
+                 "no key of the " + std::string(side_name(context, i < one.left)) + " is '" +
                      pattern_text(context.code.pattern(starred)) + "' with a number for '*'",
                  starred.where});
     context.count(one, matches.size());
@@ -97,9 +99,9 @@ inline void expand_star(macro_context& context, std::vector<statement>& statemen
     for (statement const& one : statements)
         detail::collect_stars(context, one, sides);
     if (!sides[0].index.empty())
-        sides[0].index.search(context.source, context.options.state_suffixes);
+        sides[0].index.search(*context.left, context.options.state_suffixes);
     if (!sides[1].index.empty())
-        sides[1].index.search(*context.target, context.options.state_suffixes);
+        sides[1].index.search(*context.right, context.options.state_suffixes);
     for (statement& one : statements)
         if (detail::has_segment(context.code, one, segment::kind_type::star))
             one = detail::expand_stars(context, one, sides);

@@ -1,0 +1,199 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_DEFINE_OUTPUTS_HPP
+#define RESHARD_AOA_DEFINE_OUTPUTS_HPP
+
+#include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/state_rule.hpp>
+#include <reshard/expr/cast.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The second half of `lower`: the keys of the target, or what the program leaves over, are defined.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// Says what each output of a program is, from what its names are in the end.
+class output_definer {
+public:
+    explicit output_definer(lower_context& context) : in_(context) {}
+
+    /// Defines each key of the target, in order.
+    void define_targets() {
+        for (catalog_entry const& wanted : *in_.target)
+            guarded(wanted.key, [&] { define_target(wanted); });
+    }
+
+    /// Defines each tensor that nothing reads: the source's, and what statements have made.
+    ///
+    /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
+    void define_exports() {
+        std::vector<std::string> keys;
+        for (catalog_entry const& entry : in_.source.tensors())
+            if (is_exported(entry.key))
+                keys.push_back(entry.key);
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
+            add_made(name{name::kind_type::text, false, id, {}}, keys);
+        std::ranges::sort(keys);
+        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+        for (std::string const& key : keys)
+            guarded(key, [&] { define_export(key); });
+    }
+
+private:
+    /// Runs a step for a key; an error becomes a finding at the name that binds the key, if one does.
+    template <class Step>
+    void guarded(std::string const& key, Step const& step) {
+        try {
+            step();
+        } catch (error const& problem) {
+            binding const* const bound = in_.names.find(key);
+            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
+                                        key, problem.what(), bound ? bound->where : text_span{},
+                                        bound ? bound->origin : 0});
+        }
+    }
+
+    /// The parameter that a key is the state of, if the program makes it or the other side has it.
+    state_suffix const* followed(std::string_view key) const {
+        state_suffix const* const state = state_suffix_of(key, in_.options.state_suffixes);
+        if (!state || is_made(key))
+            return nullptr;
+        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        bool const known = is_made(parameter) || (in_.target && in_.target->find(parameter));
+        return known ? state : nullptr;
+    }
+
+    bool is_made(std::string_view key) const {
+        binding const* const bound = in_.names.find(key);
+        return bound && (bound->value != binding::none || bound->is_spoilt || bound->is_added);
+    }
+
+    void define_target(catalog_entry const& wanted) {
+        state_suffix const* const state = followed(wanted.key);
+        std::string const base(state ? parameter_of(wanted.key, in_.options.state_suffixes)
+                                     : wanted.key);
+        binding const* const bound = in_.names.find(base);
+        if (bound && bound->is_spoilt)
+            return;
+        if (bound && bound->is_added && bound->value == binding::none)
+            return in_.result.map.add(wanted.key, wanted.shape, wanted.dtype);
+        if (!bound || bound->value == binding::none)
+            return define(wanted, identity(wanted.key, base));
+        expression const& value = in_.names.value(bound->value);
+        if (!state)
+            return define(wanted, real(wanted.key, value));
+        define(wanted, state_of(in_.source, value, *state, wanted.key));
+        relate(base, wanted.key, *state);
+    }
+
+    /// The tensor of the source that a key of the target is when no statement makes it.
+    expression identity(std::string const& key, std::string const& parameter) const {
+        key_id const id = in_.source.find(key);
+        binding const* const bound = in_.names.find(parameter);
+        if (bound && bound->is_removed)
+            fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
+        if (id == source_names::none)
+            fail(errc::unknown_key, "the target wants '" + key +
+                                        "', which no statement makes and the source does not have; "
+                                        "write  _ -> " +
+                                        quoted_name(parameter) + "  if it has no source");
+        return in_.result.map.source(id);
+    }
+
+    /// The value, if it is made of tensors that the source has.
+    expression const& real(std::string const& key, expression const& value) const {
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (in_.source.is_stand_in(value.pieces.source(i)))
+                fail(errc::unknown_key,
+                     "'" + key + "' is made of '" +
+                         std::string(in_.source.parameter(value.pieces.source(i))) +
+                         "', of which the source has only the state");
+        return value;
+    }
+
+    void define(catalog_entry const& wanted, expression value) {
+        if (value.shape != wanted.shape)
+            fail(errc::shape_mismatch, "'" + wanted.key + "' has the shape " +
+                                           to_string(value.shape) + ", and the target wants " +
+                                           to_string(wanted.shape));
+        bool const widens =
+            in_.options.policy == dtype_policy::widen && is_lossless(value.dtype, wanted.dtype);
+        if (value.dtype != wanted.dtype && !widens)
+            fail(errc::dtype_mismatch,
+                 "'" + wanted.key + "' is " + std::string(reshard::name(value.dtype)) +
+                     ", and the target wants " + std::string(reshard::name(wanted.dtype)) +
+                     "; write  dtype=\"" + std::string(reshard::name(wanted.dtype)) +
+                     "\"  in the statement that makes it");
+        in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
+                                                                      : cast(value, wanted.dtype));
+    }
+
+    void relate(std::string const& parameter, std::string const& key, state_suffix const& state) {
+        auto const what = state.scalar ? relation::kind::scalar_state : relation::kind::state;
+        in_.result.map.relate({what, parameter, key});
+    }
+
+    /// Whether a key of the source is left over under its own name.
+    bool is_exported(std::string_view key) const {
+        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        auto const is_used = [&](std::string_view name) {
+            binding const* const bound = in_.names.find(name);
+            return bound && (bound->source_value != binding::none || bound->is_removed);
+        };
+        return !is_used(key) && !is_used(parameter);
+    }
+
+    /// What a statement has made and none has read, with its states.
+    void add_made(name const& one, std::vector<std::string>& keys) {
+        binding const& bound = in_.names[one];
+        if (bound.value == binding::none || bound.uses > 0)
+            return;
+        std::string const key(in_.code.text(one));
+        expression const& value = in_.names.value(bound.value);
+        bool const stands_in =
+            value.pieces.size() > 0 && in_.source.is_stand_in(value.pieces.source(0));
+        if (!stands_in)
+            keys.push_back(key);
+        for (state_suffix const& each_suffix : in_.options.state_suffixes)
+            guarded(key, [&] {
+                auto const has = has_state(in_.source, value, each_suffix);
+                if (!has)
+                    fail(errc::unknown_key, "'" + key + each_suffix.suffix +
+                                                "' cannot be made: only some of what '" + key +
+                                                "' is made of has that state");
+                if (*has)
+                    keys.push_back(key + each_suffix.suffix);
+            });
+    }
+
+    void define_export(std::string const& key) {
+        binding const* const bound = in_.names.find(key);
+        if (bound && bound->is_spoilt)
+            return;
+        if (bound && bound->value != binding::none && bound->uses == 0)
+            return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
+        std::string const base(parameter_of(key, in_.options.state_suffixes));
+        state_suffix const* const state = followed(key);
+        binding const* const parameter = state ? in_.names.find(base) : nullptr;
+        if (!parameter || parameter->value == binding::none || parameter->uses > 0)
+            return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
+        in_.result.map.define(key,
+                              state_of(in_.source, in_.names.value(parameter->value), *state, key));
+        relate(base, key, *state);
+    }
+
+    lower_context& in_;
+};
+
+} // namespace detail
+
+} // namespace reshard::aoa
+
+#endif

@@ -1,0 +1,53 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_LOWER_HPP
+#define RESHARD_AOA_LOWER_HPP
+
+#include <reshard/aoa/define_outputs.hpp>
+#include <reshard/aoa/run_statements.hpp>
+
+#include <utility>
+
+/// \file
+/// Program to mapping: what each target tensor is made of.
+
+namespace reshard::aoa {
+
+/// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is made of; where the
+/// target is unknown, of each tensor that the program leaves over.
+///
+/// Every error is a finding; a statement that reads what an error has left without a value is passed over.
+inline lowering lower_all(program const& expanded, catalog const& source,
+                          catalog const* target = nullptr, lower_options const& options = {}) {
+    detail::lower_context context(expanded, source, target, options);
+    detail::statement_runner(context).run_statements();
+    detail::output_definer definer(context);
+    if (target)
+        definer.define_targets();
+    else
+        definer.define_exports();
+    return std::move(context.result);
+}
+
+/// The same; the first error is thrown.
+///
+/// A key of the target that no statement makes is the source tensor of that name. Optimizer state follows
+/// its parameter.
+///
+/// \throws     error, with the place in the text, a caret and the chain of macros: errc::unknown_key,
+///             errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for attributes that do not fit,
+///             errc::unsupported
+/// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are not compared
+///             with the target's shapes, types only by parts of their names, and a removed tensor leaves
+///             what is made of it unfilled
+inline mapping lower(program const& expanded, catalog const& source,
+                     catalog const* target = nullptr, lower_options const& options = {}) {
+    lowering result = lower_all(expanded, source, target, options);
+    if (result.first_error)
+        fail(*result.first_error, describe(expanded, *first_error_of(result)));
+    return std::move(result.map);
+}
+
+} // namespace reshard::aoa
+
+#endif

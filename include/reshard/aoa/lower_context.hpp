@@ -1,0 +1,85 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
+#define RESHARD_AOA_LOWER_CONTEXT_HPP
+
+#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/scope.hpp>
+#include <reshard/expr/mapping.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What `lower` takes, gives, and works on.
+
+namespace reshard::aoa {
+
+/// Which data types a target may have that a program gives another one.
+enum class dtype_policy {
+    equal, ///< none: the program has to cast
+    widen, ///< one that holds every value of the program's
+};
+
+struct lower_options {
+    std::vector<state_suffix> state_suffixes = default_state_suffixes();
+    dtype_policy policy = dtype_policy::equal;
+};
+
+/// A mapping, and what there is to say of the program.
+struct lowering {
+    mapping map;
+    std::vector<finding> findings;
+    std::optional<errc> first_error; ///< of the first finding that is an error
+};
+
+/// The first error among the findings, or null.
+inline finding const* first_error_of(lowering const& of) {
+    for (finding const& one : of.findings)
+        if (one.level == severity::error)
+            return &one;
+    return nullptr;
+}
+
+namespace detail {
+
+/// `lower` at work: what it works on, and what it has so far.
+struct lower_context {
+    lower_context(program const& lowered, catalog const& sources, catalog const* targets,
+                  lower_options const& chosen)
+        : code(lowered),
+          target(targets),
+          options(chosen),
+          source(sources, chosen.state_suffixes),
+          names(lowered, source),
+          result{mapping(sources), {}, {}} {}
+
+    lower_context(lower_context const&) = delete;
+    lower_context& operator=(lower_context const&) = delete;
+
+    void report(errc problem, finding found) {
+        if (!result.first_error)
+            result.first_error = problem;
+        result.findings.push_back(std::move(found));
+    }
+
+    void warn(statement const& one, std::string kind, std::string key, std::string message) {
+        result.findings.push_back({severity::warning, std::move(kind), std::move(key),
+                                   std::move(message), one.where, one.origin});
+    }
+
+    program const& code;
+    catalog const* target; ///< null: unknown
+    lower_options const& options;
+    source_names source;
+    scope names;
+    lowering result;
+};
+
+} // namespace detail
+
+} // namespace reshard::aoa
+
+#endif

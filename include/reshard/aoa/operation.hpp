@@ -1,0 +1,240 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_OPERATION_HPP
+#define RESHARD_AOA_OPERATION_HPP
+
+#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/words.hpp>
+#include <reshard/expr/algebra.hpp>
+
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What the attributes of one statement do to its tensors: calls of the algebra, from left to right.
+
+namespace reshard::aoa {
+
+/// Runs one statement on expressions.
+///
+/// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its operands,
+/// those behind the `axis` of a split to each of its parts.
+class operation {
+public:
+    /// `left` names the operands in messages; `parts` is how many tensors the statement makes.
+    operation(std::vector<expression> operands, std::string left, std::string right,
+              std::size_t parts)
+        : values_(std::move(operands)),
+          left_(std::move(left)),
+          right_(std::move(right)),
+          is_concat_(values_.size() > 1),
+          parts_(parts) {}
+
+    /// The tensors that the statement makes, `parts` of them.
+    ///
+    /// \throws statement_error with errc::syntax for attributes that the statement cannot have,
+    ///         errc::shape_mismatch, errc::dtype_mismatch or errc::unsupported
+    std::vector<expression> run(std::vector<attribute> const& attributes) {
+        for (std::size_t i = 0; i < attributes.size(); ++i) {
+            check_kind(attributes[i]);
+            apply(attributes, i);
+        }
+        if (!joined_ && (is_concat_ || parts_ > 1))
+            throw statement_error{errc::syntax,
+                                  std::string(is_concat_ ? "a concat" : "a split") +
+                                      " needs an axis, as in axis=0",
+                                  {}};
+        return std::move(values_);
+    }
+
+    /// Remarks on attributes: code and message.
+    std::vector<std::pair<std::string, std::string>> const& remarks() const { return remarks_; }
+
+private:
+    static void check_kind(attribute const& one) {
+        attribute_word const* const word = find_attribute_word(one.word);
+        if (!word) {
+            std::string known;
+            for (attribute_word const& each_word : attribute_words)
+                known += (known.empty() ? "" : ", ") + std::string(each_word.word);
+            throw statement_error{errc::syntax,
+                                  "there is no attribute '" + one.word + "'; there are " + known,
+                                  one.where};
+        }
+        bool const fits =
+            word->value == value_kind::none ||
+            std::holds_alternative<index_t>(one.value) == (word->value == value_kind::number);
+        if (!fits)
+            throw statement_error{errc::syntax,
+                                  "the value of '" + one.word + "' is " +
+                                      (word->value == value_kind::number
+                                           ? "an integer, as in axis=0"
+                                           : "a quoted text"),
+                                  one.where};
+    }
+
+    void apply(std::vector<attribute> const& list, std::size_t i) {
+        attribute const& one = list[i];
+        if (one.word == "axis")
+            return join(list, i);
+        if (one.word == "permute")
+            return each_value(one, "permute", [&](expression const& value) {
+                auto const axes = parse_list(one);
+                return axes.empty() ? transpose(value)
+                                    : permute(value, index_vector(axes.begin(), axes.end()));
+            });
+        if (one.word == "dtype")
+            return cast_to(one);
+        if (one.word == "src_dtype" || one.word == "dst_dtype")
+            return cast_between(list, i);
+        if (one.word == "sizes")
+            return check_sizes(list, i);
+        refuse_word(one);
+    }
+
+    [[noreturn]] static void refuse_word(attribute const& one) {
+        if (find_attribute_word(one.word)->value == value_kind::none)
+            throw statement_error{errc::bad_macro,
+                                  "the macro " + one.word + " has not been expanded", one.where};
+        if (one.word.starts_with("num_"))
+            throw statement_error{errc::syntax,
+                                  "'" + one.word + "' belongs to fused_qkv and fused_qkv_old only",
+                                  one.where};
+        throw statement_error{errc::unsupported,
+                              "the attribute '" + one.word + "' is not supported by this version",
+                              one.where};
+    }
+
+    /// The concat or the split of the statement; for one tensor, `axis` says nothing.
+    void join(std::vector<attribute> const& list, std::size_t i) {
+        attribute const& one = list[i];
+        if (joined_)
+            throw statement_error{errc::syntax, "'axis' stands twice", one.where};
+        joined_ = true;
+        if (!is_concat_ && parts_ == 1)
+            return remark("no_effect", "axis=" + std::to_string(std::get<index_t>(one.value)) +
+                                           " has no effect on a statement of one tensor to one");
+        at(one, is_concat_ ? "concat into " + right_ : "split of " + left_, [&] {
+            std::size_t const axis = axis_of(one);
+            if (is_concat_)
+                values_ = {concat(values_, axis)};
+            else if (attribute const* const sizes = find(list, "sizes"))
+                values_ = split(values_[0], axis, sized(*sizes));
+            else
+                values_ = split(values_[0], axis, parts_);
+        });
+    }
+
+    std::size_t axis_of(attribute const& one) const {
+        index_t const written = std::get<index_t>(one.value);
+        auto const ndim = static_cast<index_t>(values_[0].ndim());
+        index_t const axis = written < 0 ? written + ndim : written;
+        if (axis < 0 || axis >= ndim)
+            fail(errc::shape_mismatch, "axis " + std::to_string(written) + " of a tensor of " +
+                                           std::to_string(ndim) + " axes, shape " +
+                                           to_string(values_[0].shape));
+        return static_cast<std::size_t>(axis);
+    }
+
+    std::vector<index_t> sized(attribute const& sizes) const {
+        auto const numbers = parse_list(sizes);
+        if (numbers.size() != parts_)
+            throw statement_error{errc::shape_mismatch,
+                                  "there are " + std::to_string(numbers.size()) + " sizes for " +
+                                      std::to_string(parts_) + " tensors",
+                                  sizes.where};
+        return numbers;
+    }
+
+    void check_sizes(std::vector<attribute> const& list, std::size_t i) const {
+        if (parts_ == 1)
+            throw statement_error{errc::syntax, "'sizes' belongs to a split", list[i].where};
+        if (find(list, "sizes") != &list[i])
+            throw statement_error{errc::syntax, "'sizes' stands twice", list[i].where};
+    }
+
+    void cast_to(attribute const& one) {
+        data_type const dtype = dtype_of(one);
+        each_value(one, "cast", [&](expression const& value) {
+            if (!is_castable(value.dtype, dtype))
+                fail(errc::dtype_mismatch, std::string(reshard::name(value.dtype)) +
+                                               " cannot be cast to " +
+                                               std::string(reshard::name(dtype)));
+            return cast(value, dtype);
+        });
+    }
+
+    /// `src_dtype` and `dst_dtype` stand together, in this order; the first is what a reversed program needs.
+    void cast_between(std::vector<attribute> const& list, std::size_t i) {
+        bool const is_first = list[i].word == "src_dtype";
+        bool const paired = is_first ? i + 1 < list.size() && list[i + 1].word == "dst_dtype"
+                                     : i > 0 && list[i - 1].word == "src_dtype";
+        if (!paired)
+            throw statement_error{errc::syntax,
+                                  "'src_dtype' and 'dst_dtype' stand together, in this order",
+                                  list[i].where};
+        if (!is_first)
+            return cast_to(list[i]);
+        data_type const dtype = dtype_of(list[i]);
+        if (values_[0].dtype != dtype)
+            remark("other_dtype", "src_dtype is " + std::string(reshard::name(dtype)) + ", and " +
+                                      left_ + " is " +
+                                      std::string(reshard::name(values_[0].dtype)));
+    }
+
+    static data_type dtype_of(attribute const& one) {
+        std::string const& text = std::get<std::string>(one.value);
+        if (auto const dtype = data_type_from_name(text))
+            return *dtype;
+        std::string known;
+        for (data_type_facts const& each_type : all_data_types)
+            known += (known.empty() ? "" : ", ") + std::string(each_type.name);
+        throw statement_error{errc::dtype_mismatch,
+                              "there is no data type '" + text + "'; there are " + known,
+                              one.where};
+    }
+
+    template <class Function>
+    void each_value(attribute const& one, std::string const& what, Function const& function) {
+        at(one, what + " of " + left_, [&] {
+            for (expression& value : values_)
+                value = function(value);
+        });
+    }
+
+    /// Calls what calls the algebra, and says of an error which operation it was and where.
+    template <class Call>
+    void at(attribute const& one, std::string const& what, Call const& call) {
+        try {
+            call();
+        } catch (error const& problem) {
+            throw statement_error{problem.code(), what + ": " + problem.what(), one.where};
+        }
+    }
+
+    static attribute const* find(std::vector<attribute> const& list, std::string_view word) {
+        for (attribute const& one : list)
+            if (one.word == word)
+                return &one;
+        return nullptr;
+    }
+
+    void remark(std::string code, std::string message) {
+        remarks_.emplace_back(std::move(code), std::move(message));
+    }
+
+    std::vector<expression> values_;
+    std::string left_, right_;
+    bool is_concat_;
+    std::size_t parts_;
+    bool joined_ = false;
+    std::vector<std::pair<std::string, std::string>> remarks_;
+};
+
+} // namespace reshard::aoa
+
+#endif

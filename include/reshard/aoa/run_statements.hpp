@@ -1,0 +1,179 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_RUN_STATEMENTS_HPP
+#define RESHARD_AOA_RUN_STATEMENTS_HPP
+
+#include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/operation.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The first half of `lower`: statements run, and names get their values.
+
+namespace reshard::aoa {
+
+namespace detail {
+
+/// Runs the statements of a program one after the other, each binding what it makes.
+class statement_runner {
+public:
+    explicit statement_runner(lower_context& context) : in_(context) {}
+
+    void run_statements() {
+        find_removed();
+        for (statement const& one : in_.code.statements())
+            guarded(one, [&] { run(one); });
+    }
+
+private:
+    /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a value.
+    template <class Step>
+    void guarded(statement const& one, Step const& step) {
+        try {
+            return step();
+        } catch (statement_error const& error) {
+            in_.report(error.code, make_finding(in_.code, one, error));
+        } catch (no_value const&) {
+        }
+        for (name const& bound : in_.code.right(one))
+            if (bound.kind != name::kind_type::nothing)
+                in_.names.spoil(bound);
+    }
+
+    static bool is_nothing(name const& one) { return one.kind == name::kind_type::nothing; }
+
+    bool removes(statement const& one) const {
+        return one.left == 1 && one.right == 1 && is_nothing(in_.code.right(one)[0]) &&
+               !is_nothing(in_.code.left(one)[0]);
+    }
+
+    /// Removal holds for the whole program, so that a use before it is found as well.
+    void find_removed() {
+        for (statement const& one : in_.code.statements())
+            if (removes(one) && in_.code.left(one)[0].kind != name::kind_type::pattern)
+                in_.names[in_.code.left(one)[0]].is_removed = true;
+    }
+
+    void run(statement const& one) {
+        for (name const& each_name : in_.code.names(one))
+            if (each_name.transposed || each_name.kind == name::kind_type::pattern)
+                throw statement_error{errc::bad_macro, "the program has not been expanded",
+                                      each_name.where};
+        if (removes(one))
+            return remove(one);
+        if (one.left == 1 && one.right == 1 && is_nothing(in_.code.left(one)[0]))
+            return add(one);
+        for (name const& each_name : in_.code.names(one))
+            if (is_nothing(each_name))
+                throw statement_error{errc::syntax,
+                                      "'_' stands alone on its side, with one name on the other",
+                                      each_name.where};
+        if (one.left > 1 && one.right > 1)
+            throw statement_error{errc::syntax,
+                                  "a statement has several names on one side only, here are " +
+                                      std::to_string(one.left) + " and " +
+                                      std::to_string(one.right),
+                                  {}};
+        make(one);
+    }
+
+    void check_bare(statement const& one, std::string_view what) const {
+        if (!in_.code.attributes(one).empty())
+            throw statement_error{errc::syntax, std::string(what) + " has no attributes",
+                                  in_.code.attributes(one)[0].where};
+    }
+
+    void remove(statement const& one) {
+        check_bare(one, "a removal");
+        name const& removed = in_.code.left(one)[0];
+        std::string const key(in_.code.text(removed));
+        if (in_.names[removed].value != binding::none)
+            throw statement_error{errc::unknown_key,
+                                  "'" + key +
+                                      "' is removed here, and an earlier statement makes it",
+                                  removed.where, key};
+        if (in_.source.find_parameter(key) == source_names::none)
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' is not in the source, so nothing is removed");
+        else
+            in_.result.map.remove(key);
+    }
+
+    void add(statement const& one) {
+        check_bare(one, "an addition");
+        name const& added = in_.code.right(one)[0];
+        std::string const key(in_.code.text(added));
+        in_.names[added].is_added = true;
+        if (in_.names[added].value != binding::none)
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' is made by an earlier statement, which holds");
+        else if (!in_.target || !in_.target->find(key))
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' is not in the target, so nothing is known of what is added");
+    }
+
+    /// Rename, concat, split, and whatever the attributes do.
+    void make(statement const& one) {
+        auto const left = in_.code.left(one), right = in_.code.right(one);
+        std::vector<std::uint32_t> operands;
+        for (name const& each_name : left)
+            operands.push_back(read(one, each_name));
+        for (name const& each_name : right)
+            check_bindable(each_name);
+        if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
+            return in_.names.bind(right[0], operands[0], one.origin);
+        std::vector<expression> values;
+        for (std::uint32_t const id : operands)
+            values.push_back(in_.names.value(id));
+        operation step(std::move(values), quoted(left[0]), quoted(right[0]), right.size());
+        std::vector<expression> made = step.run(in_.code.attributes(one));
+        for (std::size_t i = 0; i < right.size(); ++i)
+            in_.names.bind(right[i], in_.names.store(std::move(made[i])), one.origin);
+        if (in_.code.origin(one.origin).macro.empty())
+            for (auto const& [code, message] : step.remarks())
+                in_.warn(one, code, std::string(in_.code.text(left[0])), message);
+    }
+
+    std::string quoted(name const& one) const {
+        return "'" + std::string(in_.code.text(one)) + "'";
+    }
+
+    std::uint32_t read(statement const& one, name const& which) {
+        binding const& bound = in_.names[which];
+        bool const is_shadow = bound.value != binding::none && bound.uses == 0 &&
+                               bound.source_value == binding::none &&
+                               which.kind == name::kind_type::text &&
+                               in_.source.find(in_.code.text(which)) != source_names::none;
+        if (is_shadow)
+            in_.warn(one, "shadowed", std::string(in_.code.text(which)),
+                     quoted(which) +
+                         " is what an earlier statement made; the source's tensor of that name "
+                         "is not used");
+        return in_.names.read(which);
+    }
+
+    /// State follows its parameter; a statement cannot make it.
+    void check_bindable(name const& one) const {
+        if (one.kind != name::kind_type::text || !in_.target)
+            return;
+        std::string_view const key = in_.code.text(one);
+        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        if (parameter.size() < key.size() && in_.target->find(parameter))
+            throw statement_error{errc::unknown_key,
+                                  "'" + std::string(key) + "' is the state of '" +
+                                      std::string(parameter) +
+                                      "'; statements name parameters, and their state follows",
+                                  one.where, std::string(key)};
+    }
+
+    lower_context& in_;
+};
+
+} // namespace detail
+
+} // namespace reshard::aoa
+
+#endif

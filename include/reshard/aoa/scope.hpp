@@ -1,0 +1,174 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_SCOPE_HPP
+#define RESHARD_AOA_SCOPE_HPP
+
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/expr/expression.hpp>
+#include <reshard/shard/catalog.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What the names of a program mean while its statements run one after the other.
+
+namespace reshard::aoa {
+
+/// The tensors of a source by name, with those that are known by their optimizer state alone.
+class source_names {
+public:
+    source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
+        : source_(source), suffixes_(suffixes) {
+        for (catalog_entry const& entry : source)
+            keys_.intern(entry.key);
+    }
+
+    static constexpr key_id none = zero_source;
+
+    /// The number of a key, or `none`.
+    key_id find(std::string_view key) const { return keys_.find(key).value_or(none); }
+
+    /// The tensor that a statement means by a name: the key itself or, where the source has only its state,
+    /// a stand-in for it.
+    key_id find_parameter(std::string_view key) const {
+        if (key_id const id = find(key); id != none)
+            return id;
+        for (state_suffix const& each_suffix : suffixes_)
+            if (!each_suffix.scalar)
+                if (key_id const id = find(std::string(key) + each_suffix.suffix); id != none)
+                    return id + static_cast<key_id>(source_.size());
+        return none;
+    }
+
+    /// Whether a number stands for a parameter of which the source has only the state.
+    bool is_stand_in(key_id id) const { return id != none && id >= source_.size(); }
+
+    /// The tensor of a number; of a stand-in, the state that gives it its shape.
+    catalog_entry const& entry(key_id id) const {
+        return source_[is_stand_in(id) ? id - source_.size() : id];
+    }
+
+    /// The key of the parameter that a number means.
+    std::string_view parameter(key_id id) const {
+        std::string_view const key = entry(id).key;
+        return is_stand_in(id) ? parameter_of(key, suffixes_) : key;
+    }
+
+    /// Whether a key is the state of a parameter that the source has as well.
+    bool is_state(std::string_view key) const {
+        std::string_view const parameter = parameter_of(key, suffixes_);
+        return parameter.size() < key.size() && find(parameter) != none;
+    }
+
+    catalog const& tensors() const { return source_; }
+    std::vector<state_suffix> const& suffixes() const { return suffixes_; }
+
+private:
+    catalog const& source_;
+    std::vector<state_suffix> const& suffixes_;
+    name_table keys_;
+};
+
+/// A statement reads what an earlier error has left without a value; that error says it all.
+struct no_value {};
+
+/// What a name means now.
+struct binding {
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    std::uint32_t value = none;        ///< what a statement bound it to
+    std::uint32_t source_value = none; ///< the tensor of the source, where a statement has read it
+    std::uint32_t uses = 0;            ///< how many statements read `value`
+    bool is_spoilt = false;            ///< the statement that binds it has an error
+    bool is_added = false;
+    bool is_removed = false;
+    text_span where;          ///< of the name, where it was bound
+    std::uint32_t origin = 0; ///< of the statement that bound it
+};
+
+/// The bindings of all names of a program.
+class scope {
+public:
+    scope(program const& code, source_names const& source)
+        : code_(code), source_(source), bindings_(code.text_count() + code.fresh_count()) {}
+
+    binding& operator[](name const& one) {
+        return bindings_[one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0)];
+    }
+    /// The binding of a key, or null where no name of the program has that text.
+    binding const* find(std::string_view key) const {
+        auto const id = code_.find(key);
+        return id ? &bindings_[*id] : nullptr;
+    }
+
+    expression const& value(std::uint32_t id) const { return values_[id]; }
+    std::uint32_t store(expression made) {
+        values_.push_back(std::move(made));
+        return static_cast<std::uint32_t>(values_.size() - 1);
+    }
+
+    void bind(name const& one, std::uint32_t value, std::uint32_t origin) {
+        binding& bound = (*this)[one];
+        bound.value = value;
+        bound.uses = 0;
+        bound.is_spoilt = false;
+        bound.where = one.where;
+        bound.origin = origin;
+    }
+
+    void spoil(name const& one) {
+        bind(one, binding::none, 0);
+        (*this)[one].is_spoilt = true;
+    }
+
+    /// The value of a name that a statement reads.
+    ///
+    /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value after an
+    ///         earlier error
+    std::uint32_t read(name const& one) {
+        binding& bound = (*this)[one];
+        if (bound.is_spoilt)
+            throw no_value{};
+        if (bound.value != binding::none) {
+            ++bound.uses;
+            return bound.value;
+        }
+        std::string const key(code_.text(one));
+        if (bound.is_removed)
+            throw statement_error{errc::unknown_key,
+                                  "'" + key + "' is used here, and another statement removes it",
+                                  one.where, key};
+        if (bound.source_value == binding::none)
+            bound.source_value = store(source_value(one, key, bound));
+        return bound.source_value;
+    }
+
+private:
+    expression source_value(name const& one, std::string const& key, binding const& bound) const {
+        auto const refuse = [&](std::string const& why) {
+            throw statement_error{errc::unknown_key, "'" + key + "' " + why, one.where, key};
+        };
+        if (source_.is_state(key))
+            refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
+                   "'; statements name parameters, and their state follows");
+        key_id const id = source_.find_parameter(key);
+        if (id == source_names::none)
+            refuse(bound.is_added ? "is added by an earlier statement, and has nothing to be read"
+                                  : "is neither in the source nor made by an earlier statement");
+        catalog_entry const& entry = source_.entry(id);
+        return source_tensor(id, entry.shape, entry.dtype);
+    }
+
+    program const& code_;
+    source_names const& source_;
+    std::vector<binding> bindings_;
+    std::vector<expression> values_;
+};
+
+} // namespace reshard::aoa
+
+#endif
