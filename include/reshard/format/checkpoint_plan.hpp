@@ -7,6 +7,7 @@
 #include <reshard/format/safetensors_writer.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/shard/catalog.hpp>
+#include <reshard/shard/main_copies.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -74,45 +75,12 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     tensors = std::move(joined);
 }
 
-/// The shards to write, by number: each distinct one once, from the lowest rank that holds it. Empty
-/// ones only where the tensor has no other, since readers tell shards apart by their offsets.
-inline std::vector<std::size_t> main_copies(shard_table const& shards) {
-    auto const sorting_key = [&](std::size_t i) {
-        box const region = shards.region(i);
-        flat_range const flat = shards.flat(i).value_or(flat_range{-1, -1});
-        std::vector<index_t> numbers(region.offset.begin(), region.offset.end());
-        numbers.insert(numbers.end(), region.shape.begin(), region.shape.end());
-        numbers.insert(numbers.end(), {flat.begin, flat.end});
-        return numbers;
-    };
-    auto const is_void = [&](std::size_t i) {
-        return is_empty(shards.region(i)) || (shards.flat(i) && shards.flat(i)->size() == 0);
-    };
-    std::map<std::vector<index_t>, std::size_t> chosen;
-    std::size_t first_void = shards.size();
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-        if (is_void(i)) {
-            first_void = std::min(first_void, i);
-            continue;
-        }
-        auto const [known, is_new] = chosen.try_emplace(sorting_key(i), i);
-        if (!is_new && shards.holder(i) < shards.holder(known->second))
-            known->second = i;
-    }
-    if (chosen.empty() && first_void < shards.size())
-        return {first_void};
-    std::vector<std::size_t> numbers;
-    for (auto const& [unused, i] : chosen)
-        numbers.push_back(i);
-    return numbers;
-}
-
 /// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
 using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 
 inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
     std::map<holder_t, std::size_t> used;
-    for (std::size_t const i : main_copies(tensor.shards)) {
+    for (std::uint32_t const i : main_copies(tensor.shards)) {
         holder_t const rank = tensor.shards.holder(i);
         auto& files = ranks[rank];
         std::size_t const number = used[rank]++;
