@@ -7,6 +7,7 @@
 #include <reshard/group/group.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ local_error attempt(Work&& work) {
         return problem;
     } catch (std::exception const& problem) {
         return error(errc::io, problem.what());
+    } catch (...) {
+        return error(errc::io, "something was thrown that is no exception");
     }
 }
 
@@ -89,7 +92,7 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0]) {
             auto const named = [](std::string const& bytes) {
-                return bytes.substr(1, bytes.find('#') - 1);
+                return bytes.substr(1, bytes.rfind('#') - 1);
             };
             bool const same_operation = named(all[rank]) == named(all[0]);
             fail(errc::ranks_disagree,
