@@ -1,0 +1,21 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_HPP
+#define RESHARD_HPP
+
+#include <reshard/adapt/span.hpp>
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/print.hpp>
+#include <reshard/expr/algebra.hpp>
+#include <reshard/local.hpp>
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/verify.hpp>
+#include <reshard/shard/distribution.hpp>
+#include <reshard/shard/typed_layout.hpp>
+
+/// \file
+/// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in one process.
+
+#endif
