@@ -1,0 +1,91 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_CHOOSE_HPP
+#define RESHARD_COPY_CHOOSE_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/core/cast_chain.hpp>
+
+/// \file
+/// Which kernel does a copy: a look at its strides and its data types.
+
+namespace reshard {
+
+/// What happens to elements on the way: the type in which they are stored, and the casts in order.
+struct element_conversion {
+    data_type source;
+    cast_chain chain = {};
+
+    constexpr data_type target() const { return result(source, chain); }
+
+    constexpr bool operator==(element_conversion const&) const = default;
+};
+
+/// The kernels, and when each is taken.
+enum class copy_kernel : std::uint8_t {
+    nothing,            ///< there are no elements
+    contiguous,         ///< one run of bytes
+    rows,               ///< runs of bytes
+    transposed,         ///< whole bytes; another axis is the source's fastest
+    strided,            ///< whole bytes, any strides
+    packed,             ///< elements of less than a byte
+    convert_rows,       ///< casts of runs
+    convert_transposed, ///< casts where another axis is the source's fastest
+    convert_strided,    ///< all other casts
+};
+
+/// The kernel's name, for reports.
+constexpr std::string_view name(copy_kernel kernel) {
+    constexpr std::string_view names[] = {
+        "nothing", "contiguous",   "rows",               "transposed",      "strided",
+        "packed",  "convert_rows", "convert_transposed", "convert_strided",
+    };
+    return names[static_cast<std::size_t>(kernel)];
+}
+
+namespace detail {
+
+/// The first axis but the last whose elements lie one after the other in the source, or `copy.ndim()`.
+constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
+    for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
+        if (copy.source_strides[axis] == 1)
+            return axis;
+    return copy.ndim();
+}
+
+/// True where the last axis is contiguous on both sides; a single element is.
+constexpr bool has_rows(affine_copy const& copy) {
+    return copy.ndim() == 0 ||
+           (copy.source_strides.end()[-1] == 1 && copy.target_strides.end()[-1] == 1);
+}
+
+/// True where the last axis is the target's fastest and another one the source's.
+constexpr bool is_transposed(affine_copy const& copy) {
+    return copy.ndim() >= 2 && copy.target_strides.end()[-1] == 1 &&
+           contiguous_source_axis(copy) < copy.ndim();
+}
+
+} // namespace detail
+
+/// The kernel for a copy.
+///
+/// \pre `copy` is fused
+constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& conversion) {
+    if (element_count(copy) == 0)
+        return copy_kernel::nothing;
+    bool const is_packed = bits(conversion.source) < 8 || bits(conversion.target()) < 8;
+    if (conversion.chain.empty())
+        return is_packed                   ? copy_kernel::packed
+               : !detail::has_rows(copy)   ? detail::is_transposed(copy) ? copy_kernel::transposed
+                                                                         : copy_kernel::strided
+               : copy.ndim() <= 1          ? copy_kernel::contiguous
+                                           : copy_kernel::rows;
+    return is_packed                     ? copy_kernel::convert_strided
+           : detail::has_rows(copy)      ? copy_kernel::convert_rows
+           : detail::is_transposed(copy) ? copy_kernel::convert_transposed
+                                         : copy_kernel::convert_strided;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,101 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_CONVERSION_HPP
+#define RESHARD_COPY_CONVERSION_HPP
+
+#include <reshard/copy/convert.hpp>
+#include <reshard/copy/fast_convert.hpp>
+
+#include <bit>
+#include <cstring>
+#include <span>
+
+/// \file
+/// A chain of casts made ready: the steps that blocks of elements run through.
+
+namespace reshard::detail {
+
+/// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
+constexpr index_t block_element_bytes(data_type dtype) { return bits(dtype) < 8 ? 1 : bits(dtype) / 8; }
+
+/// Converts element by element through exact numbers, for any pair of types.
+inline void convert_exactly(data_type source, data_type target, unsigned char const* elements,
+                            unsigned char* result, index_t count) {
+    auto const source_bytes = static_cast<std::size_t>(block_element_bytes(source));
+    auto const target_bytes = static_cast<std::size_t>(block_element_bytes(target));
+    static_assert(std::endian::native == std::endian::little);
+    for (index_t i = 0; i < count; ++i, elements += source_bytes, result += target_bytes) {
+        std::uint64_t element = 0;
+        std::memcpy(&element, elements, source_bytes);
+        element = convert(source, target, element);
+        std::memcpy(result, &element, target_bytes);
+    }
+}
+
+/// One pass over a block: a vector loop where there is one.
+struct conversion_step {
+    data_type source;
+    data_type target;
+    block_function fast;
+};
+
+inline void run(conversion_step const& step, unsigned char const* source, unsigned char* target,
+                index_t count) {
+    if (step.fast)
+        step.fast(source, target, count);
+    else
+        convert_exactly(step.source, step.target, source, target, count);
+}
+
+/// All passes of a chain, at most two for each of its casts.
+class conversion {
+public:
+    /// The most elements that are converted at once; they stay in the nearest cache.
+    static constexpr index_t block_elements = 512;
+
+    /// Bytes enough for a block of any type.
+    static constexpr std::size_t block_bytes = 8 * block_elements;
+
+    conversion() = default;
+
+    /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+    conversion(data_type source, std::span<data_type const> chain) {
+        for (data_type const target : chain) {
+            push_cast(source, target);
+            source = target;
+        }
+    }
+
+    /// Converts one dense block to another.
+    ///
+    /// \pre there is a step, and `count <= block_elements`
+    void operator()(unsigned char const* source, unsigned char* target, index_t count) const {
+        alignas(64) unsigned char blocks[2][block_bytes];
+        for (std::size_t i = 0; i + 1 < count_; ++i) {
+            run(steps_[i], source, blocks[i % 2], count);
+            source = blocks[i % 2];
+        }
+        run(steps_[count_ - 1], source, target, count);
+    }
+
+private:
+    void push_cast(data_type source, data_type target) {
+        if (source == data_type::c64)
+            convert(source, target, 0);
+        block_function const direct = fast_step(source, target);
+        bool const is_exact_as_f32 = source != data_type::f64 && to_f32(source) != nullptr;
+        if (!direct && is_exact_as_f32 && from_f32(target)) {
+            steps_[count_++] = {source, data_type::f32, to_f32(source)};
+            steps_[count_++] = {data_type::f32, target, from_f32(target)};
+        } else {
+            steps_[count_++] = {source, target, direct};
+        }
+    }
+
+    conversion_step steps_[30] = {};
+    std::size_t count_ = 0;
+};
+
+} // namespace reshard::detail
+
+#endif

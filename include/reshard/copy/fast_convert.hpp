@@ -1,0 +1,144 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_FAST_CONVERT_HPP
+#define RESHARD_COPY_FAST_CONVERT_HPP
+
+#include <reshard/copy/fast_float.hpp>
+#include <reshard/core/data_type.hpp>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+/// \file
+/// Loops over dense blocks of elements, for the usual pairs of floats, that become vectors.
+
+namespace reshard::detail {
+
+/// Converts `count` elements from one dense block to another; the blocks need no alignment.
+using block_function = void (*)(unsigned char const* source, unsigned char* target, index_t count);
+
+template <class Source, class Target, auto Convert>
+[[gnu::always_inline]] inline void convert_one(unsigned char const* source, unsigned char* target) {
+    Source value;
+    std::memcpy(&value, source, sizeof value);
+    auto const converted = static_cast<Target>(Convert(value));
+    std::memcpy(target, &converted, sizeof converted);
+}
+
+template <class Source, class Target, auto Convert>
+[[gnu::always_inline]] inline void convert_loop(unsigned char const* __restrict source,
+                                                unsigned char* __restrict target, index_t count) {
+    constexpr index_t unrolled = 64; // a constant, so that -O2 makes vectors too
+    index_t i = 0;
+    for (; i + unrolled <= count; i += unrolled)
+        for (index_t k = i; k < i + unrolled; ++k)
+            convert_one<Source, Target, Convert>(source + k * index_t{sizeof(Source)},
+                                                 target + k * index_t{sizeof(Target)});
+    for (; i < count; ++i)
+        convert_one<Source, Target, Convert>(source + i * index_t{sizeof(Source)},
+                                             target + i * index_t{sizeof(Target)});
+}
+
+template <class Source, class Target, auto Convert>
+void convert_portably(unsigned char const* source, unsigned char* target, index_t count) {
+    convert_loop<Source, Target, Convert>(source, target, count);
+}
+
+#if defined(__x86_64__)
+
+template <class Source, class Target, auto Convert>
+[[gnu::target("avx2")]] void convert_avx2(unsigned char const* source, unsigned char* target,
+                                          index_t count) {
+    convert_loop<Source, Target, Convert>(source, target, count);
+}
+
+/// The fastest loop for the processor that runs.
+template <class Source, class Target, auto Convert>
+block_function fastest() {
+    return __builtin_cpu_supports("avx2") ? convert_avx2<Source, Target, Convert>
+                                          : convert_portably<Source, Target, Convert>;
+}
+
+#else
+
+template <class Source, class Target, auto Convert>
+block_function fastest() {
+    return convert_portably<Source, Target, Convert>;
+}
+
+#endif
+
+/// The f64 of a f32; the payload of a NaN is moved, so that a signalling one stays as it is.
+inline std::uint64_t f64_of_f32(std::uint32_t value) {
+    double const exact = std::bit_cast<float>(value);
+    std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
+    std::uint64_t const nan = sign | 0x7ff0000000000000u | std::uint64_t{value & 0x7fffffu} << 29;
+    return (value & 0x7fffffffu) > 0x7f800000u ? nan : std::bit_cast<std::uint64_t>(exact);
+}
+
+/// The f32 of a f64, rounded once.
+inline std::uint32_t f32_of_f64(std::uint64_t value) {
+    static_assert(std::numeric_limits<float>::is_iec559);
+    auto const rounded = static_cast<float>(std::bit_cast<double>(value));
+    auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;
+    std::uint32_t const nan = static_cast<std::uint32_t>(value >> 63) << 31 | 0x7f800000u |
+                              (payload == 0 ? 0x400000u : payload);
+    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u ? nan
+                                                               : std::bit_cast<std::uint32_t>(rounded);
+}
+
+template <float_format Format, class Storage>
+block_function fastest_to_f32() {
+    return fastest<Storage, std::uint32_t, widen<Format>>();
+}
+
+template <float_format Format, class Storage>
+block_function fastest_from_f32() {
+    return fastest<std::uint32_t, Storage, narrow<Format>>();
+}
+
+/// The vector loop from `dtype` to f32, or null. All but that from f64 are exact.
+inline block_function to_f32(data_type dtype) {
+    switch (dtype) {
+    case data_type::f4: return fastest_to_f32<format_f4, std::uint8_t>();
+    case data_type::f6_e2m3: return fastest_to_f32<format_f6_e2m3, std::uint8_t>();
+    case data_type::f6_e3m2: return fastest_to_f32<format_f6_e3m2, std::uint8_t>();
+    case data_type::f8_e5m2: return fastest_to_f32<format_f8_e5m2, std::uint8_t>();
+    case data_type::f8_e4m3: return fastest_to_f32<format_f8_e4m3, std::uint8_t>();
+    case data_type::f8_e4m3fnuz: return fastest_to_f32<format_f8_e4m3fnuz, std::uint8_t>();
+    case data_type::f8_e5m2fnuz: return fastest_to_f32<format_f8_e5m2fnuz, std::uint8_t>();
+    case data_type::f16: return fastest_to_f32<format_f16, std::uint16_t>();
+    case data_type::bf16: return fastest_to_f32<format_bf16, std::uint16_t>();
+    case data_type::f64: return fastest<std::uint64_t, std::uint32_t, f32_of_f64>();
+    default: return nullptr;
+    }
+}
+
+/// The vector loop from f32 to `dtype`, or null.
+inline block_function from_f32(data_type dtype) {
+    switch (dtype) {
+    case data_type::f4: return fastest_from_f32<format_f4, std::uint8_t>();
+    case data_type::f6_e2m3: return fastest_from_f32<format_f6_e2m3, std::uint8_t>();
+    case data_type::f6_e3m2: return fastest_from_f32<format_f6_e3m2, std::uint8_t>();
+    case data_type::f8_e5m2: return fastest_from_f32<format_f8_e5m2, std::uint8_t>();
+    case data_type::f8_e4m3: return fastest_from_f32<format_f8_e4m3, std::uint8_t>();
+    case data_type::f8_e4m3fnuz: return fastest_from_f32<format_f8_e4m3fnuz, std::uint8_t>();
+    case data_type::f8_e5m2fnuz: return fastest_from_f32<format_f8_e5m2fnuz, std::uint8_t>();
+    case data_type::f16: return fastest_from_f32<format_f16, std::uint16_t>();
+    case data_type::bf16: return fastest_from_f32<format_bf16, std::uint16_t>();
+    case data_type::f64: return fastest<std::uint32_t, std::uint64_t, f64_of_f32>();
+    default: return nullptr;
+    }
+}
+
+/// The vector loop for a pair of types of which one is f32, or null.
+inline block_function fast_step(data_type source, data_type target) {
+    return target == data_type::f32   ? to_f32(source)
+           : source == data_type::f32 ? from_f32(target)
+                                      : nullptr;
+}
+
+} // namespace reshard::detail
+
+#endif

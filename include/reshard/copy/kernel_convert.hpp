@@ -1,0 +1,125 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_KERNEL_CONVERT_HPP
+#define RESHARD_COPY_KERNEL_CONVERT_HPP
+
+#include <reshard/copy/bits.hpp>
+#include <reshard/copy/loops.hpp>
+
+/// \file
+/// Copies that change the data type, block by block through the nearest cache.
+
+namespace reshard::detail {
+
+/// Converts one contiguous run, past the caches where asked for.
+///
+/// \par Units `sizes` in bytes
+template <class Convert>
+void convert_run(Convert const& convert, element_sizes sizes, memory const& at, index_t count) {
+    alignas(line_bytes) unsigned char block[Convert::block_bytes];
+    auto const head = static_cast<index_t>(bytes_to_line(at.target)) / sizes.target;
+    index_t const first = at.streaming && head > 0 ? std::min(head, Convert::block_elements)
+                                                   : Convert::block_elements;
+    for_each_piece(count, first, Convert::block_elements, [&](index_t begin, index_t end) {
+        unsigned char const* const source = at.source + begin * sizes.source;
+        unsigned char* const target = at.target + begin * sizes.target;
+        convert(source, at.streaming ? block : target, end - begin);
+        if (at.streaming)
+            stream_bytes(target, block, static_cast<std::size_t>((end - begin) * sizes.target));
+    });
+}
+
+/// Converts runs that are contiguous on both sides.
+///
+/// \par Units strides, offsets and `sizes` in bytes
+/// \pre       `copy.ndim() >= 1`; the last axis is contiguous on both sides
+template <class Convert>
+void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes sizes,
+                  memory const& at) {
+    std::size_t const last = copy.ndim() - 1;
+    index_t const count = copy.extent[last];
+    bool const streaming = streams_rows(copy, static_cast<std::size_t>(count * sizes.target), at);
+    for_each_place(copy, last, [&](index_t source, index_t target) {
+        convert_run(convert, sizes, {at.source + source, at.target + target, streaming}, count);
+    });
+}
+
+/// Transposes and converts: tiles of the source's type are turned, then converted as one block.
+///
+/// \par Units strides, offsets and `sizes` in bytes
+/// \pre       as `copy_transposed`, each side with its own size; `Size` is the source's
+template <std::size_t Size, class Convert>
+void convert_transposed(affine_copy const& copy, Convert const& convert, element_sizes sizes,
+                        memory const& at) {
+    alignas(line_bytes) unsigned char tile[tile_bytes];
+    alignas(line_bytes) unsigned char converted[8 * tile_bytes / Size];
+    index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
+    index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
+    for_each_tile(
+        copy, tiles_for(copy, sizes, at), [&](tile_extent extent, index_t source, index_t target) {
+            gather_tile<Size>(at.source + source, source_pitch, extent, tile);
+            convert_run(convert, sizes, {tile, converted, false}, extent.lines * extent.width);
+            index_t const line = extent.width * sizes.target;
+            for (index_t i = 0; i < extent.lines; ++i)
+                copy_run(at.target + target + i * target_pitch, converted + i * line,
+                         static_cast<std::size_t>(line), at.streaming);
+        });
+}
+
+/// A line of elements of `size` bits, `stride` bits apart.
+struct bit_line {
+    index_t position;
+    index_t stride;
+    index_t size;
+};
+
+/// Makes a line of elements a dense block.
+inline void gather(unsigned char const* source, bit_line line, index_t count, unsigned char* block) {
+    auto const bytes = static_cast<std::size_t>(line.size / 8);
+    for (index_t i = 0; i < count; ++i, line.position += line.stride) {
+        if (bytes == 0)
+            block[i] = static_cast<unsigned char>(
+                read_bits(source, line.position, static_cast<int>(line.size)));
+        else
+            std::memcpy(block + i * line.size / 8, source + line.position / 8, bytes);
+    }
+}
+
+/// Writes a dense block to a line of elements.
+inline void scatter(unsigned char const* block, index_t count, bit_line line, unsigned char* target) {
+    auto const bytes = static_cast<std::size_t>(line.size / 8);
+    for (index_t i = 0; i < count; ++i, line.position += line.stride) {
+        if (bytes == 0)
+            write_bits(target, line.position, static_cast<int>(line.size), block[i]);
+        else
+            std::memcpy(target + line.position / 8, block + i * line.size / 8, bytes);
+    }
+}
+
+/// Converts elements with any strides and of any size.
+///
+/// \par Units strides, offsets and `sizes` in bits
+/// \pre       `copy.ndim() >= 1`
+template <class Convert>
+void convert_strided(affine_copy const& copy, Convert const& convert, element_sizes sizes,
+                     memory const& at) {
+    alignas(line_bytes) unsigned char block[Convert::block_bytes];
+    alignas(line_bytes) unsigned char converted[Convert::block_bytes];
+    std::size_t const last = copy.ndim() - 1;
+    bit_line from{0, copy.source_strides[last], sizes.source};
+    bit_line to{0, copy.target_strides[last], sizes.target};
+    for_each_place(copy, last, [&](index_t source, index_t target) {
+        constexpr index_t piece = Convert::block_elements;
+        for_each_piece(copy.extent[last], piece, piece, [&](index_t begin, index_t end) {
+            from.position = source + begin * from.stride;
+            to.position = target + begin * to.stride;
+            gather(at.source, from, end - begin, block);
+            convert(block, converted, end - begin);
+            scatter(converted, end - begin, to, at.target);
+        });
+    });
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,165 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_LOOPS_HPP
+#define RESHARD_COPY_LOOPS_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/copy/tile.hpp>
+
+/// \file
+/// The loops around every kernel.
+
+namespace reshard::detail {
+
+/// Where a kernel reads and writes, and whether it writes past the caches.
+struct memory {
+    unsigned char const* source;
+    unsigned char* target;
+    bool streaming;
+};
+
+/// The size of an element on either side.
+struct element_sizes {
+    index_t source;
+    index_t target;
+};
+
+/// The same copy counted in units of which the elements have `sizes`.
+constexpr affine_copy scaled(affine_copy copy, element_sizes sizes) {
+    copy.source_offset *= sizes.source;
+    copy.target_offset *= sizes.target;
+    for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {
+        copy.source_strides[axis] *= sizes.source;
+        copy.target_strides[axis] *= sizes.target;
+    }
+    return copy;
+}
+
+/// The same copy with `axis` moved to the second last place.
+///
+/// \pre `axis + 1 < copy.ndim()`
+constexpr affine_copy with_second_last(affine_copy copy, std::size_t axis) {
+    BOOST_ASSERT(axis + 1 < copy.ndim());
+    for (index_vector* const numbers : {&copy.extent, &copy.source_strides, &copy.target_strides})
+        std::rotate(numbers->begin() + axis, numbers->begin() + axis + 1, numbers->end() - 1);
+    return copy;
+}
+
+/// The same copy with axes of extent 1 before the others, until there are `ndim`.
+constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
+    affine_copy padded{{}, copy.source_offset, {}, copy.target_offset, {}};
+    while (padded.ndim() + copy.ndim() < ndim)
+        push_axis(padded, {1, 1, 1});
+    for (std::size_t axis = 0; axis < copy.ndim(); ++axis)
+        push_axis(padded, {copy.extent[axis], copy.source_strides[axis], copy.target_strides[axis]});
+    return padded;
+}
+
+/// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes, the last of
+/// them running fastest.
+///
+/// \pre no extent is zero
+template <class Visit>
+void for_each_place(affine_copy const& copy, std::size_t axes, Visit visit) {
+    index_t position[max_ndim] = {};
+    index_t source = copy.source_offset;
+    index_t target = copy.target_offset;
+    for (;;) {
+        visit(source, target);
+        std::size_t axis = axes;
+        for (; axis > 0; --axis) {
+            std::size_t const i = axis - 1;
+            source += copy.source_strides[i];
+            target += copy.target_strides[i];
+            if (++position[i] < copy.extent[i])
+                break;
+            source -= copy.source_strides[i] * copy.extent[i];
+            target -= copy.target_strides[i] * copy.extent[i];
+            position[i] = 0;
+        }
+        if (axis == 0)
+            return;
+    }
+}
+
+/// Calls `visit(begin, end)` for pieces of `0 .. extent`, each `piece` long but the first and the last;
+/// the first is `first` long.
+template <class Visit>
+void for_each_piece(index_t extent, index_t first, index_t piece, Visit visit) {
+    for (index_t begin = 0, end = std::min(first, extent); begin < extent;
+         begin = end, end = std::min(end + piece, extent))
+        visit(begin, end);
+}
+
+/// Copies one run of bytes, past the caches where asked for.
+inline void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
+                     bool streaming) {
+    if (streaming)
+        stream_bytes(target, source, bytes);
+    else
+        std::memcpy(target, source, bytes);
+}
+
+/// True where all runs of the target begin at the same distance from a line of the cache.
+inline bool has_even_rows(affine_copy const& copy) {
+    for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
+        if (copy.target_strides[axis] % index_t{line_bytes} != 0)
+            return false;
+    return true;
+}
+
+/// True where runs of that many bytes are written faster past the caches: whole lines, or long enough
+/// for their ends not to matter.
+///
+/// \par Units strides and offsets in bytes
+inline bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at) {
+    bool const has_whole_lines = run % line_bytes == 0 && has_even_rows(copy) &&
+                                 bytes_to_line(at.target + copy.target_offset) == 0;
+    return at.streaming && (run >= 1024 || has_whole_lines);
+}
+
+/// How the last two axes are cut into tiles.
+struct tiling {
+    tile_extent largest;
+    index_t first; ///< the width of the first tile along a line
+    index_t band;  ///< how many lines are walked before the next tile along them
+};
+
+/// Tiles that begin at lines of the cache where that is possible and wanted.
+///
+/// \par Units strides and offsets in bytes
+inline tiling tiles_for(affine_copy const& copy, element_sizes sizes, memory const& at) {
+    auto const head = static_cast<index_t>(bytes_to_line(at.target + copy.target_offset));
+    bool const is_even = at.streaming && has_even_rows(copy) && head % sizes.target == 0;
+    tile_extent const largest =
+        is_even ? narrow_tile(sizes.source, sizes.target) : wide_tile(sizes.source);
+    bool const has_head = is_even && head > 0;
+    return {largest, has_head ? head / sizes.target : largest.width, lines_at_once(sizes.source)};
+}
+
+/// Calls `visit(extent, source, target)` for tiles of the last two axes, and all before them.
+///
+/// Walks a band of target lines tile by tile: first across the lines, then along them.
+template <class Visit>
+void for_each_tile(affine_copy const& copy, tiling const& tiles, Visit visit) {
+    std::size_t const across = copy.ndim() - 2;
+    std::size_t const along = copy.ndim() - 1;
+    for_each_place(copy, across, [&](index_t source, index_t target) {
+        auto const visit_tile = [&](index_t i, index_t i_end, index_t j, index_t j_end) {
+            visit(tile_extent{i_end - i, j_end - j},
+                  source + i * copy.source_strides[across] + j * copy.source_strides[along],
+                  target + i * copy.target_strides[across] + j * copy.target_strides[along]);
+        };
+        for_each_piece(copy.extent[across], tiles.band, tiles.band, [&](index_t top, index_t bottom) {
+            for_each_piece(copy.extent[along], tiles.first, tiles.largest.width,
+                           [&](index_t j, index_t j_end) {
+                               for (index_t i = top; i < bottom; i += tiles.largest.lines)
+                                   visit_tile(i, std::min(i + tiles.largest.lines, bottom), j, j_end);
+                           });
+        });
+    });
+}
+
+} // namespace reshard::detail
+
+#endif
