@@ -1,0 +1,14 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_HPP
+#define RESHARD_FORMAT_HPP
+
+#include <reshard/format/checkpoint.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/format/layout_file.hpp>
+#include <reshard/format/safetensors.hpp>
+
+/// \file
+/// Files as metadata: checkpoints and layout files, without MPI and without reading data.
+
+#endif

@@ -1,0 +1,49 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/text_file.hpp>
+
+#include "temporary_directory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace reshard;
+
+template <class Call>
+errc refusal(Call call) {
+    try {
+        call();
+    } catch (error const& thrown) {
+        return thrown.code();
+    }
+    return errc::usage;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(format_text_file)
+
+BOOST_AUTO_TEST_CASE(a_file_is_read_whole_or_from_its_beginning) {
+    test::temporary_directory const directory;
+    std::string const long_text(3'000'001, 'x');
+    auto const path = directory.write("f", long_text);
+    BOOST_TEST((read_text_file(path) == long_text));
+    open_file file = open_to_read(path);
+    BOOST_TEST(file.bytes == 3'000'001u);
+    BOOST_TEST(read_bytes(file, 3, path) == "xxx");
+    BOOST_TEST(read_bytes(file, 0, path) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error) {
+    test::temporary_directory const directory;
+    auto const path = directory.write("f", "1234");
+    BOOST_TEST((refusal([&] { read_text_file(directory.path() / "g"); }) == errc::missing_file));
+    BOOST_TEST((refusal([&] { read_text_file(directory.path()); }) == errc::io));
+    BOOST_TEST((refusal([&] { read_text_file(path, 3); }) == errc::limit_exceeded));
+    // A length that the file claims but does not have: no memory is taken for it.
+    open_file file = open_to_read(path);
+    BOOST_TEST((refusal([&] { read_bytes(file, std::uint64_t{1} << 60, path); }) == errc::io));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
