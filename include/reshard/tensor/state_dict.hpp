@@ -57,6 +57,8 @@ inline void check_memory(shard_descriptor const& shard, const_tensor_view const&
 }
 
 inline void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
+    if (element_count(elements.shape) == 0)
+        return;
     for (std::size_t axis = 0; axis < elements.ndim(); ++axis)
         if (elements.shape[axis] > 1 && elements.strides[axis] == 0)
             fail(errc::memory_overlap, "'" + shard.key + "': axis " + std::to_string(axis) + ": " +

@@ -167,6 +167,14 @@ BOOST_AUTO_TEST_CASE(the_stride_of_an_axis_of_one_element_does_not_matter) {
     BOOST_TEST(shards.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(the_strides_of_a_tensor_without_elements_do_not_matter) {
+    float element = 0;
+    state_dict shards;
+    shards.add({"w", data_type::f32, {3, 0}, {{0, 0}, {3, 0}}, {}},
+               raw_tensor<float>(&element, {3, 0})); // row by row: strides 0 and 1
+    BOOST_TEST(shards.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_state_dict_prints_a_line_a_shard) {
     std::vector<float> elements(12);
     state_dict shards;
