@@ -1,0 +1,262 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_ORACLE_EVALUATE_HPP
+#define RESHARD_TEST_ORACLE_EVALUATE_HPP
+
+#include "array.hpp"
+#include "element.hpp"
+#include "names.hpp"
+
+#include <reshard/aoa/ast.hpp>
+#include <reshard/aoa/parse.hpp>
+
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// \file
+/// A program run on whole arrays, statement by statement.
+
+namespace reshard::oracle {
+
+/// What the program may know of both sides: arrays on one, keys on the other, and how each is cut.
+struct world {
+    std::map<std::string, array> sources;
+    std::set<std::string> target_keys;
+    std::map<std::string, numbers> source_parts; ///< along each axis
+    std::map<std::string, numbers> target_parts;
+};
+
+/// The integers in `"[1, 0, 5]"`.
+inline numbers numbers_in(std::string const& text) {
+    numbers result;
+    for (std::size_t i = 0; i < text.size();) {
+        if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) {
+            ++i;
+            continue;
+        }
+        std::size_t length = 0;
+        result.push_back(std::stoll(text.substr(i), &length));
+        i += length;
+    }
+    return result;
+}
+
+/// Runs the statements of one program.
+class evaluation {
+public:
+    evaluation(aoa::program const& program, world const& all) : program_(program), world_(all) {
+        for (auto const& [key, value] : all.sources)
+            source_keys_.insert(key);
+        for (aoa::statement const& one : program.statements())
+            run_for_all_ids(one);
+    }
+
+    /// The target tensor of that key; nothing where the program says that it has no source.
+    std::optional<array> operator[](std::string const& key) const {
+        if (auto const found = assigned_.find(key); found != assigned_.end())
+            return found->second;
+        if (added_.contains(key))
+            return std::nullopt;
+        return world_.sources.at(key);
+    }
+
+private:
+    void run_for_all_ids(aoa::statement const& one) {
+        for (aoa::name const& name : program_.names(one)) {
+            segments const deciding = segments_of(program_, name);
+            if (!has(deciding, aoa::segment::kind_type::placeholder))
+                continue;
+            for (ids const& bound : matches(deciding, source_keys_))
+                run(one, bound);
+            return;
+        }
+        run(one, {});
+    }
+
+    void run(aoa::statement const& one, ids const& bound) {
+        std::vector<std::string> const right = right_keys(one, bound);
+        if (program_.left(one)[0].kind == aoa::name::kind_type::nothing) {
+            added_.insert(right.begin(), right.end());
+            return;
+        }
+        if (program_.right(one)[0].kind == aoa::name::kind_type::nothing)
+            return;
+        std::vector<array> const made = make(one, left_operands(one, bound), right);
+        for (std::size_t i = 0; i < right.size(); ++i)
+            assigned_[right[i]] = made.at(i);
+    }
+
+    /// A tensor on the left, and the key that it has in the source.
+    struct operand {
+        std::string key;
+        array value;
+    };
+
+    std::vector<operand> left_operands(aoa::statement const& one, ids const& bound) const {
+        std::vector<operand> result;
+        for (aoa::name const& name : program_.left(one))
+            for (std::string const& key :
+                 keys_of(filled_in(segments_of(program_, name), bound), source_keys_)) {
+                auto const found = assigned_.find(key);
+                array const& value =
+                    found != assigned_.end() ? found->second : world_.sources.at(key);
+                result.push_back({key, name.transposed ? reversed(value) : value});
+            }
+        return result;
+    }
+
+    std::vector<std::string> right_keys(aoa::statement const& one, ids const& bound) const {
+        std::vector<std::string> result;
+        for (aoa::name const& name : program_.right(one))
+            for (std::string const& key :
+                 keys_of(filled_in(segments_of(program_, name), bound), world_.target_keys))
+                result.push_back(key);
+        return result;
+    }
+
+    aoa::attribute const* find(aoa::statement const& one, std::string const& word) const {
+        for (aoa::attribute const& attribute : program_.attributes(one))
+            if (attribute.word == word)
+                return &attribute;
+        return nullptr;
+    }
+
+    std::int64_t number(aoa::statement const& one, std::string const& word) const {
+        return std::get<index_t>(find(one, word)->value);
+    }
+
+    std::size_t axis_of(aoa::statement const& one, array const& value,
+                        std::int64_t otherwise) const {
+        std::int64_t axis = find(one, "axis") ? number(one, "axis") : otherwise;
+        if (axis < 0)
+            axis += static_cast<std::int64_t>(value.shape.size());
+        return static_cast<std::size_t>(axis);
+    }
+
+    std::vector<array> make(aoa::statement const& one, std::vector<operand> const& left,
+                            std::vector<std::string> const& right) const {
+        if (find(one, "fused_qkv"))
+            return fused_qkv(one, left, right);
+        if (find(one, "fused_ffn"))
+            return fused_ffn(one, left, right);
+        if (left.size() == 1 && right.size() == 1)
+            return {changed(one, left[0].value)};
+        if (right.size() == 1)
+            return {joined(values(left), axis_of(one, left.at(0).value, 0))};
+        if (left.size() != 1)
+            throw std::logic_error("the oracle has no meaning for many names on both sides");
+        array const& whole = left[0].value;
+        std::size_t const axis = axis_of(one, whole, 0);
+        if (aoa::attribute const* const sizes = find(one, "sizes"))
+            return cut(whole, axis, numbers_in(std::get<std::string>(sizes->value)));
+        return cut_evenly(whole, axis, static_cast<std::int64_t>(right.size()));
+    }
+
+    static std::vector<array> values(std::vector<operand> const& operands) {
+        std::vector<array> result;
+        for (operand const& one : operands)
+            result.push_back(one.value);
+        return result;
+    }
+
+    /// Permutations and casts, in the order in which they are written.
+    array changed(aoa::statement const& one, array value) const {
+        for (aoa::attribute const& attribute : program_.attributes(one)) {
+            if (attribute.word == "permute") {
+                numbers const order = numbers_in(std::get<std::string>(attribute.value));
+                value = order.empty() ? reversed(value) : permuted(value, order);
+            } else if (attribute.word == "dtype") {
+                value.dtype = std::get<std::string>(attribute.value);
+                for (std::int64_t& element : value.values)
+                    element = nearest(value.dtype, element);
+            }
+        }
+        return value;
+    }
+
+    /// For each group of heads: its query heads, its key head, its value head.
+    std::vector<array> fused_qkv(aoa::statement const& one, std::vector<operand> const& left,
+                                 std::vector<std::string> const& right) const {
+        std::int64_t const heads = number(one, "num_heads");
+        std::int64_t const groups = number(one, "num_key_value_groups");
+        std::size_t const axis = axis_of(one, left.at(0).value, 1);
+        auto const a_group = static_cast<std::size_t>(heads / groups);
+        if (right.size() == 1) {
+            std::vector<array> const q = cut_evenly(left.at(0).value, axis, heads);
+            std::vector<array> const k = cut_evenly(left.at(1).value, axis, groups);
+            std::vector<array> const v = cut_evenly(left.at(2).value, axis, groups);
+            std::vector<array> pieces;
+            for (std::size_t group = 0; group < k.size(); ++group) {
+                for (std::size_t head = 0; head < a_group; ++head)
+                    pieces.push_back(q[group * a_group + head]);
+                pieces.push_back(k[group]);
+                pieces.push_back(v[group]);
+            }
+            return {joined(pieces, axis)};
+        }
+        std::vector<array> const pieces = cut_evenly(left.at(0).value, axis, heads + 2 * groups);
+        std::vector<array> q, k, v;
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            std::size_t const place = i % (a_group + 2);
+            (place < a_group ? q : place == a_group ? k : v).push_back(pieces[i]);
+        }
+        return {joined(q, axis), joined(k, axis), joined(v, axis)};
+    }
+
+    std::int64_t parts(std::map<std::string, numbers> const& all, std::string const& key,
+                       std::size_t axis) const {
+        auto const found = all.find(key);
+        return found == all.end() ? 1 : found->second.at(axis);
+    }
+
+    /// The places of `2 * n` pieces, of which gate is 0 to n - 1 and up is n to 2n - 1, in a tensor that
+    /// `ranks` ranks store: each its gate pieces, then its up pieces.
+    static numbers ffn_order(std::int64_t ranks, std::int64_t n) {
+        numbers order;
+        for (std::int64_t rank = 0; rank < ranks; ++rank)
+            for (std::int64_t const half : {std::int64_t{0}, n})
+                for (std::int64_t i = rank * n / ranks; i < (rank + 1) * n / ranks; ++i)
+                    order.push_back(half + i);
+        return order;
+    }
+
+    std::vector<array> fused_ffn(aoa::statement const& one, std::vector<operand> const& left,
+                                 std::vector<std::string> const& right) const {
+        std::size_t const axis = axis_of(one, left.at(0).value, 1);
+        std::int64_t const stored =
+            left.size() == 1 ? parts(world_.source_parts, left[0].key, axis) : 1;
+        std::int64_t const wanted =
+            right.size() == 1 ? parts(world_.target_parts, right[0], axis) : 1;
+        std::int64_t const n = std::lcm(stored, wanted);
+        // Pieces 0 to n - 1 are gate, the others up, whatever the order in which they are stored.
+        std::vector<array> const cuts =
+            cut_evenly(left.size() == 1 ? left[0].value : joined(values(left), axis), axis, 2 * n);
+        numbers const order = ffn_order(stored, n);
+        std::vector<array> pieces(cuts.size());
+        for (std::size_t i = 0; i < cuts.size(); ++i)
+            pieces[static_cast<std::size_t>(order[i])] = cuts[i];
+        std::vector<array> result;
+        for (std::int64_t const piece : ffn_order(wanted, n))
+            result.push_back(pieces[static_cast<std::size_t>(piece)]);
+        if (right.size() == 1)
+            return {joined(result, axis)};
+        auto const middle = result.begin() + static_cast<std::ptrdiff_t>(n);
+        return {joined({result.begin(), middle}, axis), joined({middle, result.end()}, axis)};
+    }
+
+    aoa::program const& program_;
+    world const& world_;
+    std::set<std::string> source_keys_;
+    std::map<std::string, array> assigned_;
+    std::set<std::string> added_;
+};
+
+} // namespace reshard::oracle
+
+#endif

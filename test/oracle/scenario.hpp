@@ -1,0 +1,70 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_ORACLE_SCENARIO_HPP
+#define RESHARD_TEST_ORACLE_SCENARIO_HPP
+
+#include "spread.hpp"
+
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+/// \file
+/// A program, the tensors on both sides, and what of the language it uses.
+
+namespace reshard::oracle {
+
+/// What a program can use.
+enum class operation {
+    rename,
+    identity,
+    concat,
+    even_split,
+    sized_split,
+    permute,
+    cast,
+    add,
+    remove,
+    transpose,
+    array,
+    star,
+    layer_id,
+    expert_id,
+    fused_qkv,
+    fused_ffn,
+};
+
+inline constexpr std::array<char const*, 16> operation_names{
+    "rename", "identity", "concat", "split", "sized split", "permute",    "cast",      "add",
+    "remove", "^T",       "array",  "star",  "$LAYER_ID",   "$EXPERT_ID", "fused_qkv", "fused_ffn"};
+
+/// What a statement does, without the language: names are keys, and macros are written out.
+struct step {
+    operation what;
+    std::vector<std::string> left;
+    std::vector<std::string> right;
+    std::size_t axis = 0;
+    numbers sizes;     ///< of a sized split
+    numbers order;     ///< of a permutation
+    std::string dtype; ///< of a cast
+};
+
+/// One program with its sides.
+struct scenario {
+    std::string text;
+    std::vector<step> steps; ///< the same program; without meaning where `only_text`
+    bool only_text = false;  ///< it uses macros whose meaning depends on the layout
+    std::int64_t source_ranks = 1;
+    std::int64_t target_ranks = 1;
+    std::vector<tensor> sources; ///< in random order
+    std::vector<tensor> targets;
+    std::set<operation> used;
+    bool is_deep =
+        false; ///< a target passes three operations or more, and is cut unevenly, as its source
+};
+
+} // namespace reshard::oracle
+
+#endif

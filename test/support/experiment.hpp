@@ -1,0 +1,108 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_EXPERIMENT_HPP
+#define RESHARD_TEST_SUPPORT_EXPERIMENT_HPP
+
+#include "oracle/world.hpp"
+#include "support/memory.hpp"
+
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/local.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// A scenario run by the library, with all ranks in one process, beside what the oracle says of it.
+
+namespace reshard::test {
+
+/// The number of programs that each property is tried on.
+inline constexpr std::uint64_t program_count = 2000;
+
+inline layout source_layout(oracle::scenario const& all) {
+    return layout_of(all.sources, all.source_ranks);
+}
+
+inline layout target_layout(oracle::scenario const& all) {
+    return layout_of(all.targets, all.target_ranks);
+}
+
+/// What the text of a scenario says, by way of the whole front end.
+inline mapping mapping_of(oracle::scenario const& all) {
+    catalog const source = catalog_of(source_layout(all));
+    catalog const target = catalog_of(target_layout(all));
+    auto const expanded = aoa::expand(aoa::parse(all.text, "program"), source, &target);
+    return aoa::lower(expanded.code, source, &target);
+}
+
+/// The tensors of a scenario in memory, and what the oracle says that the targets become.
+class experiment {
+public:
+    explicit experiment(oracle::scenario const& all)
+        : all_(all),
+          sources_(memory_of(all.sources, all.source_ranks)),
+          targets_(memory_of(all.targets, all.target_ranks)),
+          expected_(targets_) {
+        oracle::world const before = oracle::world_of(all);
+        auto const after = oracle::answers(all, before);
+        for (rank_memory& one : sources_)
+            one.fill(before.sources);
+        for (rank_memory& one : expected_)
+            one.fill(after);
+    }
+
+    void run(mapping const& program) {
+        std::vector<const_state_dict> source;
+        std::vector<state_dict> target;
+        for (rank_memory& one : sources_)
+            source.push_back(one.shards());
+        for (rank_memory& one : targets_)
+            target.push_back(one.shards());
+        redistribute_locally(source, target, program);
+    }
+
+    std::int64_t elements() const {
+        std::int64_t count = 0;
+        for (rank_memory const& one : targets_)
+            count += one.elements();
+        return count;
+    }
+
+    /// The number of ranks that have other bytes than they should, each with a message.
+    std::int64_t differences() const {
+        std::int64_t count = 0;
+        for (std::size_t rank = 0; rank < targets_.size(); ++rank)
+            if (auto const where = targets_[rank].difference(expected_[rank])) {
+                ++count;
+                BOOST_TEST_MESSAGE("rank " << rank << " differs: " << *where << "\n" << all_.text);
+            }
+        return count;
+    }
+
+private:
+    oracle::scenario const& all_;
+    std::vector<rank_memory> sources_;
+    std::vector<rank_memory> targets_;
+    std::vector<rank_memory> expected_;
+};
+
+/// What many programs add up to.
+struct tally {
+    std::int64_t programs = 0;
+    std::int64_t elements = 0;
+    std::int64_t differences = 0;
+
+    std::string text() const {
+        return std::to_string(programs) + " programs, " + std::to_string(elements) +
+               " elements compared, " + std::to_string(differences) + " differences";
+    }
+};
+
+} // namespace reshard::test
+
+#endif
