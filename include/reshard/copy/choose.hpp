@@ -37,8 +37,9 @@ enum class copy_kernel : std::uint8_t {
 /// The kernel's name, for reports.
 constexpr std::string_view name(copy_kernel kernel) {
     constexpr std::string_view names[] = {
-        "nothing", "contiguous",   "rows",               "transposed",      "strided",
-        "packed",  "convert_rows", "convert_transposed", "convert_strided",
+        "nothing",         "contiguous", "rows",         "transposed",
+        "strided",         "packed",     "convert_rows", "convert_transposed",
+        "convert_strided",
     };
     return names[static_cast<std::size_t>(kernel)];
 }
@@ -75,11 +76,11 @@ constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& 
         return copy_kernel::nothing;
     bool const is_packed = bits(conversion.source) < 8 || bits(conversion.target()) < 8;
     if (conversion.chain.empty())
-        return is_packed                   ? copy_kernel::packed
-               : !detail::has_rows(copy)   ? detail::is_transposed(copy) ? copy_kernel::transposed
-                                                                         : copy_kernel::strided
-               : copy.ndim() <= 1          ? copy_kernel::contiguous
-                                           : copy_kernel::rows;
+        return is_packed ? copy_kernel::packed
+               : !detail::has_rows(copy)
+                   ? detail::is_transposed(copy) ? copy_kernel::transposed : copy_kernel::strided
+               : copy.ndim() <= 1 ? copy_kernel::contiguous
+                                  : copy_kernel::rows;
     return is_packed                     ? copy_kernel::convert_strided
            : detail::has_rows(copy)      ? copy_kernel::convert_rows
            : detail::is_transposed(copy) ? copy_kernel::convert_transposed

@@ -16,7 +16,9 @@
 namespace reshard::detail {
 
 /// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
-constexpr index_t block_element_bytes(data_type dtype) { return bits(dtype) < 8 ? 1 : bits(dtype) / 8; }
+constexpr index_t block_element_bytes(data_type dtype) {
+    return bits(dtype) < 8 ? 1 : bits(dtype) / 8;
+}
 
 /// Converts element by element through exact numbers, for any pair of types.
 inline void convert_exactly(data_type source, data_type target, unsigned char const* elements,

@@ -124,7 +124,8 @@ inline prepared_copy prepare(affine_copy const& copy, element_conversion const& 
         return ready;
     index_t const source_bits = bits(conversion.source);
     index_t const target_bits = bits(conversion.target());
-    ready.streaming = detail::is_streaming(byte_count(element_count(fused), conversion.target()), how);
+    ready.streaming =
+        detail::is_streaming(byte_count(element_count(fused), conversion.target()), how);
     if (conversion.chain.empty() && ready.kernel != copy_kernel::packed) {
         detail::prepare_bytes(ready, fused, source_bits / 8);
         return ready;

@@ -84,8 +84,9 @@ inline std::uint32_t f32_of_f64(std::uint64_t value) {
     auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;
     std::uint32_t const nan = static_cast<std::uint32_t>(value >> 63) << 31 | 0x7f800000u |
                               (payload == 0 ? 0x400000u : payload);
-    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u ? nan
-                                                               : std::bit_cast<std::uint32_t>(rounded);
+    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u
+               ? nan
+               : std::bit_cast<std::uint32_t>(rounded);
 }
 
 template <float_format Format, class Storage>

@@ -82,7 +82,8 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
                             << Format.fraction_bits;
     std::uint32_t const magnitude = bits & 0x7fffffffu;
     std::uint32_t const odd = (magnitude >> cut) & 1;
-    std::uint32_t result = ((magnitude + odd + (std::uint32_t{1} << (cut - 1)) - 1) >> cut) - rebias;
+    std::uint32_t result =
+        ((magnitude + odd + (std::uint32_t{1} << (cut - 1)) - 1) >> cut) - rebias;
     if constexpr (rebias != 0) {
         // Adding a number whose last bit is worth the smallest subnormal rounds there, by hardware.
         constexpr std::uint32_t unit =
@@ -92,8 +93,8 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
             static_cast<std::uint32_t>(format_f32.bias + 1 - Format.bias)
             << format_f32.fraction_bits;
         float const rounded = std::bit_cast<float>(magnitude) + std::bit_cast<float>(unit);
-        result = select(magnitude < smallest_normal,
-                        std::bit_cast<std::uint32_t>(rounded) - unit, result);
+        result = select(magnitude < smallest_normal, std::bit_cast<std::uint32_t>(rounded) - unit,
+                        result);
     }
     result = select(magnitude >= overflow_threshold(Format),
                     static_cast<std::uint32_t>(overflow_bits(Format)), result);

@@ -49,7 +49,8 @@ constexpr int magnitude_bits(float_format format) {
 
 /// The pattern of plus zero with the sign set; 0 where the format has no sign.
 constexpr std::uint64_t sign_mask(float_format format) {
-    return format.specials == special_values::power ? 0 : std::uint64_t{1} << magnitude_bits(format);
+    return format.specials == special_values::power ? 0
+                                                    : std::uint64_t{1} << magnitude_bits(format);
 }
 
 /// All bits below the sign.

@@ -74,7 +74,8 @@ struct bit_line {
 };
 
 /// Makes a line of elements a dense block.
-inline void gather(unsigned char const* source, bit_line line, index_t count, unsigned char* block) {
+inline void gather(unsigned char const* source, bit_line line, index_t count,
+                   unsigned char* block) {
     auto const bytes = static_cast<std::size_t>(line.size / 8);
     for (index_t i = 0; i < count; ++i, line.position += line.stride) {
         if (bytes == 0)
@@ -86,7 +87,8 @@ inline void gather(unsigned char const* source, bit_line line, index_t count, un
 }
 
 /// Writes a dense block to a line of elements.
-inline void scatter(unsigned char const* block, index_t count, bit_line line, unsigned char* target) {
+inline void scatter(unsigned char const* block, index_t count, bit_line line,
+                    unsigned char* target) {
     auto const bytes = static_cast<std::size_t>(line.size / 8);
     for (index_t i = 0; i < count; ++i, line.position += line.stride) {
         if (bytes == 0)

@@ -38,9 +38,8 @@ void copy_strided(affine_copy const& copy, memory const& at) {
                                 copy.target_strides[along], j_end - j);
         };
         for_each_piece(copy.extent[across], side, side, [&](index_t i, index_t i_end) {
-            for_each_piece(copy.extent[along], side, side, [&](index_t j, index_t j_end) {
-                copy_square(i, i_end, j, j_end);
-            });
+            for_each_piece(copy.extent[along], side, side,
+                           [&](index_t j, index_t j_end) { copy_square(i, i_end, j, j_end); });
         });
     });
 }

@@ -31,8 +31,7 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
 /// \post      no bit of the target but those of its elements has changed
 inline void copy_packed(affine_copy const& copy, index_t size, memory const& at) {
     std::size_t const last = copy.ndim() - 1;
-    bool const has_runs =
-        copy.source_strides[last] == size && copy.target_strides[last] == size;
+    bool const has_runs = copy.source_strides[last] == size && copy.target_strides[last] == size;
     index_t const run = has_runs ? size * copy.extent[last] : size;
     for_each_place(copy, has_runs ? last : copy.ndim(), [&](index_t source, index_t target) {
         copy_bits({at.source, source}, at.target, target, run);

@@ -51,7 +51,8 @@ constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     while (padded.ndim() + copy.ndim() < ndim)
         push_axis(padded, {1, 1, 1});
     for (std::size_t axis = 0; axis < copy.ndim(); ++axis)
-        push_axis(padded, {copy.extent[axis], copy.source_strides[axis], copy.target_strides[axis]});
+        push_axis(padded,
+                  {copy.extent[axis], copy.source_strides[axis], copy.target_strides[axis]});
     return padded;
 }
 
@@ -150,13 +151,15 @@ void for_each_tile(affine_copy const& copy, tiling const& tiles, Visit visit) {
                   source + i * copy.source_strides[across] + j * copy.source_strides[along],
                   target + i * copy.target_strides[across] + j * copy.target_strides[along]);
         };
-        for_each_piece(copy.extent[across], tiles.band, tiles.band, [&](index_t top, index_t bottom) {
-            for_each_piece(copy.extent[along], tiles.first, tiles.largest.width,
-                           [&](index_t j, index_t j_end) {
-                               for (index_t i = top; i < bottom; i += tiles.largest.lines)
-                                   visit_tile(i, std::min(i + tiles.largest.lines, bottom), j, j_end);
-                           });
-        });
+        for_each_piece(
+            copy.extent[across], tiles.band, tiles.band, [&](index_t top, index_t bottom) {
+                for_each_piece(copy.extent[along], tiles.first, tiles.largest.width,
+                               [&](index_t j, index_t j_end) {
+                                   for (index_t i = top; i < bottom; i += tiles.largest.lines)
+                                       visit_tile(i, std::min(i + tiles.largest.lines, bottom), j,
+                                                  j_end);
+                               });
+            });
     });
 }
 

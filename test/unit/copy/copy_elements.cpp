@@ -1,0 +1,274 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/copy_elements.hpp>
+
+#include "support.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+
+using namespace reshard;
+
+namespace {
+
+data_type dtype_number(std::size_t i) { return static_cast<data_type>(i); }
+
+element_conversion cast(data_type source, data_type target) {
+    return {source, then({}, source, target)};
+}
+
+/// Element after element, bit after bit, cast after cast.
+std::vector<unsigned char> expected(affine_copy const& copy, element_conversion const& conversion,
+                                    std::vector<unsigned char> const& source,
+                                    std::vector<unsigned char> target) {
+    int const source_bits = bits(conversion.source);
+    int const target_bits = bits(conversion.target());
+    for (auto const& [from, to] : test::places(copy)) {
+        std::uint64_t element = test::get_bits(source, from * source_bits, source_bits);
+        data_type dtype = conversion.source;
+        for (data_type const next : conversion.chain.steps()) {
+            element = convert(dtype, next, element);
+            dtype = next;
+        }
+        test::set_bits(target, to * target_bits, target_bits, element);
+    }
+    return target;
+}
+
+std::size_t bytes_for(index_t elements, int bits) {
+    return static_cast<std::size_t>((elements * bits + 7) / 8);
+}
+
+/// Runs a copy between buffers of random bytes, as long as need be and `shift` bytes off any alignment.
+bool copies_right(std::mt19937& random, affine_copy const& copy,
+                  element_conversion const& conversion, stores how = stores::by_size) {
+    auto const all = test::places(copy);
+    auto const shift = static_cast<std::size_t>(test::draw(random, 0, 9));
+    auto const source =
+        test::random_bytes(random, bytes_for(test::span_of(all, true), bits(conversion.source)));
+    auto const before =
+        test::random_bytes(random, bytes_for(test::span_of(all, false), bits(conversion.target())));
+    std::vector<unsigned char> shifted(shift, 0xab);
+    shifted.insert(shifted.end(), before.begin(), before.end());
+    shifted.insert(shifted.end(), 64, 0xcd);
+    std::vector<unsigned char> shifted_source(shift, 0);
+    shifted_source.insert(shifted_source.end(), source.begin(), source.end());
+    run(prepare(copy, conversion, how), shifted_source.data() + shift, shifted.data() + shift);
+    auto const wanted = expected(copy, conversion, source, before);
+    auto const begin = shifted.begin() + static_cast<std::ptrdiff_t>(shift);
+    return std::equal(wanted.begin(), wanted.end(), begin) &&
+           std::count(shifted.begin(), begin, 0xab) == static_cast<std::ptrdiff_t>(shift) &&
+           std::count(shifted.end() - 64, shifted.end(), 0xcd) == 64;
+}
+
+affine_copy transposing(index_t rows, index_t columns) {
+    return {{rows, columns}, 0, {columns, 1}, 0, {1, rows}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(copying_elements)
+
+BOOST_AUTO_TEST_CASE(a_block_moves_to_its_place) {
+    std::vector<std::int32_t> source(20);
+    std::iota(source.begin(), source.end(), 0);
+    std::vector<std::int32_t> target(6, -1);
+    // rows 1 and 2, columns 2 to 4 of a 4 x 5 array
+    copy_elements({{2, 3}, 7, {5, 1}, 0, {3, 1}}, {data_type::i32}, source.data(), target.data());
+    BOOST_TEST((target == std::vector<std::int32_t>{7, 8, 9, 12, 13, 14}));
+}
+
+BOOST_AUTO_TEST_CASE(a_matrix_is_transposed) {
+    std::vector<double> const source{1, 2, 3, 4, 5, 6};
+    std::vector<double> target(6);
+    copy_elements(transposing(2, 3), {data_type::f64}, source.data(), target.data());
+    BOOST_TEST((target == std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_is_one_element_and_a_zero_extent_none) {
+    float const source = 2.5f;
+    float target = 0;
+    copy_elements({{0, 3}, 0, {3, 1}, 0, {3, 1}}, {data_type::f32}, &source, &target);
+    BOOST_TEST(target == 0);
+    copy_elements({}, {data_type::f32}, &source, &target);
+    BOOST_TEST(target == 2.5f);
+    copy_elements({{0}, 0, {1}, 0, {1}}, {data_type::f32}, nullptr, nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(casts_round_on_the_way) {
+    // 1 + 2^-8 is a tie between the bf16 numbers 1 and 1 + 2^-7: to the even one
+    std::vector<float> const source{1.00390625f, 1.01171875f, -3.0f};
+    std::vector<std::uint16_t> target(3);
+    copy_elements({{3}, 0, {1}, 0, {1}}, cast(data_type::f32, data_type::bf16), source.data(),
+                  target.data());
+    BOOST_TEST((target == std::vector<std::uint16_t>{0x3f80, 0x3f82, 0xc040}));
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_rounds_at_every_step) {
+    element_conversion const there_and_back{
+        data_type::f32,
+        then(then({}, data_type::f32, data_type::bf16), data_type::f32, data_type::f32)};
+    std::vector<float> const source{1.001f, 3.14159f};
+    std::vector<float> target(2);
+    copy_elements({{2}, 0, {1}, 0, {1}}, there_and_back, source.data(), target.data());
+    BOOST_TEST((target == std::vector<float>{1.0f, 3.140625f}));
+}
+
+BOOST_AUTO_TEST_CASE(half_bytes_leave_their_neighbours_alone) {
+    std::vector<unsigned char> const source{0x21, 0x43, 0x65};
+    std::vector<unsigned char> target{0xff, 0xff, 0xff};
+    copy_elements({{3}, 1, {1}, 2, {1}}, {data_type::f4}, source.data(), target.data());
+    BOOST_TEST((target == std::vector<unsigned char>{0xff, 0x32, 0xf4}));
+}
+
+BOOST_AUTO_TEST_CASE(complex_numbers_do_not_become_real_ones) {
+    std::vector<std::complex<float>> source{{1, 2}};
+    float target = 0;
+    auto const is_dtype_mismatch = [](error const& problem) {
+        return problem.code() == errc::dtype_mismatch &&
+               std::string(problem.what()).find("complex64") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(copy_elements({{1}, 0, {1}, 0, {1}}, cast(data_type::c64, data_type::f32),
+                                        source.data(), &target),
+                          error, is_dtype_mismatch);
+    BOOST_CHECK_EXCEPTION(copy_elements({{0}, 0, {1}, 0, {1}}, cast(data_type::c64, data_type::f32),
+                                        source.data(), &target),
+                          error, is_dtype_mismatch);
+    std::complex<float> widened;
+    copy_elements({{1}, 0, {1}, 0, {1}}, cast(data_type::f32, data_type::c64), &target, &widened);
+    BOOST_TEST((widened == std::complex<float>(0, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(every_type_is_copied_as_the_loops_say) {
+    std::mt19937 random(11);
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        for (int round = 0; round < 60; ++round) {
+            auto const how = static_cast<stores>(test::draw(random, 0, 2));
+            BOOST_TEST_REQUIRE(
+                copies_right(random, test::random_copy(random, 5, 5), {dtype_number(i)}, how),
+                name(dtype_number(i)) << " in round " << round);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(every_pair_of_types_is_cast_as_the_loops_say) {
+    std::mt19937 random(12);
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        for (std::size_t k = 0; k < data_type_count; ++k) {
+            if (dtype_number(i) == data_type::c64)
+                continue;
+            auto const how = static_cast<stores>(test::draw(random, 0, 2));
+            auto const conversion = cast(dtype_number(i), dtype_number(k));
+            for (int round = 0; round < 6; ++round)
+                BOOST_TEST_REQUIRE(
+                    copies_right(random, test::random_copy(random, 4, 5), conversion, how),
+                    name(dtype_number(i)) << " to " << name(dtype_number(k)));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(random_chains_are_run_step_by_step) {
+    std::mt19937 random(13);
+    for (int round = 0; round < 200; ++round) {
+        data_type const source = dtype_number(static_cast<std::size_t>(test::draw(random, 0, 17)));
+        element_conversion conversion{source, {}};
+        for (index_t steps = test::draw(random, 2, 6); steps > 0; --steps)
+            conversion.chain =
+                then(conversion.chain, source,
+                     dtype_number(static_cast<std::size_t>(test::draw(random, 0, 17))));
+        BOOST_TEST_REQUIRE(
+            copies_right(random, test::random_copy(random, 3, 20), conversion, stores::streaming));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(large_transposes_cross_every_edge_of_a_tile) {
+    std::mt19937 random(14);
+    for (data_type const dtype : {data_type::u8, data_type::bf16, data_type::f32, data_type::f64})
+        for (stores const how : {stores::cached, stores::streaming}) {
+            BOOST_TEST(copies_right(random, transposing(131, 277), {dtype}, how));
+            BOOST_TEST(copies_right(random, transposing(320, 192), {dtype}, how));
+            BOOST_TEST(copies_right(random, transposing(3, 1100), {dtype}, how));
+            BOOST_TEST(copies_right(random, transposing(2100, 5), {dtype}, how));
+            BOOST_TEST(
+                copies_right(random, transposing(128, 192), cast(dtype, data_type::f16), how));
+            BOOST_TEST(
+                copies_right(random, transposing(129, 67), cast(dtype, data_type::f64), how));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(aligned_targets_are_streamed_line_by_line) {
+    std::mt19937 random(15);
+    for (int const offset : {0, 8, 24, 63}) {
+        auto const source = test::random_bytes(random, 256 * 128 * 8);
+        std::vector<unsigned char> target(256 * 128 * 8 + 128);
+        auto const address = reinterpret_cast<std::uintptr_t>(target.data());
+        unsigned char* const place =
+            target.data() + (64 - address % 64) % 64 + static_cast<std::size_t>(offset);
+        run(prepare(transposing(256, 128), {data_type::f64}, stores::streaming), source.data(),
+            place);
+        auto const wanted = expected(transposing(256, 128), {data_type::f64}, source,
+                                     std::vector<unsigned char>(256 * 128 * 8));
+        BOOST_TEST(std::equal(wanted.begin(), wanted.end(), place));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_every_length_are_copied) {
+    std::mt19937 random(16);
+    for (index_t const run_length : {1, 2, 3, 4, 6, 8, 12, 16, 63, 64, 65, 1024, 1030})
+        for (stores const how : {stores::cached, stores::streaming}) {
+            affine_copy const rows{{7, 5, run_length},
+                                   0,
+                                   {run_length, 7 * run_length, 1},
+                                   0,
+                                   {5 * run_length + 64, run_length, 1}};
+            BOOST_TEST(copies_right(random, rows, {data_type::u8}, how));
+            BOOST_TEST(copies_right(random, rows, {data_type::bf16}, how));
+            BOOST_TEST(copies_right(random, rows, cast(data_type::bf16, data_type::f32), how));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(long_runs_are_converted_in_blocks) {
+    std::mt19937 random(17);
+    for (index_t const count : {511, 512, 513, 1500, 4096})
+        for (stores const how : {stores::cached, stores::streaming}) {
+            affine_copy const run_of{{count}, 1, {1}, 3, {1}};
+            BOOST_TEST(copies_right(random, run_of, cast(data_type::f32, data_type::bf16), how));
+            BOOST_TEST(copies_right(random, run_of, cast(data_type::i64, data_type::i32), how));
+            BOOST_TEST(copies_right(random, run_of, cast(data_type::f4, data_type::f6_e2m3), how));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(short_rows_are_taken_for_wider_elements) {
+    affine_copy const pairs{{300, 200, 2}, 4, {400, 2, 1}, 6, {2, 600, 1}};
+    BOOST_TEST((prepare(pairs, {data_type::bf16}).kernel == copy_kernel::transposed));
+    BOOST_TEST(prepare(pairs, {data_type::bf16}).sizes.target == 4);
+    std::mt19937 random(18);
+    BOOST_TEST(copies_right(random, pairs, {data_type::bf16}));
+    affine_copy odd_offset = pairs;
+    odd_offset.source_offset = 5;
+    BOOST_TEST((prepare(odd_offset, {data_type::bf16}).kernel == copy_kernel::rows));
+    BOOST_TEST(copies_right(random, odd_offset, {data_type::bf16}));
+    BOOST_TEST((prepare(pairs, {data_type::f64}).kernel == copy_kernel::rows));
+}
+
+BOOST_AUTO_TEST_CASE(a_prepared_copy_runs_again_elsewhere) {
+    auto const ready = prepare(transposing(2, 2), {data_type::u8});
+    std::vector<unsigned char> const first{1, 2, 3, 4};
+    std::vector<unsigned char> const second{5, 6, 7, 8};
+    std::vector<unsigned char> target(4);
+    run(ready, first.data(), target.data());
+    BOOST_TEST((target == std::vector<unsigned char>{1, 3, 2, 4}));
+    run(ready, second.data(), target.data());
+    BOOST_TEST((target == std::vector<unsigned char>{5, 7, 6, 8}));
+}
+
+BOOST_AUTO_TEST_CASE(large_results_pass_by_the_caches_unless_told_otherwise) {
+    affine_copy const small{{1000}, 0, {1}, 0, {1}};
+    affine_copy const large{{streaming_threshold / 4}, 0, {1}, 0, {1}};
+    BOOST_TEST(!prepare(small, {data_type::f32}).streaming);
+    BOOST_TEST(prepare(small, {data_type::f32}, stores::streaming).streaming);
+    BOOST_TEST(prepare(large, {data_type::f32}).streaming);
+    BOOST_TEST(!prepare(large, {data_type::f32}, stores::cached).streaming);
+    BOOST_TEST(!prepare(large, cast(data_type::f32, data_type::bf16)).streaming);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
