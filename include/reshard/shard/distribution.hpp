@@ -80,8 +80,8 @@ find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, ind
 }
 
 /// What keeps `how` from cutting each of `extents`; then these are what the cut leaves, each once.
-constexpr std::optional<placement_fault> cut(placement const& how, std::size_t mesh_axis,
-                                             index_t parts, std::vector<index_t>& extents) {
+constexpr std::optional<placement_fault> cut_extents(placement const& how, std::size_t mesh_axis,
+                                                     index_t parts, std::vector<index_t>& extents) {
     std::vector<index_t> left;
     for (index_t const extent : extents) {
         if (how.what == placement::kind::sizes) {
@@ -128,7 +128,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
         if (how.axis >= shape.size())
             return placement_fault{kind::axis, i, static_cast<index_t>(how.axis),
                                    static_cast<index_t>(shape.size())};
-        if (auto const fault = detail::cut(how, i, mesh_shape[i], extents[how.axis]))
+        if (auto const fault = detail::cut_extents(how, i, mesh_shape[i], extents[how.axis]))
             return fault;
     }
     return std::nullopt;

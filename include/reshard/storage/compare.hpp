@@ -3,22 +3,11 @@
 #ifndef RESHARD_STORAGE_COMPARE_HPP
 #define RESHARD_STORAGE_COMPARE_HPP
 
-#include <reshard/copy/affine_copy.hpp>
-#include <reshard/copy/bits.hpp>
-#include <reshard/local/place.hpp>
-#include <reshard/shard/cover.hpp>
-#include <reshard/shard/main_copies.hpp>
-#include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/element_text.hpp>
-
-#include <boost/serialization/optional.hpp>
-#include <boost/serialization/string.hpp>
+#include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,8 +28,9 @@ struct tensor_difference {
 
 /// What `compare` found.
 struct comparison {
-    std::optional<tensor_difference> first; ///< of the lowest key, its first element in row-major order
-    std::vector<std::string> only_a;        ///< keys of the first checkpoint alone, sorted
+    /// Of the lowest key that differs, the first element in row-major order.
+    std::optional<tensor_difference> first;
+    std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
 
     bool equal() const { return !first && only_a.empty() && only_b.empty(); }
@@ -48,153 +38,8 @@ struct comparison {
 
 namespace detail {
 
-/// Elements in memory, `step` apart.
-struct element_row {
-    unsigned char const* bytes;
-    index_t first;
-    index_t step;
-
-    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
-};
-
-inline bool differs_at(element_row const& a, element_row const& b, index_t i, int bits) {
-    if (bits < 8)
-        return read_bits(a.bytes, a.bit(i, bits), bits) != read_bits(b.bytes, b.bit(i, bits), bits);
-    return std::memcmp(a.bytes + a.bit(i, bits) / 8, b.bytes + b.bit(i, bits) / 8,
-                       static_cast<std::size_t>(bits / 8)) != 0;
-}
-
-/// The first of `count` elements that differs, or `count`.
-inline index_t first_difference(element_row const& a, element_row const& b, index_t count,
-                                int bits) {
-    bool const is_dense = a.step == 1 && b.step == 1 && bits >= 8;
-    if (is_dense && std::memcmp(a.bytes + a.bit(0, bits) / 8, b.bytes + b.bit(0, bits) / 8,
-                                static_cast<std::size_t>(count * bits / 8)) == 0)
-        return count;
-    index_t i = 0;
-    while (i < count && !differs_at(a, b, i, bits))
-        ++i;
-    return i;
-}
-
-/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
-///
-/// Both sides are row-major, so that fusing axes keeps the order of elements.
-inline std::optional<index_t> first_difference(affine_copy const& loop, const_tensor_view const& a,
-                                               const_tensor_view const& b) {
-    affine_copy outer = fuse(loop);
-    index_t count = 1, a_step = 1, b_step = 1;
-    if (outer.ndim() > 0) {
-        std::size_t const last = outer.ndim() - 1;
-        count = outer.extent[last];
-        a_step = outer.source_strides[last];
-        b_step = outer.target_strides[last];
-        outer.extent = {outer.extent.begin(), outer.extent.end() - 1};
-        outer.source_strides = {outer.source_strides.begin(), outer.source_strides.end() - 1};
-        outer.target_strides = {outer.target_strides.begin(), outer.target_strides.end() - 1};
-    }
-    index_t const rows = count == 0 ? 0 : element_count(outer.extent);
-    for (index_t row = 0; row < rows; ++row) {
-        index_vector const at = unravel_index(row, outer.extent);
-        index_t const a_first = outer.source_offset + linear_offset(at, outer.source_strides);
-        index_t const b_first = outer.target_offset + linear_offset(at, outer.target_strides);
-        index_t const found = first_difference(
-            element_row{static_cast<unsigned char const*>(a.data), a_first, a_step},
-            element_row{static_cast<unsigned char const*>(b.data), b_first, b_step}, count,
-            bits(a.dtype));
-        if (found < count)
-            return b_first + found * b_step;
-    }
-    return std::nullopt;
-}
-
-/// The global index of the element at `place` in the memory of a shard.
-inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
-    box const region = table.region(shard);
-    auto const flat = table.flat(shard);
-    index_vector index = unravel_index(place + (flat ? flat->begin : 0), region.shape);
-    for (std::size_t axis = 0; axis < index.size(); ++axis)
-        index[axis] += region.offset[axis];
-    return index;
-}
-
-/// One tensor of a checkpoint: the boxes that it is stored as, each once.
-class stored_tensor {
-public:
-    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
-    stored_tensor(checkpoint const& from, std::size_t number)
-        : from_(from),
-          number_(number),
-          tensor_(from.files_layout().tensors[number]),
-          boxes_(tensor_.shape.size()) {
-        for (std::uint32_t const shard : main_copies(tensor_.shards))
-            for (box const& part : tensor_.shards.boxes(shard)) {
-                boxes_.push_back(part);
-                shards_.push_back(shard);
-            }
-        check_cover();
-    }
-
-    tensor_layout const& tensor() const { return tensor_; }
-    box_list const& boxes() const { return boxes_; }
-    std::uint32_t shard(std::size_t i) const { return shards_[i]; }
-    const_tensor_view const& view(std::size_t i) const { return from_.view(number_, shards_[i]); }
-
-    memory_place place(std::size_t i, index_vector const& global) const {
-        return place_in_shard(tensor_.shards, shards_[i], global, view(i).strides);
-    }
-
-    /// The element at a global index, as text.
-    std::string text_at(index_vector const& global) const {
-        box const element{global, index_vector::filled(global.size(), 1)};
-        std::size_t i = 0;
-        while (!contains(boxes_[i], element))
-            ++i;
-        return element_text(view(i), place(i, global).offset);
-    }
-
-private:
-    void check_cover() const {
-        auto const fault = find_cover_fault(whole(tensor_.shape), box_index(boxes_));
-        if (!fault)
-            return;
-        bool const is_gap = fault->what == cover_fault::kind::gap;
-        fail(is_gap ? errc::not_covered : errc::overlap,
-             from_.metadata().path.string() + ": '" + tensor_.key + "': elements " +
-                 to_string(fault->where) + " are held by " +
-                 (is_gap ? "no file" : "more than one shard"));
-    }
-
-    checkpoint const& from_;
-    std::size_t number_;
-    tensor_layout const& tensor_;
-    box_list boxes_;
-    std::vector<std::uint32_t> shards_;
-};
-
 inline std::string kind_text(tensor_layout const& tensor) {
     return std::string(code(tensor.dtype)) + " " + to_string(tensor.shape);
-}
-
-/// The first element, in row-major order, in which two tensors of one kind differ.
-inline std::optional<index_vector> first_difference(stored_tensor const& a,
-                                                    stored_tensor const& b) {
-    box_index const stored_in_b(b.boxes());
-    std::optional<index_vector> first;
-    for (std::size_t i = 0; i < a.boxes().size(); ++i)
-        stored_in_b.for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
-            memory_place const from = a.place(i, common.offset), to = b.place(j, common.offset);
-            auto const found = first_difference(
-                {common.shape, from.offset, from.strides, to.offset, to.strides}, a.view(i),
-                b.view(j));
-            if (!found)
-                return;
-            index_vector const at = global_index(b.tensor().shards, b.shard(j), *found);
-            if (!first || std::lexicographical_compare(at.begin(), at.end(), first->begin(),
-                                                       first->end()))
-                first = at;
-        });
-    return first;
 }
 
 /// How a tensor that both checkpoints have differs, or nothing.
@@ -208,7 +53,67 @@ inline std::optional<tensor_difference> difference_of(checkpoint const& a, std::
     auto const index = first_difference(stored_a, stored_b);
     if (!index)
         return std::nullopt;
-    return tensor_difference{x.key, index, stored_a.text_at(*index), stored_b.text_at(*index)};
+    tensor_difference found{x.key, index, stored_a.element(*index, element_text),
+                            stored_b.element(*index, element_text)};
+    if (found.a == found.b) {
+        found.a += " " + stored_a.element(*index, element_bits_text);
+        found.b += " " + stored_b.element(*index, element_bits_text);
+    }
+    return found;
+}
+
+/// The places in two checkpoints of the tensors that both have, by key.
+using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
+
+/// Sorts the keys of two layouts into those of both, and those of one.
+inline common_tensors match_keys(layout const& a, layout const& b, comparison& result) {
+    common_tensors common;
+    std::size_t i = 0, j = 0;
+    while (i < a.tensors.size() || j < b.tensors.size()) {
+        bool const a_ended = i == a.tensors.size(), b_ended = j == b.tensors.size();
+        if (b_ended || (!a_ended && a.tensors[i].key < b.tensors[j].key))
+            result.only_a.push_back(a.tensors[i++].key);
+        else if (a_ended || b.tensors[j].key < a.tensors[i].key)
+            result.only_b.push_back(b.tensors[j++].key);
+        else
+            common.emplace_back(i++, j++);
+    }
+    return common;
+}
+
+/// The lowest number that some rank has, or `none` where all have that.
+template <group Group>
+std::size_t lowest(Group const& world, std::size_t mine, std::size_t none) {
+    std::size_t least = none;
+    for (std::string const& text : world.all_gather(std::to_string(mine)))
+        least = std::min<std::size_t>(least, std::stoull(text));
+    return least;
 }
 
 } // namespace detail
+
+/// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
+///
+/// \par Collective every rank of the group, with the same two checkpoints
+/// \throws error on every rank alike: errc::not_covered or errc::overlap where the shards of a tensor
+///         are not the whole tensor; it names the checkpoint, the key and the elements
+template <group Group>
+comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
+    comparison result;
+    auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
+    std::size_t first = common.size();
+    agree_on(world, [&] {
+        auto const step = static_cast<std::size_t>(world.size());
+        for (auto i = static_cast<std::size_t>(world.rank()); i < first; i += step)
+            if (detail::difference_of(a, common[i].first, b, common[i].second))
+                first = i;
+    });
+    first = detail::lowest(world, first, common.size());
+    if (first < common.size())
+        result.first = detail::difference_of(a, common[first].first, b, common[first].second);
+    return result;
+}
+
+} // namespace reshard
+
+#endif

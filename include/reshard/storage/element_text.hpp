@@ -23,8 +23,8 @@ template <class T>
 T element_as(const_tensor_view const& elements, index_t place) {
     T value{};
     data_type const wanted = data_type_of<T>;
-    copy_elements({{}, place, {}, 0, {}},
-                  {elements.dtype, then({}, elements.dtype, wanted)}, elements.data, &value);
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
+                  elements.data, &value);
     return value;
 }
 
@@ -68,6 +68,18 @@ inline std::string element_text(const_tensor_view const& elements, index_t place
     if (dtype == data_type::f64)
         return detail::number_text(detail::element_as<double>(elements, place));
     return detail::number_text(detail::element_as<float>(elements, place));
+}
+
+/// The bits of the same element, in hexadecimal: tells two NaN apart.
+inline std::string element_bits_text(const_tensor_view const& elements, index_t place) {
+    std::array<unsigned char, 8> element{};
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
+    std::string text = "0x";
+    for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] & 15];
+    }
+    return text;
 }
 
 } // namespace reshard

@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_EXPLAIN_HPP
+#define RESHARD_EXPR_EXPLAIN_HPP
+
+#include <reshard/expr/mapping.hpp>
+#include <reshard/shard/main_copies.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Where the elements of a target tensor come from: pieces, in the order in which one reads them.
+
+namespace reshard {
+
+/// A piece and the shard of its source tensor that holds it.
+struct located_piece {
+    piece part;
+    std::size_t shard = 0; ///< place in the source tensor's shard table
+
+    bool operator==(located_piece const&) const = default;
+};
+
+namespace detail {
+
+/// \throws error with errc::shape_mismatch when `region` is no box of the tensor
+inline void check_region(mapping_output const& output, box const& region) {
+    index_vector const& shape = output.value.shape;
+    if (region.ndim() != shape.size())
+        fail(errc::shape_mismatch, "'" + output.key + "' has " + std::to_string(shape.size()) +
+                                       " axes, shape " + to_string(shape) + ", and the box " +
+                                       to_string(region) + " has " + std::to_string(region.ndim()));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        if (region.offset[axis] < 0 || region.shape[axis] < 0 || region.end(axis) > shape[axis])
+            fail(errc::shape_mismatch, "'" + output.key + "': axis " + std::to_string(axis) + ": " +
+                                           std::to_string(region.offset[axis]) + ":" +
+                                           std::to_string(region.end(axis)) +
+                                           " leaves the extent " + std::to_string(shape[axis]));
+}
+
+} // namespace detail
+
+/// The pieces that make up `region` of the target tensor `key`, or all of it, ordered by target offset.
+///
+/// \post   the target boxes share no elements and cover `region`
+/// \throws error with errc::unknown_key when the mapping has no such target, or with
+///         errc::shape_mismatch when `region` is no box of it
+inline std::vector<piece> explain(mapping const& program, std::string_view key,
+                                  std::optional<box> const& region = {}) {
+    mapping_output const* const output = program.find(key);
+    if (!output)
+        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target");
+    box const wanted = region.value_or(whole(output->value.shape));
+    detail::check_region(*output, wanted);
+    std::vector<piece> found;
+    for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
+        piece const part = output->value.pieces[i];
+        if (auto const common = intersect(part.target_box(), wanted))
+            found.push_back(cut_to_target(part, *common));
+    }
+    std::sort(found.begin(), found.end(),
+              [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
+    return found;
+}
+
+/// A piece cut at the borders of the shards of its source tensor, ordered by target offset.
+///
+/// Of equal shards, the main copy counts. Elements that no shard holds are in no piece.
+///
+/// \pre `part.source` is the tensor that `source` holds
+inline std::vector<located_piece> locate(piece const& part, shard_table const& source) {
+    std::vector<located_piece> found;
+    for (std::uint32_t const i : main_copies(source))
+        for (box const& held : source.boxes(i))
+            if (auto const common = intersect(part.source_box(), held))
+                found.push_back({cut_to_target(part, target_box_of(part, *common)), i});
+    std::sort(found.begin(), found.end(), [](located_piece const& a, located_piece const& b) {
+        return a.part.target_offset < b.part.target_offset;
+    });
+    return found;
+}
+
+} // namespace reshard
+
+#endif
