@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+
+#include <reshard/storage/convert.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+struct convert_command {
+    job_files files; ///< its target is the layout
+    std::string directory;
+    std::uint64_t shard_bytes = 5'000'000'000;
+    bool force = false;
+};
+
+convert_report run_convert(processes const& world, convert_command const& options,
+                           checkpoint const& source) {
+    job all;
+    agree_on(world, [&] {
+        all = make_sound_job(source.files_layout(), options.files);
+        if (world.rank() == 0)
+            print_notes(all, source.files_layout(), options.files);
+    });
+    write_options const writing{.replace = options.force,
+                                .partial = options.files.partial,
+                                .most_file_bytes = static_cast<index_t>(options.shard_bytes)};
+    progress_bar bar(world.rank() == 0);
+    return with_files(options.files, [&] {
+        return convert(world, source, options.directory, all.map, all.target, writing,
+                       [&](index_t bytes, index_t of) { bar(bytes, of); });
+    });
+}
+
+outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
+    stopwatch const watch;
+    checkpoint const source = open_checkpoint(world, options.files.source);
+    if (world.rank() == 0)
+        for (std::string const& warning : source.metadata().warnings)
+            note(warning);
+    convert_report const report = run_convert(world, options, source);
+    double const seconds = watch.seconds();
+    if (as_json)
+        return json_outcome({{"keys", report.keys},
+                             {"bytes", report.bytes},
+                             {"seconds", seconds},
+                             {"bytes_read", report.bytes_read},
+                             {"bytes_moved", report.bytes_moved},
+                             {"peak_extra_bytes", report.peak_extra_bytes}});
+    return {options.directory + ": " + counted(static_cast<std::size_t>(report.keys), "key") +
+            " from " + options.files.source + "\n" + closing_line(report.bytes, seconds) + "\n"};
+}
+
+} // namespace
+
+void add_convert(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<convert_command>();
+    CLI::App* const command = add_command(
+        app, chosen, "convert", "Read a checkpoint, transform it, and write it in another layout",
+        "  reshard convert model fused --program fuse.aoa\n"
+        "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
+    command->add_option("SOURCE", options->files.source, "A checkpoint")->required();
+    command->add_option("TARGET", options->directory, "The directory that is to be written")
+        ->required();
+    add_program(*command, options->files);
+    command->add_option("--layout", options->files.target,
+                        "A layout file or a checkpoint; without it, a Hugging Face directory");
+    command->add_flag("--partial", options->files.partial,
+                      "The layout may leave elements out, and its shards may share some");
+    command->add_flag("--force", options->force,
+                      "Replace what is there, when the new one is complete");
+    command
+        ->add_option("--shard-size", options->shard_bytes,
+                     "The most bytes of a file of a Hugging Face directory")
+        ->transform(CLI::AsSizeValue(true));
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return convert_checkpoint(world, *options, chosen.json);
+        };
+    });
+}
+
+} // namespace tool

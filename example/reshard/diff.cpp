@@ -1,0 +1,94 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "json.hpp"
+
+#include <reshard/storage/compare.hpp>
+
+#include <boost/json/parse.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+namespace json = boost::json;
+
+struct diff_options {
+    std::string a;
+    std::string b;
+};
+
+/// A number where the text is one that JSON has, else the text.
+json::value json_element(std::string const& text) {
+    json::error_code not_json;
+    json::value const number = json::parse(json_text(text), not_json);
+    return not_json || !number.is_number() ? json::value(json_text(text)) : number;
+}
+
+json::value json_of(std::optional<tensor_difference> const& first) {
+    if (!first)
+        return nullptr;
+    return {{"key", json_text(first->key)},
+            {"index", first->index ? json::value(json_list(*first->index)) : nullptr},
+            {"a", json_element(first->a)},
+            {"b", json_element(first->b)}};
+}
+
+std::string text_of(comparison const& found, diff_options const& options) {
+    std::string text;
+    if (found.first)
+        text += "'" + found.first->key + "'" +
+                (found.first->index ? " at " + to_string(*found.first->index) : "") + ": " +
+                found.first->a + " in " + options.a + ", " + found.first->b + " in " + options.b +
+                "\n";
+    for (auto const& [keys, path] :
+         {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
+        if (!keys->empty())
+            text += "only in " + *path + ": " + listed(*keys) + "\n";
+    return text + (found.equal() ? "equal" : bold("different")) + "\n";
+}
+
+outcome diff(processes const& world, diff_options const& options, bool as_json) {
+    stopwatch const watch;
+    checkpoint const a = open_checkpoint(world, options.a);
+    checkpoint const b = open_checkpoint(world, options.b);
+    comparison const found = compare(world, a, b);
+    int const status = found.equal() ? done : no;
+    if (as_json)
+        return json_outcome({{"equal", found.equal()},
+                             {"first", json_of(found.first)},
+                             {"only_a", json_texts(found.only_a)},
+                             {"only_b", json_texts(found.only_b)}},
+                            status);
+    index_t bytes = 0;
+    for (tensor_layout const& tensor : a.files_layout().tensors)
+        bytes += byte_count(element_count(tensor.shape), tensor.dtype);
+    std::string text = text_of(found, options);
+    if (found.equal())
+        text += closing_line(bytes, watch.seconds()) + "\n";
+    return {text, status};
+}
+
+} // namespace
+
+void add_diff(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<diff_options>();
+    CLI::App* const command = add_command(
+        app, chosen, "diff", "Compare two checkpoints by their tensors, whatever their layouts",
+        "  reshard diff model copy\n"
+        "  mpiexec -n 4 reshard diff model sharded --json");
+    command->add_option("A", options->a, "A checkpoint")->required();
+    command->add_option("B", options->b, "Another one")->required();
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return diff(world, *options, chosen.json);
+        };
+    });
+}
+
+} // namespace tool

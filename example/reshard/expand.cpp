@@ -1,0 +1,66 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+#include "spec.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+boost::json::array json_of(aoa::program const& code, std::vector<std::string> const& lines) {
+    boost::json::array list;
+    aoa::text_span where;
+    std::size_t line = 1;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        aoa::statement const& one = code.statements()[i];
+        if (one.where != where) // most statements come from the line that the one before came from
+            line = aoa::place_of(code.source_text(), one.where.first).line;
+        where = one.where;
+        list.push_back({{"statement", lines[i]},
+                        {"line", line},
+                        {"chain", json_texts(aoa::macro_chain(code, one.origin))}});
+    }
+    return list;
+}
+
+outcome expand(job_files const& files, bool as_json) {
+    source_spec const source = read_source(files.source);
+    job const all = make_job(source.held, files);
+    std::vector<std::string> const lines = statement_lines(all.code, source.held);
+    if (as_json)
+        return json_outcome(json_of(all.code, lines));
+    std::string text;
+    for (std::string const& line : lines)
+        text += line + "\n";
+    return {text};
+}
+
+} // namespace
+
+void add_expand(CLI::App& app, invocation& chosen) {
+    auto const files = std::make_shared<job_files>();
+    CLI::App* const command = add_command(
+        app, chosen, "expand", "Print the statements of a program that its macros stand for",
+        "  reshard expand --program fuse.aoa --source model\n"
+        "  reshard expand --program fuse.aoa --source model --target layout.json --json");
+    add_program(*command, *files)->required();
+    add_source(*command, *files);
+    add_target(*command, *files);
+    files->partial = true; // what the target leaves out does not matter here
+    command->callback([files, &chosen] {
+        chosen.run = [files, &chosen](processes const& world) {
+            return on_first(world, [&] { return expand(*files, chosen.json); });
+        };
+    });
+}
+
+} // namespace tool

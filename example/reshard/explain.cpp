@@ -1,0 +1,231 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+#include "spec.hpp"
+#include "trace.hpp"
+
+#include <reshard/core/strides.hpp>
+#include <reshard/expr/explain.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <map>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+namespace json = boost::json;
+
+struct explain_options {
+    job_files files;
+    std::string key;
+    std::string region;
+};
+
+/// A piece with all that there is to say of it.
+struct explained {
+    piece part;
+    std::string source_key; ///< empty: zeros
+    std::string file;       ///< empty: the source is a layout
+    index_t first_byte = 0;
+    index_t last_byte = 0; ///< behind the last one
+    std::vector<std::string> statements;
+};
+
+[[noreturn]] void fail_box(std::string const& text) {
+    fail(errc::usage, "reshard explain: '" + text +
+                          "' is no box; that is an interval an axis, as in --box 0:2,3:4");
+}
+
+index_t number_in(std::string const& whole, std::string_view digits) {
+    index_t number = 0;
+    auto const [end, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (problem != std::errc() || end != digits.data() + digits.size() || number < 0)
+        fail_box(whole);
+    return number;
+}
+
+/// `0:2,3:4`; the empty text is the box of a scalar.
+box parse_box(std::string const& text) {
+    box region;
+    for (std::size_t begin = 0; begin < text.size();) {
+        std::size_t const end = std::min(text.find(',', begin), text.size());
+        std::string_view const interval = std::string_view(text).substr(begin, end - begin);
+        std::size_t const colon = interval.find(':');
+        if (colon == interval.npos)
+            fail_box(text);
+        index_t const first = number_in(text, interval.substr(0, colon));
+        index_t const last = number_in(text, interval.substr(colon + 1));
+        if (last < first)
+            fail_box(text);
+        region.offset.push_back(first);
+        region.shape.push_back(last - first);
+        begin = end + 1;
+    }
+    return region;
+}
+
+/// Says where in its file a piece lies: from its first element to its last.
+void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size_t tensor,
+                std::size_t number) {
+    checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
+    box const source = relative_to(one.part.source_box(), shard.region.offset);
+    index_vector last = source.offset;
+    for (std::size_t axis = 0; axis < last.size(); ++axis)
+        last[axis] += source.shape[axis] - 1;
+    index_t const skipped = shard.flat ? shard.flat->begin : 0;
+    index_t const element_bits = bits(one.part.stored);
+    index_t const begin = ravel_index(source.offset, shard.region.shape) - skipped;
+    index_t const end = ravel_index(last, shard.region.shape) - skipped + 1;
+    one.file = checkpoint.files[shard.file].path.filename().string();
+    one.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
+    one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
+}
+
+/// The pieces of a target box, cut at the borders of shards where the source is a checkpoint.
+class explainer {
+public:
+    explainer(source_spec const& source, job const& all, std::string const& key)
+        : source_(source),
+          all_(all),
+          key_(key),
+          trace_(all.code),
+          lines_(statement_lines(all.code, source.held)) {}
+
+    std::vector<explained> explain(std::optional<box> const& region) {
+        std::vector<explained> found;
+        for (piece const& part : reshard::explain(all_.map, key_, region))
+            add(part, found);
+        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
+            return a.part.target_offset < b.part.target_offset;
+        });
+        return found;
+    }
+
+private:
+    void add(piece const& part, std::vector<explained>& found) {
+        if (part.source == zero_source)
+            return found.push_back({part, {}, {}, 0, 0, statements({})});
+        std::string const& key = all_.map.sources()[part.source].key;
+        tensor_layout const* const held = source_.held.find(key);
+        if (!source_.checkpoint)
+            return found.push_back({part, key, {}, 0, 0, statements(key)});
+        for (located_piece const& located : locate(part, held->shards)) {
+            found.push_back({located.part, key, {}, 0, 0, statements(key)});
+            find_bytes(found.back(), *source_.checkpoint,
+                       static_cast<std::size_t>(held - source_.held.tensors.data()), located.shard);
+        }
+    }
+
+    std::vector<std::string> statements(std::string const& source) {
+        auto const [known, is_new] = statements_.try_emplace(source);
+        if (is_new)
+            for (std::size_t const i : trace_.between(source, key_))
+                known->second.push_back(lines_[i]);
+        return known->second;
+    }
+
+    source_spec const& source_;
+    job const& all_;
+    std::string const& key_;
+    statement_trace trace_;
+    std::vector<std::string> lines_;
+    std::map<std::string, std::vector<std::string>> statements_; ///< by source key
+};
+
+json::object json_of(explained const& one) {
+    piece const& part = one.part;
+    bool const is_zero = part.source == zero_source;
+    json::array casts;
+    for (data_type const dtype : part.casts.steps())
+        casts.emplace_back(json_text(code(dtype)));
+    auto const unless_zero = [&](json::value value) { return is_zero ? nullptr : value; };
+    json::object entry{
+        {"source_key", unless_zero(json_text(one.source_key))},
+        {"source_offset", unless_zero(json_list(part.source_offset))},
+        {"source_shape", unless_zero(json_list(part.source_box().shape))},
+        {"target_offset", json_list(part.target_offset)},
+        {"target_shape", json_list(part.extent)},
+        {"permutation", unless_zero(json_list(axes_of(part.order, part.extent.size())))},
+        {"source_dtype", unless_zero(json_text(code(part.stored)))},
+        {"casts", std::move(casts)},
+        {"dtype", json_text(code(result(part.stored, part.casts)))},
+        {"statements", json_texts(one.statements)}};
+    if (!one.file.empty()) {
+        entry["file"] = one.file;
+        entry["byte_range"] = json::array{one.first_byte, one.last_byte};
+    }
+    return entry;
+}
+
+std::string text_of(explained const& one) {
+    piece const& part = one.part;
+    std::string text = bold(to_string(part.target_box())) + " is ";
+    if (part.source == zero_source)
+        text += "zeros";
+    else
+        text += "'" + one.source_key + "' " + to_string(part.source_box());
+    if (part.order != permutation::identity(part.extent.size()))
+        text += ", its axes in the order " + to_string(axes_of(part.order, part.extent.size()));
+    for (data_type const dtype : part.casts.steps())
+        text += ", cast to " + std::string(name(dtype));
+    if (!one.file.empty())
+        text += "\n  in " + one.file + ", bytes " + grouped(one.first_byte) + " to " +
+                grouped(one.last_byte);
+    for (std::string const& statement : one.statements) {
+        constexpr std::size_t most = 160;
+        text += "\n  " + statement.substr(0, most) + (statement.size() > most ? "..." : "");
+    }
+    return text + "\n";
+}
+
+outcome explain(explain_options const& options, bool as_json) {
+    std::optional<box> const region =
+        options.region.empty() ? std::nullopt : std::optional(parse_box(options.region));
+    source_spec const source = read_source(options.files.source);
+    job const all = make_sound_job(source.held, options.files);
+    auto const pieces = with_files(
+        options.files, [&] { return explainer(source, all, options.key).explain(region); });
+    json::array list;
+    std::string text;
+    for (explained const& one : pieces)
+        if (as_json)
+            list.push_back(json_of(one));
+        else
+            text += text_of(one);
+    if (as_json)
+        return json_outcome({{"key", options.key}, {"pieces", std::move(list)}});
+    return {text};
+}
+
+} // namespace
+
+void add_explain(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<explain_options>();
+    CLI::App* const command =
+        add_command(app, chosen, "explain", "Show where each element of a target tensor comes from",
+                    "  reshard explain --key w --source model --target layout.json\n"
+                    "  reshard explain --key qkv --box 0:2,3:4 --source model --target layout.json "
+                    "--program fuse.aoa");
+    command->add_option("--key", options->key, "A tensor of the target")->required();
+    command->add_option("--box", options->region, "A box of it, such as 0:2,3:4");
+    add_source(*command, options->files);
+    add_target(*command, options->files);
+    add_program(*command, options->files);
+    options->files.partial = true; // what else the target holds does not matter here
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return on_first(world, [&] { return explain(*options, chosen.json); });
+        };
+    });
+}
+
+} // namespace tool

@@ -1,0 +1,107 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "json.hpp"
+#include "summary.hpp"
+
+#include <reshard/format/checkpoint.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+namespace json = boost::json;
+
+struct inspect_options {
+    std::string path;
+    bool compatible = false;
+    bool all = false;
+};
+
+index_t bytes_of(checkpoint_metadata const& checkpoint) {
+    index_t bytes = 0;
+    for (checkpoint_tensor const& tensor : checkpoint.tensors)
+        bytes += byte_count(element_count(tensor.shape), tensor.dtype);
+    return bytes;
+}
+
+json::object json_of(checkpoint_shard const& shard, checkpoint_metadata const& checkpoint) {
+    json::object entry{{"file", checkpoint.files[shard.file].path.filename().string()},
+                       {"offset", json_list(shard.region.offset)},
+                       {"shape", json_list(shard.region.shape)},
+                       {"byte_range", json::array{shard.begin, shard.end}}};
+    if (shard.flat)
+        entry["flat_range"] = json::array{shard.flat->begin, shard.flat->end};
+    return entry;
+}
+
+json::object json_of(checkpoint_metadata const& checkpoint) {
+    json::array files;
+    for (checkpoint_file const& file : checkpoint.files)
+        files.emplace_back(file.path.filename().string());
+    json::object tensors;
+    for (checkpoint_tensor const& tensor : checkpoint.tensors) {
+        json::array shards;
+        for (checkpoint_shard const& shard : tensor.shards)
+            shards.push_back(json_of(shard, checkpoint));
+        tensors[json_text(tensor.key)] = {{"dtype", json_text(code(tensor.dtype))},
+                                          {"shape", json_list(tensor.shape)},
+                                          {"shards", std::move(shards)}};
+    }
+    json::object metadata;
+    for (auto const& [key, value] : checkpoint.metadata)
+        metadata[json_text(key)] = json_text(value);
+    return {{"format", json_text(checkpoint.format)},
+            {"files", std::move(files)},
+            {"bytes", bytes_of(checkpoint)},
+            {"tensors", std::move(tensors)},
+            {"metadata", std::move(metadata)}};
+}
+
+std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
+    layout const held = layout_of(checkpoint);
+    std::vector<std::string> names;
+    for (checkpoint_file const& file : checkpoint.files)
+        names.push_back(file.path.filename().string());
+    std::string text = checkpoint.path.string() + ": " + bold(checkpoint.format) + ", " +
+                       counted(checkpoint.tensors.size(), "tensor") + ", " +
+                       grouped(bytes_of(checkpoint)) + " bytes in " +
+                       counted(checkpoint.files.size(), "file") + "\n";
+    return text + holder_table(held, names) + tensor_table(held, all);
+}
+
+outcome inspect(inspect_options const& options, bool as_json) {
+    safetensors_options const reading{.mode = options.compatible ? safetensors_mode::compatible
+                                                                 : safetensors_mode::strict};
+    checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
+    for (std::string const& warning : checkpoint.warnings)
+        note(warning);
+    return as_json ? json_outcome(json_of(checkpoint)) : outcome{text_of(checkpoint, options.all)};
+}
+
+} // namespace
+
+void add_inspect(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<inspect_options>();
+    CLI::App* const command =
+        add_command(app, chosen, "inspect", "Show what a checkpoint holds: files, tensors, shards",
+                    "  reshard inspect model\n"
+                    "  reshard inspect model/model.safetensors --json");
+    command->add_option("PATH", options->path, "A checkpoint")->required();
+    command->add_flag("--compatible", options->compatible,
+                      "Accept what the reference reader of safetensors accepts");
+    command->add_flag("--all", options->all,
+                      "Show every tensor, also those that differ in numbers");
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return on_first(world, [&] { return inspect(*options, chosen.json); });
+        };
+    });
+}
+
+} // namespace tool

@@ -1,0 +1,46 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_JSON_HPP
+#define RESHARD_TOOL_JSON_HPP
+
+#include "command.hpp"
+
+#include <reshard/core/index_vector.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+
+/// \file
+/// The library's values as JSON.
+
+namespace tool {
+
+inline boost::json::string_view json_text(std::string_view text) {
+    return {text.data(), text.size()};
+}
+
+inline boost::json::array json_list(reshard::index_vector const& numbers) {
+    return boost::json::array(numbers.begin(), numbers.end());
+}
+
+template <class Texts>
+boost::json::array json_texts(Texts const& texts) {
+    boost::json::array list;
+    for (auto const& text : texts)
+        list.emplace_back(json_text(text));
+    return list;
+}
+
+/// One document on a line.
+inline outcome json_outcome(boost::json::value const& document, int status = done) {
+    return {boost::json::serialize(document) + "\n", status};
+}
+
+} // namespace tool
+
+#endif

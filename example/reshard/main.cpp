@@ -1,0 +1,94 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+
+#include <reshard/core/hasher.hpp>
+#include <reshard/group/agree.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <iostream>
+#include <sstream>
+
+/// \file
+/// The command-line tool: describes, checks, transforms and redistributes checkpoints.
+
+namespace {
+
+using namespace tool;
+
+void add_commands(CLI::App& app, invocation& chosen) {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "reshard 0.1.0");
+    app.footer("Each command has its own --help. Several processes: mpiexec -n P reshard ...");
+    add_inspect(app, chosen);
+    add_synthesize(app, chosen);
+    add_expand(app, chosen);
+    add_check(app, chosen);
+    add_explain(app, chosen);
+    add_plan(app, chosen);
+    add_convert(app, chosen);
+    add_diff(app, chosen);
+}
+
+/// Reads the command line; what asks for help becomes a command that prints it.
+///
+/// \throws error with errc::usage for a command line that cannot be understood
+void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const& stop) {
+        std::ostringstream text, problem;
+        if (app.exit(stop, text, problem) != 0) {
+            auto const commands = app.get_subcommands();
+            std::string const name =
+                commands.empty() ? "reshard" : "reshard " + commands.front()->get_name();
+            reshard::fail(reshard::errc::usage,
+                          name + ": " + stop.what() + "; see " + name + " --help");
+        }
+        chosen.run = [help = text.str()](processes const&) { return outcome{help, done}; };
+    }
+}
+
+/// A number that differs between processes that were given different words.
+std::uint64_t digest_of(int argc, char** argv) {
+    reshard::hasher digest;
+    for (int i = 1; i < argc; ++i)
+        digest.add(std::string_view(argv[i]));
+    return digest.value();
+}
+
+int run(processes const& world, int argc, char** argv) {
+    CLI::App app("Describe, check, transform and redistribute checkpoints of sharded tensors.",
+                 "reshard");
+    invocation chosen;
+    add_commands(app, chosen);
+    reshard::agree_to_run(world, argc > 1 ? argv[1] : "reshard", digest_of(argc, argv),
+                          reshard::attempt([&] { parse(app, chosen, argc, argv); }));
+    outcome const result = chosen.run(world);
+    reshard::agree_on(world, [&] {
+        if (world.rank() == 0 && !(std::cout << result.text << std::flush))
+            reshard::fail(reshard::errc::io, "standard output: cannot be written");
+    });
+    return result.status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGXFSZ, SIG_IGN); // a file that grows too large is an error, as a full disk is
+    std::signal(SIGPIPE, SIG_IGN);
+    processes const world;
+    try {
+        return run(world, argc, argv);
+    } catch (reshard::error const& problem) {
+        if (world.rank() == 0)
+            print_error(problem.what());
+        world.all_gather(""); // nobody leaves before the message is out
+        return status_of(problem.code());
+    } catch (std::exception const& problem) {
+        print_error(std::string("reshard: ") + problem.what());
+        world.abort();
+    }
+}

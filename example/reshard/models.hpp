@@ -1,0 +1,26 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_MODELS_HPP
+#define RESHARD_TOOL_MODELS_HPP
+
+#include <reshard/shard/catalog.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// Published models: names, shapes and data types of their tensors, as in their checkpoints.
+
+namespace tool {
+
+/// The names that `tensors_of_model` knows.
+std::vector<std::string> model_names();
+
+/// The tensors of a model, with hidden size, feed-forward sizes and vocabulary divided by `scale`.
+///
+/// \throws error with errc::usage for a model that is not known, or a scale that does not divide a size
+reshard::catalog tensors_of_model(std::string const& name, reshard::index_t scale);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,53 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "processes.hpp"
+
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <boost/mpi/environment.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+namespace tool {
+
+struct processes::started_mpi {
+    boost::mpi::environment environment;
+    reshard::mpi_group world{boost::mpi::communicator()};
+};
+
+namespace {
+
+/// What the launchers of Open MPI, MPICH and Slurm tell the processes that they start.
+bool is_launched() {
+    constexpr char const* told[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+    return std::any_of(std::begin(told), std::end(told),
+                       [](char const* name) { return std::getenv(name) != nullptr; });
+}
+
+} // namespace
+
+processes::processes() {
+    if (is_launched())
+        mpi_ = std::make_unique<started_mpi>();
+}
+
+processes::~processes() = default;
+
+int processes::rank() const { return mpi_ ? mpi_->world.rank() : 0; }
+
+int processes::size() const { return mpi_ ? mpi_->world.size() : 1; }
+
+std::vector<std::string> processes::all_gather(std::string const& bytes) const {
+    return mpi_ ? mpi_->world.all_gather(bytes) : std::vector{bytes};
+}
+
+void processes::abort() const {
+    constexpr int status = 70; // EX_SOFTWARE
+    if (mpi_)
+        boost::mpi::environment::abort(status);
+    std::exit(status);
+}
+
+} // namespace tool

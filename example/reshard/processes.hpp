@@ -1,0 +1,39 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PROCESSES_HPP
+#define RESHARD_TOOL_PROCESSES_HPP
+
+#include <reshard/group/group.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// \file
+/// The processes that the tool runs in: itself alone, or those of an mpiexec.
+
+namespace tool {
+
+/// A group for the library. MPI is started only where an mpiexec started the tool, since that takes time.
+class processes {
+public:
+    processes();
+    ~processes();
+
+    int rank() const;
+    int size() const;
+    std::vector<std::string> all_gather(std::string const& bytes) const;
+
+    /// Ends all processes, for what one of them could not foresee.
+    [[noreturn]] void abort() const;
+
+private:
+    struct started_mpi;
+    std::unique_ptr<started_mpi> mpi_;
+};
+
+static_assert(reshard::group<processes>);
+
+} // namespace tool
+
+#endif

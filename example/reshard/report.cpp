@@ -1,0 +1,113 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+/// Whether colour is wanted there: only on a terminal, and see no-color.org.
+bool has_colour(int file) { return ::isatty(file) == 1 && std::getenv("NO_COLOR") == nullptr; }
+
+template <class... Values>
+std::string formatted(char const* format, Values... values) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, values...);
+    return text;
+}
+
+} // namespace
+
+int status_of(reshard::errc code) {
+    switch (code) {
+    case reshard::errc::usage: return wrong_usage;
+    case reshard::errc::io: return io_failure;
+    default: return refused_input;
+    }
+}
+
+std::string short_bytes(index_t bytes) {
+    constexpr char const* units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1000)
+        return std::to_string(bytes) + " B";
+    double value = static_cast<double>(bytes) / 1000;
+    std::size_t unit = 0;
+    for (; value >= 999.5; ++unit)
+        value /= 1000;
+    return formatted("%.3g ", value) + units[unit];
+}
+
+std::string grouped(index_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t end = text.size(); end > 3 + (number < 0 ? 1u : 0u);) {
+        end -= 3;
+        text.insert(end, ",");
+    }
+    return text;
+}
+
+std::string counted(std::size_t count, std::string const& noun) {
+    return grouped(static_cast<index_t>(count)) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string listed(std::vector<std::string> const& keys) {
+    constexpr std::size_t most = 4;
+    std::size_t const shown = keys.size() <= most + 1 ? keys.size() : most;
+    std::string text;
+    for (std::size_t i = 0; i < shown; ++i)
+        text += (i == 0 ? "'" : ", '") + keys[i] + "'";
+    if (shown < keys.size())
+        text += " and " + grouped(static_cast<index_t>(keys.size() - shown)) + " more";
+    return text;
+}
+
+std::string bold(std::string_view text) {
+    return has_colour(STDOUT_FILENO) ? "\033[1m" + std::string(text) + "\033[0m"
+                                     : std::string(text);
+}
+
+void note(std::string const& text) { std::cerr << "note: " + text + "\n"; }
+
+void print_error(std::string const& text) {
+    std::cerr << (has_colour(STDERR_FILENO) ? "\033[31m" + text + "\033[0m\n" : text + "\n");
+}
+
+double stopwatch::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::string closing_line(index_t bytes, double seconds) {
+    double const rate = static_cast<double>(bytes) / 1e9 / std::max(seconds, 1e-9);
+    return grouped(bytes) + " bytes in " + formatted("%.2f", seconds) + " s, " +
+           formatted("%.2f", rate) + " GB/s";
+}
+
+progress_bar::progress_bar(bool shown) : shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
+
+progress_bar::~progress_bar() {
+    if (percent_ >= 0)
+        std::cerr << "\r\033[K" << std::flush;
+}
+
+void progress_bar::operator()(index_t bytes, index_t all) {
+    constexpr int width = 40;
+    int const percent =
+        all == 0 ? 100
+                 : static_cast<int>(100.0 * static_cast<double>(bytes) / static_cast<double>(all));
+    if (!shown_ || percent == percent_)
+        return;
+    percent_ = percent;
+    auto const filled = static_cast<std::size_t>(percent * width / 100);
+    std::cerr << "\r[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " +
+                     std::to_string(percent) + " % of " + short_bytes(all)
+              << std::flush;
+}
+
+} // namespace tool

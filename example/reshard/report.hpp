@@ -1,0 +1,78 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_REPORT_HPP
+#define RESHARD_TOOL_REPORT_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// How the tool speaks to people: numbers, notes, progress, errors.
+
+namespace tool {
+
+using reshard::index_t;
+
+/// The exit statuses that scripts rely on.
+enum status { done = 0, no = 1, wrong_usage = 2, refused_input = 3, io_failure = 4 };
+
+/// The status with which the tool ends after an error.
+int status_of(reshard::errc code);
+
+/// `1.5 GB`: three digits, powers of 1000.
+std::string short_bytes(index_t bytes);
+
+/// `1,234,567`.
+std::string grouped(index_t number);
+
+/// `3 keys`, `1 key`.
+std::string counted(std::size_t count, std::string const& noun);
+
+/// `'a', 'b' and 7 more`.
+std::string listed(std::vector<std::string> const& keys);
+
+/// `text` in bold where standard output is a terminal that wants it.
+std::string bold(std::string_view text);
+
+/// A line on standard error that begins with `note: `.
+void note(std::string const& text);
+
+/// The sentence of an error on standard error, in red on a terminal.
+void print_error(std::string const& text);
+
+/// Time since it was made.
+class stopwatch {
+public:
+    double seconds() const;
+
+private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// `269,030,016 bytes in 0.42 s, 0.64 GB/s`.
+std::string closing_line(index_t bytes, double seconds);
+
+/// A bar on standard error where that is a terminal; nothing in a pipe.
+class progress_bar {
+public:
+    /// \param shown false for the processes that say nothing
+    explicit progress_bar(bool shown);
+    progress_bar(progress_bar const&) = delete;
+    progress_bar& operator=(progress_bar const&) = delete;
+    ~progress_bar();
+
+    void operator()(index_t bytes, index_t all);
+
+private:
+    bool shown_;
+    int percent_ = -1;
+};
+
+} // namespace tool
+
+#endif

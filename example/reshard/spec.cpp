@@ -1,0 +1,49 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "spec.hpp"
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+bool is_layout(std::filesystem::path const& path) {
+    std::error_code ec;
+    return std::filesystem::is_regular_file(path, ec) && path.extension() == ".json";
+}
+
+/// Refuses a file that is neither, before anybody calls it a bad checkpoint.
+checkpoint_metadata read_checkpoint(std::filesystem::path const& path) {
+    std::error_code ec;
+    if (std::filesystem::is_regular_file(path, ec) && path.extension() != ".safetensors")
+        fail(errc::unsupported, path.string() +
+                                    ": this is a file whose name ends in neither .safetensors nor "
+                                    ".json, so neither a checkpoint nor a layout");
+    return open_checkpoint(path);
+}
+
+} // namespace
+
+source_spec read_source(std::string const& path) {
+    if (!is_layout(path)) {
+        checkpoint_metadata found = read_checkpoint(path);
+        layout held = layout_of(found);
+        return {path, std::move(held), std::move(found)};
+    }
+    layout_file const file = read_layout_file(path);
+    if (needs_shapes(file))
+        fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "
+                                      "them; list its tensors in the explicit form");
+    return {path, source_layout(std::get<layout_table>(file)), std::nullopt};
+}
+
+layout_file read_target(std::string const& path) {
+    if (is_layout(path))
+        return read_layout_file(path);
+    layout_table table = table_of(layout_of(read_checkpoint(path)));
+    table.file = path;
+    return table;
+}
+
+} // namespace tool

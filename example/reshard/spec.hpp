@@ -1,0 +1,34 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_SPEC_HPP
+#define RESHARD_TOOL_SPEC_HPP
+
+#include <reshard/format/checkpoint.hpp>
+#include <reshard/format/layout_file.hpp>
+
+#include <optional>
+#include <string>
+
+/// \file
+/// What a SPEC on the command line names: a checkpoint or a layout file, found out by looking.
+
+namespace tool {
+
+/// A source: who holds what, and where that is in files if it is a checkpoint.
+struct source_spec {
+    std::string path;
+    reshard::layout held; ///< holders are ranks, or files
+    std::optional<reshard::checkpoint_metadata> checkpoint;
+};
+
+/// \throws error with errc::missing_file or errc::unsupported; it says what was found
+source_spec read_source(std::string const& path);
+
+/// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
+///
+/// \throws error as `read_source`
+reshard::layout_file read_target(std::string const& path);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,109 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "summary.hpp"
+
+#include "report.hpp"
+
+#include <reshard/shard/catalog.hpp>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+/// `model.layers.12.mlp` as `model.layers.*.mlp`.
+std::string without_numbers(std::string_view key) {
+    std::string text;
+    for (char const c : key) {
+        bool const is_digit = c >= '0' && c <= '9';
+        if (!is_digit)
+            text += c;
+        else if (text.empty() || text.back() == '.')
+            text += '*';
+        else if (text.back() != '*')
+            text += c;
+    }
+    return text;
+}
+
+/// `3 along axis 1`, or nothing where a tensor is whole.
+std::string parts_text(index_vector const& parts) {
+    std::string text;
+    for (std::size_t axis = 0; axis < parts.size(); ++axis)
+        if (parts[axis] > 1)
+            text += (text.empty() ? "" : ", ") + std::to_string(parts[axis]) + " along axis " +
+                    std::to_string(axis);
+    return text.empty() ? "whole" : text;
+}
+
+index_t shard_bytes(tensor_layout const& tensor, std::size_t shard) {
+    auto const flat = tensor.shards.flat(shard);
+    return byte_count(flat ? flat->size() : element_count(tensor.shards.region(shard)),
+                      tensor.dtype);
+}
+
+} // namespace
+
+std::string table(std::vector<std::vector<std::string>> const& rows) {
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (auto const& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    std::string text;
+    for (auto const& row : rows) {
+        std::string line = "  ";
+        for (std::size_t i = 0; i < row.size(); ++i)
+            line +=
+                row[i] + std::string(i + 1 < row.size() ? widths[i] - row[i].size() + 2 : 0, ' ');
+        text += (&row == &rows.front() ? bold(line) : line) + "\n";
+    }
+    return text;
+}
+
+std::vector<std::string> rank_names(holder_t count) {
+    std::vector<std::string> names;
+    for (holder_t rank = 0; rank < count; ++rank)
+        names.push_back("rank " + std::to_string(rank));
+    return names;
+}
+
+std::string holder_table(layout const& held, std::vector<std::string> const& names) {
+    std::vector<std::size_t> shards(held.holders, 0);
+    std::vector<index_t> bytes(held.holders, 0);
+    for (tensor_layout const& tensor : held.tensors)
+        for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
+            ++shards[tensor.shards.holder(i)];
+            bytes[tensor.shards.holder(i)] += shard_bytes(tensor, i);
+        }
+    std::vector<std::vector<std::string>> rows{{"holder", "shards", "bytes"}};
+    for (holder_t holder = 0; holder < held.holders; ++holder)
+        rows.push_back({names[holder], std::to_string(shards[holder]), grouped(bytes[holder])});
+    return table(rows);
+}
+
+std::string tensor_table(layout const& held, bool all) {
+    using kind = std::tuple<std::string, std::string, std::string, std::string>;
+    std::vector<std::pair<kind, std::size_t>> kinds;
+    std::map<kind, std::size_t> places;
+    for (tensor_layout const& tensor : held.tensors) {
+        kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
+                       to_string(tensor.shape), parts_text(parts_of(tensor))};
+        auto const [place, is_new] = places.emplace(one, kinds.size());
+        if (is_new)
+            kinds.emplace_back(one, 0);
+        ++kinds[place->second].second;
+    }
+    std::vector<std::vector<std::string>> rows{{"tensor", "count", "type", "shape", "parts"}};
+    for (auto const& [one, count] : kinds) {
+        auto const& [key, dtype, shape, parts] = one;
+        rows.push_back({key, std::to_string(count), dtype, shape, parts});
+    }
+    return table(rows);
+}
+
+} // namespace tool

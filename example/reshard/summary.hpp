@@ -1,0 +1,30 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_SUMMARY_HPP
+#define RESHARD_TOOL_SUMMARY_HPP
+
+#include <reshard/shard/layout.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// Layouts for people to read.
+
+namespace tool {
+
+/// A line a row, columns aligned, the first row in bold.
+std::string table(std::vector<std::vector<std::string>> const& rows);
+
+/// Who holds how much: a line a holder, with its share of the elements.
+std::string holder_table(reshard::layout const& held, std::vector<std::string> const& names);
+
+/// What there is: a line for all tensors that differ only in the numbers in their keys, or a line each.
+std::string tensor_table(reshard::layout const& held, bool all);
+
+/// `rank 0`, `rank 1`, ...
+std::vector<std::string> rank_names(reshard::holder_t count);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,116 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What the tests of the tool share. Each is run as: bash TEST.sh TOOL, with the start of an MPI command
+# line in RESHARD_MPIEXEC. Sourced; leaves the shell in an empty directory that is removed at the end.
+
+set -u
+
+tool=$(realpath "$1")
+data=${RESHARD_TEST_DATA:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir out # targets go here: what is in it later was written
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+checks=0
+failures=0
+
+report() {
+    failures=$((failures + 1))
+    echo "FAILED: $*"
+}
+
+# on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than a minute.
+on() {
+    local ranks=$1
+    shift
+    if [ "$ranks" = 1 ]; then
+        timeout 60 "$@" </dev/null
+    else
+        # shellcheck disable=SC2086 # words
+        timeout 60 $RESHARD_MPIEXEC -n "$ranks" "$@" </dev/null
+    fi
+}
+
+# messages FILE: standard error without notes, without what mpiexec itself says, and without the lines
+# that belong to the message above them.
+messages() {
+    grep -v -e '^note: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
+        -e '^mpiexec detected' -e '^thus causing' -e 'Process name:' -e 'Exit code:' "$1"
+}
+
+# succeeds RANKS ARGUMENT...: the tool ends with 0; its output is in the file `output`.
+succeeds() {
+    local ranks=$1
+    shift
+    checks=$((checks + 1))
+    if ! on "$ranks" "$tool" "$@" >output 2>errors; then
+        report "on $ranks: $*"
+        cat errors
+    fi
+}
+
+# refuses STATUS PATTERN ARGUMENT...: on one rank and on three, the tool ends with that status and one
+# message that matches, and out/ is as it was.
+refuses() {
+    local status=$1 pattern=$2
+    shift 2
+    local ranks
+    for ranks in 1 3; do
+        refuses_on "$ranks" "$status" "$pattern" "$tool" "$@"
+    done
+}
+
+# refuses_on RANKS STATUS PATTERN COMMAND...
+refuses_on() {
+    local ranks=$1 status=$2 pattern=$3 before found count
+    shift 3
+    checks=$((checks + 1))
+    before=$(contents)
+    on "$ranks" "$@" >output 2>errors
+    found=$?
+    [ "$found" = "$status" ] || report "on $ranks: exit $found, not $status: ${*:2}"
+    count=$(messages errors | wc -l)
+    [ "$count" = 1 ] || report "on $ranks: $count messages, not 1: ${*:2}"
+    messages errors | grep -Eq -- "$pattern" || report "on $ranks: no message like /$pattern/: ${*:2}"
+    [ -s output ] && report "on $ranks: something on standard output: ${*:2}"
+    [ "$(contents)" = "$before" ] || report "on $ranks: out/ has changed: ${*:2}"
+    if [ "$failures" -gt 0 ] && [ "${shown:-0}" -lt "$failures" ]; then
+        shown=$failures
+        sed 's/^/    /' errors
+    fi
+}
+
+# contents: all that is in out/, with sums.
+contents() {
+    find out -type f -exec cksum {} + | sort
+    find out -mindepth 1 | sort
+}
+
+# json FILE EXPRESSION: what python makes of `d`, the document in FILE.
+json() {
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# expects FILE EXPRESSION VALUE
+expects() {
+    local found
+    checks=$((checks + 1))
+    found=$(json "$1" "$2" 2>&1)
+    [ "$found" = "$3" ] || report "$2 is '$found', not '$3'"
+}
+
+needs_python() {
+    if ! command -v python3 >/dev/null 2>&1; then
+        echo "skipped: there is no python3"
+        exit 77
+    fi
+}
+
+# Ends a test.
+conclude() {
+    echo "$checks checks, $failures failures"
+    [ "$failures" = 0 ]
+    exit
+}
