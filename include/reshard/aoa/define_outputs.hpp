@@ -53,7 +53,9 @@ private:
         try {
             step();
         } catch (error const& problem) {
-            binding const* const bound = in_.names.find(key);
+            binding const* const made = in_.names.find(key);
+            binding const* const bound =
+                made ? made : in_.names.find(parameter_of(key, in_.options.state_suffixes));
             in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
                                         key, problem.what(), bound ? bound->where : text_span{},
                                         bound ? bound->origin : 0});

@@ -65,8 +65,9 @@ inline std::string advice(std::string_view text, std::size_t offset, std::string
 [[noreturn]] inline void fail_syntax(program const& whole, std::size_t offset,
                                      std::string const& expected) {
     std::string_view const text = whole.source_text();
-    while (offset < text.size() && (text[offset] == ' ' || text[offset] == '\t'))
-        ++offset;
+    offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
+    if (offset == text.size()) // show the line that is not finished, not an empty one behind it
+        offset = text.find_last_not_of(" \t\r\n") + 1;
     fail(errc::syntax, place_text(whole.file(), text, offset) + ": syntax: expected " + expected +
                            ", found " + found(text.substr(offset)) +
                            advice(text, offset, expected) + "\n" + excerpt(text, offset));

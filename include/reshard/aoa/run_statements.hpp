@@ -45,16 +45,27 @@ private:
 
     static bool is_nothing(name const& one) { return one.kind == name::kind_type::nothing; }
 
+    bool is_single(statement const& one) const { return one.left == 1 && one.right == 1; }
+
     bool removes(statement const& one) const {
-        return one.left == 1 && one.right == 1 && is_nothing(in_.code.right(one)[0]) &&
+        return is_single(one) && is_nothing(in_.code.right(one)[0]) &&
                !is_nothing(in_.code.left(one)[0]);
+    }
+
+    bool adds(statement const& one) const {
+        return is_single(one) && is_nothing(in_.code.left(one)[0]) &&
+               !is_nothing(in_.code.right(one)[0]);
     }
 
     /// Removal holds for the whole program, so that a use before it is found as well.
     void find_removed() {
         for (statement const& one : in_.code.statements())
-            if (removes(one) && in_.code.left(one)[0].kind != name::kind_type::pattern)
-                in_.names[in_.code.left(one)[0]].is_removed = true;
+            if (removes(one) && in_.code.left(one)[0].kind != name::kind_type::pattern) {
+                binding& removed = in_.names[in_.code.left(one)[0]];
+                removed.is_removed = true;
+                removed.where = in_.code.left(one)[0].where;
+                removed.origin = one.origin;
+            }
     }
 
     void run(statement const& one) {
@@ -64,7 +75,7 @@ private:
                                       each_name.where};
         if (removes(one))
             return remove(one);
-        if (one.left == 1 && one.right == 1 && is_nothing(in_.code.left(one)[0]))
+        if (adds(one))
             return add(one);
         for (name const& each_name : in_.code.names(one))
             if (is_nothing(each_name))

@@ -59,7 +59,7 @@ public:
             auto const parts =
                 chain_.is_last(version) ? parts_of_key(version, its_axis) : std::nullopt;
             if (parts)
-                settle(version, found, *parts);
+                settle(chain_.version(about, i), found, *parts);
             else
                 add_readers(version, its_axis, open);
         }

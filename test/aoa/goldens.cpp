@@ -1,0 +1,201 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "aoa/language.hpp"
+
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+// Goldens: NAME.aoa is a program, NAME.expect what the stage that the directory is called after says of it.
+// Comments at the beginning of the program give the tensors that it is for:
+//     #! source KEY DTYPE SHAPE [PARTS]      as in  #! source w float32 4,6 1,2
+//     #! target KEY DTYPE SHAPE [PARTS]
+//     #! target                              known, and without tensors
+//     #! reverse
+
+using namespace reshard;
+using namespace reshard::aoa;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path const here = fs::path(RESHARD_TEST_DATA).parent_path() / "aoa";
+
+std::string content(fs::path const& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct tensors {
+    catalog source;
+    std::optional<catalog> target;
+    expand_options options;
+};
+
+index_vector numbers(std::string const& text) {
+    index_vector result;
+    std::istringstream list(text);
+    for (std::string number; std::getline(list, number, ',');)
+        result.push_back(std::stoll(number));
+    return result;
+}
+
+catalog_entry entry_of(std::istringstream& words, std::string const& key) {
+    std::string dtype, shape, parts;
+    words >> dtype >> shape >> parts;
+    return test::tensor(key, shape == "-" ? index_vector{} : numbers(shape),
+                        data_type_from_name(dtype).value(), numbers(parts));
+}
+
+tensors tensors_of(std::string const& text) {
+    std::vector<catalog_entry> source, target;
+    tensors result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line) && line.starts_with("#!");) {
+        std::istringstream words(line.substr(2));
+        std::string side, key;
+        words >> side >> key;
+        result.options.reverse = result.options.reverse || side == "reverse";
+        if (side == "target")
+            result.target.emplace();
+        if (!key.empty())
+            (side == "source" ? source : target).push_back(entry_of(words, key));
+    }
+    result.source = catalog(source);
+    if (result.target)
+        result.target = catalog(target);
+    return result;
+}
+
+std::string said(program const& code, std::vector<finding> const& findings) {
+    std::string text;
+    for (finding const& one : findings)
+        text += describe(code, one) + '\n';
+    return text;
+}
+
+std::string piece_text(mapping const& map, piece const& part) {
+    std::string text = "    " + to_string(part.target_box()) + " = ";
+    text += part.source == zero_source
+                ? "0"
+                : map.sources()[part.source].key + to_string(part.source_box());
+    if (part.order != permutation::identity(part.extent.size()))
+        text += " order " + to_string(axes_of(part.order, part.extent.size()));
+    for (data_type const step : part.casts.steps())
+        text += " as " + std::string(reshard::name(step));
+    return text + '\n';
+}
+
+std::string mapping_text(mapping const& map) {
+    std::string text;
+    for (mapping_output const& output : map.outputs()) {
+        text += output.key + ' ' + std::string(reshard::name(output.value.dtype)) + ' ' +
+                to_string(output.value.shape) + (output.added ? " added" : "") + '\n';
+        for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
+            text += piece_text(map, output.value.pieces[i]);
+    }
+    for (std::string const& key : map.removed())
+        text += "removed " + key + '\n';
+    return text;
+}
+
+std::string run(std::string const& stage, std::string const& text, std::string const& file) {
+    try {
+        program const written = test::parsed(text, file);
+        if (stage == "parse")
+            return print(written);
+        tensors const given = tensors_of(text);
+        catalog const* const target = given.target ? &*given.target : nullptr;
+        expansion const expanded = expand(written, given.source, target, given.options);
+        if (stage == "expand")
+            return print(expanded.code) + said(expanded.code, expanded.findings);
+        lowering const lowered = lower_all(expanded.code, given.source, target);
+        return (lowered.first_error ? "" : mapping_text(lowered.map)) +
+               said(expanded.code, lowered.findings);
+    } catch (error const& problem) {
+        return std::string(problem.what()) + '\n';
+    }
+}
+
+std::vector<fs::path> goldens(std::string const& stage) {
+    std::vector<fs::path> found;
+    for (fs::directory_entry const& each_file : fs::directory_iterator(here / stage))
+        if (each_file.path().extension() == ".aoa")
+            found.push_back(each_file.path());
+    std::ranges::sort(found);
+    return found;
+}
+
+bool is_error(std::string const& expected) {
+    bool error = false;
+    std::istringstream lines(expected);
+    for (std::string line; std::getline(lines, line);)
+        for (errc code = errc::syntax; code <= errc::io; code = errc(int(code) + 1)) {
+            std::string words(reshard::name(code));
+            std::ranges::replace(words, '_', ' ');
+            error = error || line.find(": " + words + ": ") != std::string::npos;
+        }
+    return error;
+}
+
+void check_goldens(std::string const& stage) {
+    std::size_t errors = 0;
+    auto const all = goldens(stage);
+    for (fs::path const& program_file : all) {
+        fs::path expect = program_file;
+        expect.replace_extension(".expect");
+        std::string const expected = content(expect);
+        std::string const found =
+            run(stage, content(program_file), program_file.filename().string());
+        BOOST_TEST(found == expected, stage << '/' << program_file.filename() << ": expected\n"
+                                            << expected << "found\n"
+                                            << found);
+        errors += is_error(expected);
+    }
+    BOOST_TEST(all.size() > 0u);
+    BOOST_TEST(2 * errors >= all.size(), stage << ": " << errors << " errors in " << all.size());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_goldens)
+
+BOOST_AUTO_TEST_CASE(parse_says_what_is_expected) { check_goldens("parse"); }
+BOOST_AUTO_TEST_CASE(expand_says_what_is_expected) { check_goldens("expand"); }
+BOOST_AUTO_TEST_CASE(lower_says_what_is_expected) { check_goldens("lower"); }
+
+BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
+    for (char const* stage : {"parse", "expand", "lower"})
+        for (fs::path const& program_file : goldens(stage)) {
+            fs::path expect = program_file;
+            expect.replace_extension(".expect");
+            BOOST_TEST(content(expect).find("N5boost") == std::string::npos, expect);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
+    for (char const* stage : {"parse", "expand", "lower"})
+        for (fs::path const& program_file : goldens(stage)) {
+            try {
+                std::string const text = content(program_file);
+                program const written = test::parsed(text);
+                BOOST_TEST((test::parsed(print(written)) == written), program_file);
+                tensors const given = tensors_of(text);
+                catalog const* const target = given.target ? &*given.target : nullptr;
+                program const code = expand(written, given.source, target, given.options).code;
+                BOOST_TEST(test::same_up_to_temporaries(code, test::parsed(print(code))),
+                           program_file);
+            } catch (error const&) {
+                continue; // what it says is another golden's matter
+            }
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,104 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/expand.hpp>
+
+#include "aoa/language.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+// What each macro makes of a statement stands in the goldens, test/aoa/expand.
+
+using namespace reshard;
+using namespace reshard::aoa;
+using reshard::test::parsed;
+using reshard::test::tensor;
+
+namespace {
+
+catalog const layers({tensor("l.0.w", {4, 4}), tensor("l.1.w", {4, 4})});
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_expand)
+
+BOOST_AUTO_TEST_CASE(a_program_without_macros_stays_as_it_is) {
+    program const code = parsed("a, b -> c, axis=0\n_ -> d\n'x*' -> e, dtype='float32'");
+    expansion const expanded = expand(code, layers);
+    BOOST_TEST((expanded.code == code));
+    BOOST_TEST(expanded.findings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(macros_are_applied_in_the_order_of_the_original) {
+    std::vector<std::string_view> names;
+    for (macro const& one : macros)
+        names.push_back(one.name);
+    BOOST_TEST(names == (std::vector<std::string_view>{"$NAME", "[a:b]", "*", "^T", "fused_qkv_old",
+                                                       "fused_ffn", "fused_qkv"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(expanding_twice_is_expanding_once) {
+    expansion const once = expand(parsed("l.$LAYER_ID.w^T -> m.$LAYER_ID.w"), layers);
+    BOOST_TEST((expand(once.code, layers).code == once.code));
+}
+
+BOOST_AUTO_TEST_CASE(a_statement_without_a_match_is_reported_as_asked) {
+    program const code = parsed("x.$LAYER_ID.w -> y.$LAYER_ID.w\na -> b");
+    expand_options options;
+    auto const warned = expand(code, layers, nullptr, options);
+    BOOST_TEST((warned.code == parsed("a -> b")));
+    BOOST_TEST_REQUIRE(warned.findings.size() == 1u);
+    BOOST_TEST(warned.findings[0].code == "no_match");
+    BOOST_TEST(warned.findings[0].key == "x.$LAYER_ID.w");
+    options.no_match = on_no_match::ignore;
+    BOOST_TEST(expand(code, layers, nullptr, options).findings.empty());
+    options.no_match = on_no_match::error;
+    BOOST_CHECK_EXCEPTION(expand(code, layers, nullptr, options), error,
+                          [](error const& e) { return e.code() == errc::unknown_key; });
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_grows_too_large_is_refused) {
+    expand_options options;
+    options.max_names = 9;
+    BOOST_CHECK_NO_THROW(expand(parsed("w[0:4] -> x, axis=0"), layers, nullptr, options));
+    for (char const* text : {"w[0:5] -> x, axis=0", "w[0:999999999999] -> x, axis=0",
+                             "q, k, v -> d, fused_qkv, num_heads=999999999, num_kv_heads=1"})
+        BOOST_CHECK_EXCEPTION(expand(parsed(text), layers, nullptr, options), error,
+                              [](error const& e) { return e.code() == errc::limit_exceeded; });
+}
+
+BOOST_AUTO_TEST_CASE(a_temporary_is_no_name_that_a_user_can_write) {
+    program const code = expand(parsed("a^T -> b\na_transpose_tmp -> c"), layers).code;
+    auto const& last = code.statements().back();
+    BOOST_TEST((code.left(last)[0].kind == aoa::name::kind_type::text));
+    BOOST_TEST((code.right(code.statements()[0])[0].kind == aoa::name::kind_type::fresh));
+}
+
+BOOST_AUTO_TEST_CASE(each_statement_knows_which_macros_made_it) {
+    program const code =
+        expand(parsed("a -> b\n l.$LAYER_ID.w^T -> m.$LAYER_ID.w", "m.aoa"), layers).code;
+    BOOST_TEST(macro_chain(code, code.statements()[0].origin).empty());
+    std::vector<std::string> const expected = {"^T from m.aoa:2:2", "$LAYER_ID from m.aoa:2:2"};
+    for (std::size_t i = 1; i < 5; ++i)
+        BOOST_TEST(macro_chain(code, code.statements()[i].origin) == expected,
+                   boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_name_of_a_layer_has_no_leading_zeros) {
+    catalog const source({tensor("l.00.w", {}), tensor("l.0.w", {}), tensor("l.07.w", {})});
+    BOOST_TEST((expand(parsed("l.$LAYER_ID.w -> m.$LAYER_ID.w"), source).code ==
+                parsed("l.0.w -> m.0.w\nl.7.w -> m.7.w")));
+}
+
+BOOST_AUTO_TEST_CASE(state_alone_makes_a_layer_known) {
+    catalog const source({tensor("l.0.w.moment1_0", {4})});
+    BOOST_TEST((expand(parsed("l.$LAYER_ID.w -> m.$LAYER_ID.w"), source).code ==
+                parsed("l.0.w -> m.0.w")));
+}
+
+BOOST_AUTO_TEST_CASE(statements_stay_in_order) {
+    BOOST_TEST((expand(parsed("a -> b\nl.$LAYER_ID.w -> m.$LAYER_ID.w\nc -> d"), layers).code ==
+                parsed("a -> b\nl.0.w -> m.0.w\nl.1.w -> m.1.w\nc -> d")));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

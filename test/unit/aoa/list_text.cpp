@@ -1,0 +1,43 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/list_text.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using namespace reshard::aoa;
+using numbers = std::vector<index_t>;
+
+namespace {
+
+numbers read(std::string const& text) { return parse_list({"permute", text, '"', {3, 9}}); }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_list_text)
+
+BOOST_AUTO_TEST_CASE(a_list_is_integers_in_brackets) {
+    BOOST_TEST(read("[1, 0]") == (numbers{1, 0}), boost::test_tools::per_element());
+    BOOST_TEST(read(" [ -1 ,\n20 ] ") == (numbers{-1, 20}), boost::test_tools::per_element());
+    BOOST_TEST(read("[7,]") == (numbers{7}), boost::test_tools::per_element());
+    BOOST_TEST(read("[]").empty());
+    BOOST_TEST(read("[ ]").empty());
+}
+
+BOOST_AUTO_TEST_CASE(anything_else_is_refused_and_shown) {
+    for (char const* text : {"", "1, 0", "(1, 0)", "[1 0]", "[1, 0", "[1, 0] x", "[a]", "[,]",
+                             "[1,,0]", "[1.5]", "[99999999999999999999]", "[[1]]", "[+1]"}) {
+        try {
+            read(text);
+            BOOST_ERROR(std::string("accepted: ") + text);
+        } catch (statement_error const& problem) {
+            BOOST_TEST((problem.code == errc::syntax));
+            BOOST_TEST((problem.where == text_span{3, 9}));
+            BOOST_TEST(problem.message == "permute=\"" + std::string(text) +
+                                              "\" is no list of integers in brackets, as in "
+                                              "permute=\"[1, 0]\"");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

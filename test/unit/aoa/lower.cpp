@@ -1,0 +1,175 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/lower.hpp>
+
+#include "aoa/language.hpp"
+
+#include <reshard/aoa/expand.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+// What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here: the
+// same as the algebra, and what goldens cannot show.
+
+using namespace reshard;
+using namespace reshard::aoa;
+using reshard::test::parsed;
+using reshard::test::tensor;
+
+namespace {
+
+catalog const source({tensor("a", {2, 4}), tensor("b", {2, 6}),
+                      tensor("h", {2, 4}, data_type::bf16)});
+expression const a = source_tensor(0, {2, 4}, data_type::f32);
+expression const b = source_tensor(1, {2, 6}, data_type::f32);
+expression const h = source_tensor(2, {2, 4}, data_type::bf16);
+
+/// What a program makes of the tensors of `source`, all of them kept.
+expression output(char const* text, char const* key) {
+    mapping const map = lower(expand(parsed(text), source).code, source);
+    BOOST_TEST_REQUIRE(map.find(key) != nullptr);
+    return map.find(key)->value;
+}
+
+errc code_of(char const* text, catalog const* target = nullptr) {
+    try {
+        lower(expand(parsed(text), source, target).code, source, target);
+    } catch (error const& problem) {
+        return problem.code();
+    }
+    return errc::io;
+}
+
+bool refuses(char const* text, errc code) { return code_of(text) == code; }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_lower)
+
+BOOST_AUTO_TEST_CASE(each_statement_is_a_call_of_the_algebra) {
+    BOOST_TEST((output("a -> x", "x") == a));
+    BOOST_TEST((output("a, b -> x, axis=1", "x") == concat({a, b}, 1)));
+    BOOST_TEST((output("a -> x, y, axis=1", "y") == split(a, 1, std::size_t{2})[1]));
+    std::vector<index_t> const sizes = {1, 3};
+    BOOST_TEST((output("a -> x, y, axis=1, sizes='[1,3]'", "y") == split(a, 1, sizes)[1]));
+    BOOST_TEST((output("a -> x, permute='[1,0]'", "x") == transpose(a)));
+    BOOST_TEST((output("a^T -> x", "x") == transpose(a)));
+    BOOST_TEST((output("a -> x, dtype='bfloat16'", "x") == cast(a, data_type::bf16)));
+    BOOST_TEST((output("h -> x, src_dtype='bfloat16', dst_dtype='float64'", "x") ==
+                cast(h, data_type::f64)));
+}
+
+BOOST_AUTO_TEST_CASE(attributes_apply_from_left_to_right) {
+    BOOST_TEST((output("a -> x, permute='[1,0]', dtype='float16', dtype='float32'", "x") ==
+                cast(cast(transpose(a), data_type::f16), data_type::f32)));
+    BOOST_TEST((output("a, b -> x, permute='[]', axis=0", "x") ==
+                concat({transpose(a), transpose(b)}, 0)));
+    BOOST_TEST((output("a, b -> x, axis=1, permute='[]'", "x") == transpose(concat({a, b}, 1))));
+    BOOST_TEST((output("a -> x, y, axis=1, dtype='float16'", "x") ==
+                cast(split(a, 1, std::size_t{2})[0], data_type::f16)));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_means_what_it_was_bound_to_last) {
+    BOOST_TEST((output("a -> x\nb -> x", "x") == b));
+    BOOST_TEST((output("a^T -> a\na -> x", "x") == transpose(a)));
+    BOOST_TEST((output("a -> t\nb -> a\nt -> b", "a") == b));
+    BOOST_TEST((output("a -> t\nb -> a\nt -> b", "b") == a));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_target_what_nothing_reads_is_left_over) {
+    mapping const map = lower(parsed("a -> t\nt -> x\nt -> y\nh -> _"), source);
+    std::vector<std::string> keys;
+    for (mapping_output const& one : map.outputs())
+        keys.push_back(one.key);
+    BOOST_TEST(keys == (std::vector<std::string>{"b", "x", "y"}), boost::test_tools::per_element());
+    BOOST_TEST(map.removed() == std::vector<std::string>{"h"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_program_is_the_identity) {
+    BOOST_TEST((lower(parsed(""), source) == identity_mapping(source)));
+    BOOST_TEST((lower(parsed(""), source, &source) == identity_mapping(source, &source)));
+}
+
+BOOST_AUTO_TEST_CASE(all_errors_are_found_and_the_first_is_thrown) {
+    program const code = parsed("zz -> x\na -> y, axis='0'\nx -> w\na, h -> v, axis=0");
+    lowering const found = lower_all(code, source);
+    BOOST_TEST_REQUIRE(found.findings.size() ==
+                       3u); // x has no value, and that is no error of its own
+    BOOST_TEST(found.findings[0].code == "unknown_key");
+    BOOST_TEST(found.findings[1].code == "syntax");
+    BOOST_TEST(found.findings[2].code == "dtype_mismatch");
+    BOOST_TEST((found.first_error == errc::unknown_key));
+    BOOST_CHECK_EXCEPTION(lower(code, source), error,
+                          [](error const& problem) { return problem.code() == errc::unknown_key; });
+}
+
+BOOST_AUTO_TEST_CASE(a_program_with_macros_is_not_lowered) {
+    for (char const* text :
+         {"a^T -> x", "l.$LAYER_ID -> x", "a -> x, fused_ffn", "a* -> x", "a[0:1] -> x"})
+        BOOST_CHECK_EXCEPTION(lower(parsed(text), source), error, [](error const& problem) {
+            return problem.code() == errc::bad_macro;
+        });
+}
+
+BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_refused) {
+    BOOST_TEST(refuses("a, b -> x, y, axis=0", errc::syntax));
+    BOOST_TEST(refuses("a, b -> x", errc::syntax));
+    BOOST_TEST(refuses("a, b -> x, axis=1, axis=1", errc::syntax));
+    BOOST_TEST(refuses("a -> x, sizes='[2]'", errc::syntax));
+    BOOST_TEST(refuses("a -> x, y, sizes='[2,2]', sizes='[2,2]', axis=1", errc::syntax));
+    BOOST_TEST(refuses("a -> x, dtype=1", errc::syntax));
+    BOOST_TEST(refuses("_ -> _", errc::syntax));
+    BOOST_TEST(refuses("_ -> x, y, axis=0", errc::syntax));
+    BOOST_TEST(refuses("_ -> x, axis=0", errc::syntax));
+    BOOST_TEST(refuses("a -> _, axis=0", errc::syntax));
+    BOOST_TEST(refuses("a, b -> x, axis=2", errc::shape_mismatch));
+    BOOST_TEST(refuses("a, b -> x, axis=-3", errc::shape_mismatch));
+    BOOST_TEST(refuses("a -> x, y, axis=1, sizes='[5,-1]'", errc::shape_mismatch));
+    BOOST_TEST(refuses("a -> x, permute='[0]'", errc::shape_mismatch));
+    BOOST_TEST(refuses("a -> x, dtype='complex128'", errc::dtype_mismatch));
+    BOOST_TEST(refuses("a -> x, resize='[2, 8]'", errc::unsupported));
+    BOOST_TEST(refuses("a -> x, slice='[0:1, :]'", errc::unsupported));
+    BOOST_TEST(refuses("a -> _\na -> x", errc::unknown_key));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_type_may_be_wider_where_the_options_say_so) {
+    catalog const target({tensor("h", {2, 4}, data_type::f32)});
+    BOOST_TEST((code_of("", &target) == errc::dtype_mismatch));
+    lower_options options;
+    options.policy = dtype_policy::widen;
+    mapping const map = lower(parsed(""), source, &target, options);
+    BOOST_TEST((map.find("h")->value == cast(h, data_type::f32)));
+    catalog const narrow({tensor("a", {2, 4}, data_type::bf16)});
+    BOOST_CHECK_THROW(lower(parsed(""), source, &narrow, options), error);
+}
+
+BOOST_AUTO_TEST_CASE(state_follows_under_other_endings) {
+    catalog const with(
+        {tensor("a", {2, 4}), tensor("a/m", {2, 4}, data_type::f64), tensor("a/n", {})});
+    lower_options options;
+    options.state_suffixes = {{"/m", false}, {"/n", true}};
+    mapping const map =
+        lower(parsed("a -> x, permute='[]', dtype='float16'"), with, nullptr, options);
+    BOOST_TEST_REQUIRE(map.outputs().size() == 3u);
+    BOOST_TEST((map.find("x/m")->value == transpose(source_tensor(1, {2, 4}, data_type::f64))));
+    BOOST_TEST((map.find("x/n")->value == source_tensor(2, {}, data_type::f32)));
+    BOOST_TEST(
+        (map.relations() == std::vector<relation>{{relation::kind::state, "x", "x/m"},
+                                                  {relation::kind::scalar_state, "x", "x/n"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_ends_like_state_is_a_tensor_when_nobody_has_its_parameter) {
+    catalog const alone({tensor("s.w_0", {2})});
+    catalog const target({tensor("d", {2})});
+    BOOST_TEST((lower(parsed("s.w_0 -> d"), alone, &target).find("d")->value ==
+                source_tensor(0, {2}, data_type::f32)));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_may_be_renamed_and_concat_refuses_it) {
+    catalog const scalars({tensor("s", {}), tensor("t", {})});
+    BOOST_TEST((lower(parsed("s -> x"), scalars).find("x")->value ==
+                source_tensor(0, {}, data_type::f32)));
+    BOOST_CHECK_THROW(lower(parsed("s, t -> x, axis=0"), scalars), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

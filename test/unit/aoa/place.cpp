@@ -1,0 +1,50 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/place.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard::aoa;
+
+BOOST_AUTO_TEST_SUITE(aoa_place)
+
+BOOST_AUTO_TEST_CASE(lines_and_columns_count_from_one) {
+    BOOST_TEST((place_of("ab\ncd", 0) == place{1, 1}));
+    BOOST_TEST((place_of("ab\ncd", 2) == place{1, 3}));
+    BOOST_TEST((place_of("ab\ncd", 3) == place{2, 1}));
+    BOOST_TEST((place_of("ab\ncd", 99) == place{2, 3}));
+    BOOST_TEST((place_of("", 0) == place{1, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_of_line_end_ends_one_line) {
+    BOOST_TEST((place_of("a\r\nb\rc\n\nd", 3) == place{2, 1}));
+    BOOST_TEST((place_of("a\r\nb\rc\n\nd", 5) == place{3, 1}));
+    BOOST_TEST((place_of("a\r\nb\rc\n\nd", 8) == place{5, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_column_is_a_character_and_not_a_byte) {
+    BOOST_TEST((place_of("\xc3\xa4\xe2\x82\xac"
+                         "x",
+                         5) == place{1, 3}));
+    BOOST_TEST(excerpt("\xc3\xa4x", 2) == "    \xc3\xa4x\n     ^");
+}
+
+BOOST_AUTO_TEST_CASE(an_excerpt_is_the_line_with_a_caret_below) {
+    BOOST_TEST(excerpt("a -> b\nc -> d\ne", 12) == "    c -> d\n         ^");
+    BOOST_TEST(excerpt("a\tb", 2) == "    a b\n      ^");
+    BOOST_TEST(excerpt("", 0) == "    \n    ^");
+}
+
+BOOST_AUTO_TEST_CASE(a_long_line_is_cut_around_the_caret) {
+    std::string const text = std::string(200, 'x') + 'y' + std::string(200, 'z');
+    BOOST_TEST(excerpt(text, 200) == "    ..." + std::string(60, 'x') + 'y' + std::string(39, 'z') +
+                                         "...\n" + std::string(67, ' ') + '^');
+    BOOST_TEST(excerpt(text, 0) == "    " + std::string(100, 'x') + "...\n    ^");
+}
+
+BOOST_AUTO_TEST_CASE(a_text_without_a_file_is_a_program) {
+    BOOST_TEST(place_text("", "a\nb", 2) == "program:2:1");
+    BOOST_TEST(place_text("m.aoa", "a\nb", 0) == "m.aoa:1:1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
