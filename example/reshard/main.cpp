@@ -32,10 +32,26 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_diff(app, chosen);
 }
 
+/// Refuses what is neither a command nor an option, with all commands that there are.
+void check_command(CLI::App const& app, int argc, char** argv) {
+    std::string const word = argc > 1 ? argv[1] : "";
+    std::string known;
+    for (CLI::App const* const command : app.get_subcommands({})) {
+        if (command->get_name() == word || word.starts_with("-"))
+            return;
+        known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    reshard::fail(reshard::errc::usage, "reshard: " +
+                                            (word.empty() ? "no command is given"
+                                                          : "there is no command '" + word + "'") +
+                                            "; there are " + known + "; see reshard --help");
+}
+
 /// Reads the command line; what asks for help becomes a command that prints it.
 ///
 /// \throws error with errc::usage for a command line that cannot be understood
 void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
+    check_command(app, argc, argv);
     try {
         app.parse(argc, argv);
     } catch (CLI::ParseError const& stop) {

@@ -6,6 +6,7 @@
 set -u
 
 tool=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
 data=${RESHARD_TEST_DATA:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +38,7 @@ on() {
 # that belong to the message above them.
 messages() {
     grep -v -e '^note: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
-        -e '^mpiexec detected' -e '^thus causing' -e 'Process name:' -e 'Exit code:' "$1"
+        -e '^mpiexec detected' -e '^the job to be terminated' "$1"
 }
 
 # succeeds RANKS ARGUMENT...: the tool ends with 0; its output is in the file `output`.

@@ -1,0 +1,37 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Help, versions and wrong usage.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+
+succeeds 1 --help
+succeeds 3 --version
+grep -q '^reshard ' output || report "--version says no version"
+[ "$(wc -l <output)" = 1 ] || report "--version is printed by several processes"
+
+for command in inspect synthesize expand check explain plan convert diff; do
+    succeeds 1 "$command" --help
+    [ "$(grep -c '^  .*reshard '"$command" output)" = 2 ] ||
+        report "$command --help does not show two examples"
+    refuses 2 "^reshard $command: .*; see reshard $command --help" "$command" a b --nonsense
+done
+
+refuses 2 '^reshard: no command is given; there are inspect, .*; see reshard --help'
+refuses 2 "^reshard: there is no command 'frobnicate'; there are inspect, " frobnicate
+refuses 2 "^reshard convert: .* --nonsense" convert a b --nonsense
+refuses 2 "^reshard explain: '1:0' is no box" explain --source a --target b --key k --box 1:0
+refuses 2 "^reshard explain: '0:1,x' is no box" explain --source a --target b --key k --box 0:1,x
+refuses 2 '^reshard synthesize: DIR is required' synthesize smollm2-135m
+refuses 2 "^reshard synthesize: no model 'gpt5' is known; there are smollm2-135m" synthesize gpt5 out/x
+refuses 2 '^reshard synthesize: --scale 7 does not divide the vocabulary, which is 49152' \
+    synthesize smollm2-135m out/x --scale 7
+
+# Neither colours nor bars in a pipe.
+succeeds 1 synthesize smollm2-135m out/model --scale 64
+[ -s errors ] && report "progress in a pipe"
+succeeds 1 inspect out/model
+grep -q "$(printf '\033')" output && report "colours in a pipe"
+grep -q 'model.layers.\*.mlp.down_proj.weight' output || report "inspect shows no layers"
+
+conclude
