@@ -1,0 +1,327 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/mpi/collectives/all_gather.hpp>
+#include <boost/serialization/string.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+
+namespace {
+
+namespace mpi = boost::mpi;
+
+/// Where part `i` of `parts` nearly equal parts of `extent` begins.
+index_t cut_at(index_t extent, int i, int parts) { return extent * i / parts; }
+
+/// A tensor and its elements, row by row.
+template <class T>
+struct piece_of_matrix {
+    shard_descriptor descriptor;
+    std::vector<T> elements;
+
+    piece_of_matrix(std::string key, index_vector const& global, box const& region)
+        : descriptor{std::move(key), data_type_of<T>, global, region, {}},
+          elements(static_cast<std::size_t>(element_count(region))) {}
+
+    void number_elements() {
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            elements[i] = static_cast<T>(number(i));
+    }
+
+    /// The row-major number, in the global tensor, of local element `i`.
+    index_t number(std::size_t i) const {
+        index_vector index = unravel_index(static_cast<index_t>(i), descriptor.region.shape);
+        for (std::size_t axis = 0; axis < index.size(); ++axis)
+            index[axis] += descriptor.region.offset[axis];
+        return ravel_index(index, descriptor.global_shape);
+    }
+
+    std::size_t wrong_elements() const {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            count += elements[i] != static_cast<T>(number(i));
+        return count;
+    }
+
+    tensor_view view() {
+        return {elements.data(), descriptor.dtype, descriptor.region.shape,
+                row_major_strides(descriptor.region.shape)};
+    }
+};
+
+template <class T>
+piece_of_matrix<T> rows(std::string key, index_vector const& global, index_t first,
+                        index_t behind) {
+    return {std::move(key), global, {{first, 0}, {behind - first, global[1]}}};
+}
+
+template <class T>
+piece_of_matrix<T> columns(std::string key, index_vector const& global, index_t first,
+                           index_t behind) {
+    return {std::move(key), global, {{0, first}, {global[0], behind - first}}};
+}
+
+template <class... Pieces>
+state_dict dict(Pieces&... pieces) {
+    state_dict all;
+    (all.add(pieces.descriptor, pieces.view()), ...);
+    return all;
+}
+
+/// What `work` throws, code and words; it has to be the same on every rank.
+template <class Work>
+std::string agreed_error(mpi::communicator const& world, Work&& work) {
+    std::string text = "nothing was thrown";
+    try {
+        work();
+    } catch (error const& problem) {
+        text = std::string(name(problem.code())) + ": " + problem.what();
+    }
+    std::vector<std::string> all;
+    mpi::all_gather(world, text, all);
+    for (std::string const& other : all)
+        BOOST_TEST(other == text);
+    return text;
+}
+
+/// Rows on the source side, columns on the target side, over all ranks.
+struct matrix_fixture {
+    mpi::communicator world;
+    index_vector shape{7, 5};
+    int rank = world.rank();
+    int size = world.size();
+    int last = size - 1;
+    piece_of_matrix<float> source =
+        rows<float>("w", shape, cut_at(7, rank, size), cut_at(7, rank + 1, size));
+    piece_of_matrix<float> target =
+        columns<float>("w", shape, cut_at(5, rank, size), cut_at(5, rank + 1, size));
+
+    matrix_fixture() { source.number_elements(); }
+
+    std::string error_of(state_dict const& from, state_dict const& to,
+                         std::optional<mapping> const& program = std::nullopt) {
+        std::vector<float> const before = target.elements;
+        std::string const text = agreed_error(world, [&] {
+            program ? redistribute(world, from, to, *program) : redistribute(world, from, to);
+        });
+        BOOST_TEST((target.elements == before));
+        // The next call finds every rank in the same place.
+        redistribute(world, dict(source), dict(target));
+        BOOST_TEST(target.wrong_elements() == 0u);
+        return text;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_redistribute, matrix_fixture)
+
+BOOST_AUTO_TEST_CASE(rows_become_columns) {
+    redistribute(world, dict(source), dict(target));
+    BOOST_TEST(target.wrong_elements() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_may_hold_nothing) {
+    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
+    all.number_elements();
+    piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
+    redistribute(world, rank == 0 ? dict(all) : dict(), rank == last ? dict(wanted) : dict());
+    BOOST_TEST(wanted.wrong_elements() == (rank == last ? 0u : 34u));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_may_hold_different_keys_and_several_shards_of_one) {
+    // Rank r has matrix "r" and wants the first and the last row of the next rank's, in one tensor each.
+    std::string const mine = std::to_string(rank);
+    std::string const next = std::to_string((rank + 1) % size);
+    piece_of_matrix<float> all = rows<float>(mine, shape, 0, 7);
+    all.number_elements();
+    piece_of_matrix<float> first = rows<float>(next, shape, 0, 1);
+    piece_of_matrix<float> end = rows<float>(next, shape, 6, 7);
+    redistribute(world, dict(all), dict(end, first));
+    BOOST_TEST(first.wrong_elements() == 0u);
+    BOOST_TEST(end.wrong_elements() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_rank_has_itself_it_does_not_ask_for) {
+    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
+    all.number_elements();
+    prepared moving = prepare(world, dict(all), dict(target));
+    BOOST_TEST(moving.cost().bytes_in == 0);
+    BOOST_TEST(moving.cost().bytes_out == 0);
+    BOOST_TEST(moving.cost().messages_in == 0);
+    BOOST_TEST(moving.cost().bytes_local ==
+               static_cast<index_t>(target.elements.size() * sizeof(float)));
+    run(moving);
+    BOOST_TEST(target.wrong_elements() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
+    prepared moving = prepare(world, dict(source), dict(target));
+    run(moving);
+    BOOST_TEST(target.wrong_elements() == 0u);
+    for (float& element : source.elements)
+        element += 1000;
+    run(moving);
+    for (std::size_t i = 0; i < target.elements.size(); ++i)
+        BOOST_TEST(target.elements[i] == static_cast<float>(target.number(i) + 1000));
+    BOOST_TEST(moving.target_layout().find("w")->shards.size() == static_cast<std::size_t>(size));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
+    mapping program;
+    expression const w = program.source("w", shape, data_type::f32);
+    program.define("t", transpose(cast(w, data_type::i32)));
+    piece_of_matrix<std::int32_t> turned =
+        rows<std::int32_t>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
+    redistribute(world, dict(source), dict(turned), program);
+    for (std::size_t i = 0; i < turned.elements.size(); ++i) {
+        index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
+        BOOST_TEST(turned.elements[i] == place % 7 * 5 + place / 7);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_are_only_added_keep_their_content) {
+    mapping program;
+    program.define("w", program.source("w", shape, data_type::f32));
+    program.add("new", {3, 1}, data_type::f32);
+    piece_of_matrix<float> added = rows<float>("new", {3, 1}, 0, 3);
+    added.elements = {1, 2, 3};
+    redistribute(world, dict(source), dict(target, added), program);
+    BOOST_TEST(target.wrong_elements() == 0u);
+    BOOST_TEST((added.elements == std::vector<float>{1, 2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(many_chunks_arrive_in_order) {
+    // 3 Mi elements, 12 MiB, from the first rank to the last: more chunks than are ever under way,
+    // and columns, so that each has to be packed.
+    index_vector const large{3, 1 << 20};
+    piece_of_matrix<float> all = rows<float>("large", large, 0, rank == 0 ? 3 : 0);
+    all.number_elements();
+    piece_of_matrix<float> left = columns<float>("large", large, 0, rank == last ? 500'000 : 0);
+    piece_of_matrix<float> right =
+        columns<float>("large", large, 500'000, rank == last ? 1 << 20 : 500'000);
+    redistribute(world, dict(all), dict(right, left));
+    BOOST_TEST(left.wrong_elements() == 0u);
+    BOOST_TEST(right.wrong_elements() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(everybody_sends_to_everybody_in_both_directions) {
+    index_vector const large{700, 600};
+    auto const from = [&](int i) { return cut_at(700, i, size); };
+    auto const to = [&](int i) { return cut_at(600, i, size); };
+    piece_of_matrix<double> by_rows = rows<double>("a", large, from(rank), from(rank + 1));
+    by_rows.number_elements();
+    piece_of_matrix<double> by_columns = columns<double>("a", large, to(rank), to(rank + 1));
+    redistribute(world, dict(by_rows), dict(by_columns));
+    BOOST_TEST(by_columns.wrong_elements() == 0u);
+    by_rows.elements.assign(by_rows.elements.size(), -1);
+    redistribute(world, dict(by_columns), dict(by_rows));
+    BOOST_TEST(by_rows.wrong_elements() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_is_the_same_error_on_every_rank) {
+    // The last rank does not have its last row: row 6.
+    piece_of_matrix<float> short_one =
+        rows<float>("w", shape, cut_at(7, rank, size), cut_at(7, rank + 1, size) - (rank == last));
+    std::string const text = error_of(dict(short_one), dict(target));
+    // The lowest rank that wants a column speaks. Its columns:
+    int asking = 0;
+    while (cut_at(5, asking + 1, size) == cut_at(5, asking, size))
+        ++asking;
+    std::string const where = "[6:7, " + std::to_string(cut_at(5, asking, size)) + ":" +
+                              std::to_string(cut_at(5, asking + 1, size)) + "]";
+    BOOST_TEST(text == "not_covered: 'w' elements " + where +
+                           " are held by nobody; source 'w' lacks " + where);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_wants_is_the_same_error_on_every_rank) {
+    piece_of_matrix<float> unknown = rows<float>("v", shape, 0, 7);
+    BOOST_TEST(error_of(dict(source), rank == last ? dict(target, unknown) : dict(target)) ==
+               "unknown_key: 'v' is wanted, and the source does not have it");
+}
+
+BOOST_AUTO_TEST_CASE(shards_that_overlap_are_the_same_error_on_every_rank) {
+    piece_of_matrix<float> more = rows<float>("w", shape, 0, 2);
+    piece_of_matrix<float> most = rows<float>("w", shape, 1, 7);
+    std::string const text = error_of(rank == 0 ? (rank == last ? dict(more, most) : dict(more))
+                                      : rank == last ? dict(most)
+                                                     : dict(),
+                                      dict(target));
+    BOOST_TEST(text ==
+               "overlap: 'w' has shards that share elements [1:2, 0:5] without being equal: "
+               "rank 0 holds [0:2, 0:5], rank " +
+                   std::to_string(last) + " holds [1:7, 0:5]");
+}
+
+BOOST_AUTO_TEST_CASE(one_key_with_two_shapes_is_the_same_error_on_every_rank) {
+    piece_of_matrix<float> other = rows<float>("w", {7, 4}, 0, 7);
+    if (size == 1)
+        return;
+    BOOST_TEST(error_of(rank == last ? dict(other) : dict(source), dict(target)) ==
+               "shape_mismatch: 'w' has the global shape [7, 5] on rank 0 and [7, 4] on rank " +
+                   std::to_string(last));
+    BOOST_TEST(error_of(dict(source), rank == last ? dict(other) : dict(target)) ==
+               "shape_mismatch: 'w' has the global shape [7, 5] on rank 0 and [7, 4] on rank " +
+                   std::to_string(last));
+}
+
+BOOST_AUTO_TEST_CASE(one_key_with_two_types_is_the_same_error_on_every_rank) {
+    piece_of_matrix<double> other = rows<double>("w", shape, 0, 7);
+    if (size == 1)
+        return;
+    BOOST_TEST(error_of(rank == last ? dict(other) : dict(source), dict(target)) ==
+               "dtype_mismatch: 'w' has the data type F32 on rank 0 and F64 on rank " +
+                   std::to_string(last));
+}
+
+BOOST_AUTO_TEST_CASE(two_types_on_the_two_sides_are_the_same_error_on_every_rank) {
+    piece_of_matrix<double> wanted = rows<double>("w", shape, 0, 7);
+    BOOST_TEST(error_of(dict(source), dict(wanted)) ==
+               "dtype_mismatch: 'w' is float64 in the target, and the program yields float32; to "
+               "cast it write 'w -> w, dtype=\"float64\"'");
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
+    mapping program;
+    expression const w = program.source("w", shape, data_type::f32);
+    program.define("w", w);
+    mapping other = program;
+    other.define("v", transpose(w));
+    if (size == 1)
+        return;
+    std::string const expected = "ranks_disagree: rank 0 runs redistribute and rank " +
+                                 std::to_string(last) +
+                                 " runs it with another program or other options; every rank must "
+                                 "make the same call";
+    BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
+    BOOST_TEST(error_of(dict(source), dict(target),
+                        rank == last ? std::nullopt : std::optional(program)) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) {
+    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
+    piece_of_matrix<float> same = all;
+    state_dict from = dict(all);
+    state_dict shared;
+    shared.add(same.descriptor, all.view());
+    BOOST_TEST(error_of(from, rank == last ? shared : dict(same)) ==
+               "memory_overlap: source 'w' and target 'w' share memory; give the target memory of "
+               "its own");
+    state_dict twice;
+    twice.add(same.descriptor, same.view());
+    twice.add(same.descriptor, same.view());
+    BOOST_TEST(error_of(from, rank == last ? twice : dict(same)) ==
+               "memory_overlap: target 'w' and target 'w' share memory; give the target memory of "
+               "its own");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
