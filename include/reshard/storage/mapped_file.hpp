@@ -28,8 +28,7 @@ namespace detail {
 /// \throws error with errc::io, naming the file and what the system says
 [[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
                                  int problem = errno) {
-    fail(problem == ENOENT ? errc::missing_file : errc::io,
-         path.string() + ": " + what + ": " + std::strerror(problem));
+    fail(errc::io, path.string() + ": " + what + ": " + std::strerror(problem));
 }
 
 /// An open file that is closed again.
@@ -37,8 +36,11 @@ class file_handle {
 public:
     file_handle(std::filesystem::path const& path, int flags)
         : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+        bool const is_new = (flags & O_CREAT) != 0;
+        if (number_ < 0 && errno == ENOENT && !is_new)
+            fail(errc::missing_file, path.string() + ": there is no such file");
         if (number_ < 0)
-            fail_io(path, (flags & O_CREAT) != 0 ? "cannot be created" : "cannot be opened");
+            fail_io(path, is_new ? "cannot be created" : "cannot be opened");
     }
     file_handle(file_handle const&) = delete;
     file_handle& operator=(file_handle const&) = delete;
@@ -109,17 +111,17 @@ private:
 /// A new file of a known size, to be written as memory; all zeros at first.
 ///
 /// Its space is reserved before anything is written, so that a full disk is an error here and not a
-/// signal later.
+/// signal later. No file stays open: there may be more of them than a process may open.
 class mapped_output {
 public:
     /// \throws error with errc::io, naming the file and the bytes that it needs
-    mapped_output(std::filesystem::path path, std::size_t bytes)
-        : path_(std::move(path)), file_(path_, O_RDWR | O_CREAT | O_EXCL) {
+    mapped_output(std::filesystem::path path, std::size_t bytes) : path_(std::move(path)) {
+        detail::file_handle const file(path_, O_RDWR | O_CREAT | O_EXCL);
         int const problem =
-            bytes ? ::posix_fallocate(file_.number(), 0, static_cast<off_t>(bytes)) : 0;
+            bytes ? ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes)) : 0;
         if (problem != 0)
             detail::fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes", problem);
-        memory_ = detail::mapping_handle(file_, bytes, PROT_READ | PROT_WRITE, path_);
+        memory_ = detail::mapping_handle(file, bytes, PROT_READ | PROT_WRITE, path_);
     }
 
     std::byte* data() const { return memory_.data(); }
@@ -131,13 +133,10 @@ public:
     void sync() {
         if (memory_.size() != 0 && ::msync(memory_.data(), memory_.size(), MS_SYNC) != 0)
             detail::fail_io(path_, "cannot be written");
-        if (::fsync(file_.number()) != 0)
-            detail::fail_io(path_, "cannot be written");
     }
 
 private:
     std::filesystem::path path_;
-    detail::file_handle file_;
     detail::mapping_handle memory_;
 };
 
