@@ -10,13 +10,10 @@
 #include <reshard/storage/file_views.hpp>
 #include <reshard/storage/mapped_file.hpp>
 
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
 #include <list>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,7 +81,10 @@ inline std::uint64_t digest_of(checkpoint_metadata const& metadata) {
         digest.add(static_cast<std::uint64_t>(tensor.dtype));
         digest.add(tensor.shape);
         for (checkpoint_shard const& shard : tensor.shards) {
+            flat_range const flat = shard.flat.value_or(flat_range{-1, -1});
+            digest.add(index_vector{shard.file, flat.begin, flat.end});
             digest.add(shard.region.offset);
+            digest.add(shard.region.shape);
             digest.add(shard.begin);
         }
     }
@@ -100,60 +100,18 @@ template <group Group>
 checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
                            safetensors_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
-    local_error const problem =
-        attempt([&] { opened = std::make_unique<checkpoint>(path, options); });
-    agree_to_run(world, "open " + path.string(), opened ? digest_of(opened->metadata()) : 0,
-                 problem);
-    return std::move(*opened);
-}
-
-namespace detail {
-
-/// Refuses two copies of a shard whose bytes differ.
-inline void check_same_bytes(checkpoint const& source, checkpoint_tensor const& tensor,
-                             checkpoint_shard const& a, checkpoint_shard const& b,
-                             std::byte const* first, std::byte const* second) {
-    std::uint64_t const bytes = a.end - a.begin;
-    if (bytes == 0 || std::memcmp(first, second, bytes) == 0)
-        return;
-    auto const place = std::mismatch(first, first + bytes, second).first - first;
-    fail(errc::overlap, source.file_names()[b.file] + ": '" + tensor.key + "' " +
-                            to_string(b.region) + " differs from the copy in " +
-                            source.file_names()[a.file] + " at byte " + std::to_string(place) +
-                            " of " + std::to_string(bytes));
-}
-
-inline void check_replicas_of(checkpoint const& source, std::size_t t) {
-    checkpoint_tensor const& tensor = source.metadata().tensors[t];
-    auto const bytes = [&](std::size_t i) {
-        return static_cast<std::byte const*>(source.view(t, i).data);
-    };
-    std::map<std::pair<box, std::optional<flat_range>>, std::size_t> first;
-    for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
-        checkpoint_shard const& shard = tensor.shards[i];
-        auto const [copy, is_new] = first.emplace(std::pair{shard.region, shard.flat}, i);
-        if (!is_new)
-            check_same_bytes(source, tensor, tensor.shards[copy->second], shard,
-                             bytes(copy->second), bytes(i));
-    }
-}
-
-} // namespace detail
-
-/// Refuses replicas that differ: equal boxes in two files must have equal bytes.
-///
-/// Rank `r` compares every `size`-th tensor.
-///
-/// \par Collective every rank of the group
-/// \throws error with errc::overlap, naming both files, the key and the first differing element
-template <group Group>
-void check_replicas(Group const& world, checkpoint const& source) {
-    agree_on(world, [&] {
-        auto const step = static_cast<std::size_t>(world.size());
-        for (auto t = static_cast<std::size_t>(world.rank()); t < source.metadata().tensors.size();
-             t += step)
-            detail::check_replicas_of(source, t);
+    std::string digest;
+    local_error const problem = attempt([&] {
+        opened = std::make_unique<checkpoint>(path, options);
+        digest = std::to_string(digest_of(opened->metadata()));
     });
+    agree_to_run(world, "open " + path.string(), 0, problem);
+    auto const all = world.all_gather(digest);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+        if (all[rank] != all[0])
+            fail(errc::ranks_disagree, path.string() + ": rank 0 and rank " + std::to_string(rank) +
+                                           " see different files; is it one directory for both?");
+    return std::move(*opened);
 }
 
 } // namespace reshard

@@ -5,8 +5,9 @@
 
 #include <reshard/expr/digest.hpp>
 #include <reshard/local.hpp>
-#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/replicas.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <functional>
@@ -28,7 +29,7 @@ using progress_function = std::function<void(index_t, index_t)>;
 struct convert_report {
     index_t keys = 0;
     index_t bytes = 0;            ///< of tensors written
-    index_t bytes_read = 0;       ///< of the source's files
+    index_t bytes_read = 0;       ///< of the source's files, but for comparing replicas
     index_t bytes_moved = 0;      ///< between processes: none, each reads the files itself
     index_t peak_extra_bytes = 0; ///< memory beside the mapped files
 };
@@ -66,7 +67,7 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
     digest.add(digest_of(source.metadata()));
     digest.add(digest_of(program));
     digest.add(digest_of(files.metadata));
-    digest.add(static_cast<std::uint64_t>(options.replace) * 2 + options.partial);
+    digest.add(digest_of(options));
     return digest.value();
 }
 
@@ -79,27 +80,33 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
 /// files need, from the mapped source, and nothing else. Tensors without a source are zeros.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan` and
-///         `checkpoint_writer`; errc::not_covered or errc::overlap for a layout that leaves elements of
-///         a tensor out, or whose shards share some, unless `partial`; errc::ranks_disagree
+/// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan`,
+///         `check_replicas` and `checkpoint_writer`; errc::not_covered or errc::overlap for a layout that
+///         leaves elements of a tensor out, or whose shards share some, unless `partial`;
+///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong, the target's
 template <group Group>
 convert_report convert(Group const& world, checkpoint const& source,
                        std::filesystem::path const& target, mapping const& program,
                        std::optional<layout> const& wanted = std::nullopt,
                        write_options const& options = {}, progress_function const& progress = {}) {
     checkpoint_plan files;
-    local_error const problem = attempt([&] { files = files_for(program, wanted, options); });
-    agree_to_run(world, "convert to " + target.string(),
-                 problem ? 0 : detail::digest_of_call(source, program, files, options), problem);
+    std::uint64_t digest = 0;
+    local_error const problem = attempt([&] {
+        detail::at_path(target, [&] { files = files_for(program, wanted, options); });
+        digest = detail::digest_of_call(source, program, files, options);
+    });
+    agree_to_run(world, "convert to " + target.string(), digest, problem);
     check_replicas(world, source);
     layout const held = layout_of(files.metadata);
     plan_problem work;
     plan whole;
     agree_on(world, [&] {
-        work = problem_of(program, source.files_layout(), held);
-        work.source_names = &source.file_names();
         holder_set const mine(files_of_process(files, world.rank(), world.size()));
-        whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+        detail::at_path(source.metadata().path, [&] {
+            work = problem_of(program, source.files_layout(), held);
+            work.source_names = &source.file_names();
+            whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+        });
     });
     checkpoint_writer<Group> writer(world, target, files, options.replace);
     index_t read = 0;

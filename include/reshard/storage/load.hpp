@@ -6,7 +6,10 @@
 #include <reshard/expr/digest.hpp>
 #include <reshard/local.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
-#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/at_path.hpp>
+#include <reshard/storage/replicas.hpp>
+
+#include <cstdint>
 
 /// \file
 /// From a checkpoint into tensors.
@@ -20,19 +23,55 @@ inline mapping by_name(checkpoint const& source, layout const& target) {
     return identity_mapping(catalog_of(source), &wanted);
 }
 
-/// Fills this process's tensors; the program and both layouts are known.
-template <group Group>
-void load_mine(Group const& world, checkpoint const& source, state_dict const& target,
-               layout const& wanted, mapping const& program) {
-    plan_problem work = problem_of(program, source.files_layout(), wanted);
-    work.source_names = &source.file_names();
-    auto const me = static_cast<holder_t>(world.rank());
-    plan const whole =
-        make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
+inline std::uint64_t digest_of_load(checkpoint const& source, mapping const* program) {
+    hasher digest;
+    digest.add(digest_of(source.metadata()));
+    digest.add(program ? digest_of(*program) : 0);
+    return digest.value();
+}
+
+/// What one process of a load knows before it reads.
+struct load_plan {
+    mapping program;
+    layout wanted;
+    plan_problem problem;
+    plan whole;
     shard_views<tensor_view> targets;
-    targets.add(target, wanted, me);
-    for (transfer const& part : whole.transfers)
-        run_locally({whole, work, source.views(), targets}, part);
+};
+
+/// Plans what this process reads.
+///
+/// \pre `work.program` and `work.wanted` are there, and `work` stays where it is
+inline void plan_load(load_plan& work, checkpoint const& source, state_dict const& target,
+                      holder_t me) {
+    work.problem = problem_of(work.program, source.files_layout(), work.wanted);
+    work.problem.source_names = &source.file_names();
+    work.whole =
+        make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
+    work.targets.add(target, work.wanted, me);
+}
+
+/// `program` is null for the tensors of the same names.
+template <group Group>
+void load_as(Group const& world, checkpoint const& source, state_dict const& target,
+             mapping const* program) {
+    std::filesystem::path const& path = source.metadata().path;
+    agree_to_run(world, "load " + path.string(), digest_of_load(source, program), attempt([&] {
+                     reshard::check_memory({}, {&target, 1});
+                 }));
+    load_plan work;
+    work.wanted = gather_layout(world, target);
+    check_replicas(world, source);
+    agree_on(world, [&] {
+        at_path(path, [&] {
+            work.program = program ? *program : by_name(source, work.wanted);
+            plan_load(work, source, target, static_cast<holder_t>(world.rank()));
+        });
+    });
+    agree_on(world, [&] {
+        for (transfer const& part : work.whole.transfers)
+            run_locally({work.whole, work.problem, source.views(), work.targets}, part);
+    });
 }
 
 } // namespace detail
@@ -43,17 +82,13 @@ void load_mine(Group const& world, checkpoint const& source, state_dict const& t
 /// keep their content.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: as `layout_of`, `problem_of` and `make_plan`, with
-///         errc::overlap for copies in the checkpoint that differ, or errc::ranks_disagree
+/// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
+///         `make_plan`, beginning with the checkpoint's path, as `check_replicas`, with
+///         errc::memory_overlap for tensors that share memory, or errc::ranks_disagree
 template <group Group>
 void load(Group const& world, checkpoint const& source, state_dict const& target,
           mapping const& program) {
-    agree_to_run(world, "load " + source.metadata().path.string(), digest_of(program), attempt([&] {
-                     check_memory({}, {&target, 1});
-                 }));
-    layout const wanted = gather_layout(world, target);
-    check_replicas(world, source);
-    agree_on(world, [&] { detail::load_mine(world, source, target, wanted, program); });
+    detail::load_as(world, source, target, &program);
 }
 
 /// Fills the tensors of `target` from those of the same names in a checkpoint.
@@ -62,8 +97,7 @@ void load(Group const& world, checkpoint const& source, state_dict const& target
 /// \throws error as above, and errc::unknown_key for a key that the checkpoint does not have
 template <group Group>
 void load(Group const& world, checkpoint const& source, state_dict const& target) {
-    layout const wanted = gather_layout(world, target);
-    load(world, source, target, detail::by_name(source, wanted));
+    detail::load_as(world, source, target, nullptr);
 }
 
 } // namespace reshard

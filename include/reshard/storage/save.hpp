@@ -5,8 +5,10 @@
 
 #include <reshard/local.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 
+#include <cstdint>
 #include <optional>
 
 /// \file
@@ -20,27 +22,39 @@ enum class save_form {
     huggingface, ///< whole tensors
 };
 
+namespace detail {
+
+inline checkpoint_plan files_to_save(layout const& held, save_form form,
+                                     write_options const& options) {
+    return files_for(identity_mapping(catalog_of(held)),
+                     form == save_form::sharded ? std::optional(held) : std::nullopt, options);
+}
+
+} // namespace detail
+
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
 /// Each different shard is written once. Files appear in a temporary directory, and all at once at
-/// `target` when they are complete.
+/// `target` when they are complete. With `options.partial`, sharded tensors may lack elements.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, and `target` is what it was: as `layout_of` and
-///         `checkpoint_writer`; errc::not_covered or errc::overlap unless `options.partial`;
-///         errc::ranks_disagree
+///         `checkpoint_writer`; errc::not_covered, or errc::overlap for unequal shards that share
+///         elements; errc::ranks_disagree
 template <group Group>
 void save(Group const& world, const_state_dict const& source, std::filesystem::path const& target,
           save_form form = save_form::sharded, write_options const& options = {}) {
     agree_to_run(world, "save to " + target.string(),
-                 static_cast<std::uint64_t>(form) * 4 + options.replace * 2u + options.partial);
+                 digest_of(options) + static_cast<std::uint64_t>(form));
     layout const held = gather_layout(world, source);
-    bool const is_sharded = form == save_form::sharded;
-    mapping const program = identity_mapping(catalog_of(held));
-    checkpoint_plan const files =
-        files_for(program, is_sharded ? std::optional(held) : std::nullopt, options);
+    checkpoint_plan files;
+    agree_on(world, [&] {
+        detail::at_path(target, [&] { files = detail::files_to_save(held, form, options); });
+    });
     checkpoint_writer<Group> writer(world, target, files, options.replace);
-    redistribute(world, source, writer.tensors());
+    state_dict filled;
+    agree_on(world, [&] { filled = writer.tensors(); });
+    redistribute(world, source, filled);
     writer.commit();
 }
 

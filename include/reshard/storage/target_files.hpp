@@ -3,10 +3,12 @@
 #ifndef RESHARD_STORAGE_TARGET_FILES_HPP
 #define RESHARD_STORAGE_TARGET_FILES_HPP
 
+#include <reshard/core/hasher.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/plan/part_index.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -55,6 +57,14 @@ inline catalog catalog_of(mapping const& program) {
     return catalog(std::move(entries));
 }
 
+/// A digest of the options, to see that all ranks have the same.
+inline std::uint64_t digest_of(write_options const& options) {
+    hasher digest;
+    digest.add(static_cast<std::uint64_t>(options.replace) * 2 + options.partial);
+    digest.add(static_cast<std::uint64_t>(options.most_file_bytes));
+    return digest.value();
+}
+
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory of
 /// everything that `program` yields.
 ///
@@ -68,11 +78,14 @@ inline checkpoint_plan files_for(mapping const& program, std::optional<layout> c
     return plan_sharded(*wanted);
 }
 
-/// The files that process `rank` of `size` writes: those of layout rank `r` with `r % size == rank`.
+/// The files that process `rank` of `size` writes: those of layout rank `r` with `r % size == rank`, and
+/// of a Hugging Face directory, which has no ranks, each in turn.
 inline std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank, int size) {
+    bool const has_ranks = files.metadata.format == "sharded_safetensors";
     std::vector<holder_t> numbers;
     for (holder_t i = 0; i < files.ranks.size(); ++i)
-        if (files.ranks[i] % static_cast<holder_t>(size) == static_cast<holder_t>(rank))
+        if ((has_ranks ? files.ranks[i] : i) % static_cast<holder_t>(size) ==
+            static_cast<holder_t>(rank))
             numbers.push_back(i);
     return numbers;
 }
