@@ -1,0 +1,180 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage.hpp>
+
+#include "held.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// Where one rank fails, or does something else, all ranks say so, and none waits.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+int last_rank() { return world().size() - 1; }
+bool is_last() { return world().rank() == last_rank(); }
+boost::test_tools::assertion_result several_ranks(boost::unit_test::test_unit_id) {
+    boost::test_tools::assertion_result answer(world().size() > 1);
+    answer.message() << "one rank cannot disagree";
+    return answer;
+}
+
+std::string last_name() { return "rank " + std::to_string(last_rank()); }
+
+std::string other_options(std::string const& call) {
+    return "rank 0 runs " + call + " and " + (world().size() == 2 ? last_name() : "rank 1") +
+           " runs it with another program or other options; every rank must make the same call";
+}
+
+/// A checkpoint with `w`, 2 x 2 bytes.
+class fixture {
+public:
+    fixture() {
+        on_first_rank([&] {
+            write_safetensors(directory / "w.safetensors", {{"w", "U8", "[2,2]", "0123"}});
+        });
+        source.emplace(open_checkpoint(world(), directory / "w.safetensors"));
+    }
+
+    std::string text(std::string const& name) const { return (directory / name).string(); }
+
+    shared_directory directory;
+    std::optional<checkpoint> source;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(storage_agreement, fixture)
+
+BOOST_AUTO_TEST_CASE(a_path_that_one_rank_cannot_open_is_an_error_on_all) {
+    std::string const path = text(is_last() ? "none.safetensors" : "w.safetensors");
+    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), path), error,
+                          says(errc::missing_file,
+                               text("none.safetensors") + ": there is no such file or directory"));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_share_memory_on_one_rank_are_an_error_on_all) {
+    std::string memory = "abcdefgh";
+    state_dict target;
+    auto const shard = whole_of("w", data_type::u8, {2, 2});
+    target.add(shard, tensor_view{memory.data(), data_type::u8, {2, 2}, {2, 1}});
+    target.add(shard,
+               tensor_view{memory.data() + (is_last() ? 2 : 4), data_type::u8, {2, 2}, {2, 1}});
+    BOOST_CHECK_EXCEPTION(load(world(), *source, target), error,
+                          says(errc::memory_overlap, "target 'w' and target 'w' share memory; "
+                                                     "give the target memory of its own"));
+    BOOST_TEST(memory == "abcdefgh");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_tensor_on_one_rank_is_an_error_on_all_and_no_rank_is_written) {
+    held target({whole_of(is_last() ? "v" : "w", data_type::u8, {2, 2})});
+    BOOST_CHECK_EXCEPTION(load(world(), *source, target.cleared().tensors()), error,
+                          says(errc::unknown_key, text("w.safetensors") +
+                                                      ": 'v' is wanted, and the source does not "
+                                                      "have it"));
+    BOOST_TEST(target.is_untouched());
+}
+
+BOOST_AUTO_TEST_CASE(
+    elements_that_only_one_rank_misses_are_an_error_on_all_and_no_rank_is_written) {
+    on_first_rank([&] {
+        std::filesystem::create_directory(directory / "half");
+        write_safetensors(directory / "half" / "a.safetensors",
+                          {{"w", "U8", "[1,2]", "01", "[0,0]", "[2,2]"}});
+    });
+    auto const half = open_checkpoint(world(), directory / "half");
+    held target({shard_of("w", data_type::u8, {2, 2}, {is_last() ? 1 : 0, 0}, {1, 2})});
+    BOOST_CHECK_EXCEPTION(
+        load(world(), half, target.cleared().tensors()), error,
+        says(errc::not_covered, text("half") + ": 'w' elements [1:2, 0:2] are held by nobody; "
+                                               "source 'w' lacks [1:2, 0:2]"));
+    BOOST_TEST(target.is_untouched());
+}
+
+BOOST_AUTO_TEST_CASE(one_key_with_two_global_shapes_is_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    index_t const columns = is_last() ? 3 : 2;
+    held tensors({whole_of("w", data_type::u8, {2, columns})});
+    std::string const said = "'w' has the global shape [2, 2] on rank 0 and [2, 3] on ";
+    BOOST_CHECK_EXCEPTION(load(world(), *source, tensors.tensors()), error,
+                          says(errc::shape_mismatch, said + last_name()));
+    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), directory / "target"), error,
+                          says(errc::shape_mismatch, said + last_name()));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(different_targets_are_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    held tensors({whole_of("w", data_type::u8, {2})});
+    std::string const name = world().rank() == 0 ? "one" : "two";
+    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), directory / name), error,
+                          says(errc::ranks_disagree, "rank 0 runs save to " + text("one") +
+                                                         " and rank 1 runs save to " + text("two") +
+                                                         "; every rank must make the same call"));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(different_options_are_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    held tensors({whole_of("w", data_type::u8, {2})});
+    write_options const options{.most_file_bytes = world().rank() == 0 ? 100 : 200};
+    auto const target = directory / "target";
+    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target, save_form::huggingface, options),
+                          error,
+                          says(errc::ranks_disagree, other_options("save to " + target.string())));
+    mapping const program = identity_mapping(catalog_of(*source));
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, target, program, {}, {.replace = world().rank() == 0}), error,
+        says(errc::ranks_disagree, other_options("convert to " + target.string())));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(different_programs_are_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    mapping program = identity_mapping(catalog_of(*source));
+    if (world().rank() != 0)
+        program.add("more", {1}, data_type::u8);
+    auto const target = directory / "target";
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, target, program), error,
+        says(errc::ranks_disagree, other_options("convert to " + target.string())));
+    held tensors({whole_of("w", data_type::u8, {2, 2})});
+    BOOST_CHECK_EXCEPTION(
+        load(world(), *source, tensors.tensors(), program), error,
+        says(errc::ranks_disagree, other_options("load " + text("w.safetensors"))));
+}
+
+BOOST_AUTO_TEST_CASE(different_operations_are_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    held tensors({whole_of("w", data_type::u8, {2, 2})});
+    auto const run = [&] {
+        if (world().rank() == 0)
+            load(world(), *source, tensors.tensors());
+        else
+            save(world(), tensors.tensors(), directory / "target");
+    };
+    BOOST_CHECK_EXCEPTION(run(), error,
+                          says(errc::ranks_disagree, "rank 0 runs load " + text("w.safetensors") +
+                                                         " and rank 1 runs save to " +
+                                                         text("target") +
+                                                         "; every rank must make the same call"));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
+                     *boost::unit_test::precondition(several_ranks)) {
+    std::string const name = std::to_string(world().rank()) + "/model.safetensors";
+    std::filesystem::create_directory(directory / std::to_string(world().rank()));
+    write_safetensors(directory / name, {{world().rank() == 0 ? "w" : "v", "U8", "[2,2]", "0123"}});
+    auto const here = std::filesystem::current_path();
+    std::filesystem::current_path(directory / std::to_string(world().rank()));
+    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), "model.safetensors"), error,
+                          says(errc::ranks_disagree,
+                               "model.safetensors: rank 0 and rank 1 see different files; is it "
+                               "one directory for both?"));
+    std::filesystem::current_path(here);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,254 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/replicas.hpp>
+
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+
+#include "held.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// Checkpoints with faults: every rank gets the same sentence, and no tensor and no target changes.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+std::string const first_file = "shard-00001-model-00001-of-00001.safetensors";
+std::string const second_file = "shard-00002-model-00001-of-00001.safetensors";
+
+/// A directory with a shard of `w`, 4 x 2 bytes, in each of two files.
+class two_files {
+public:
+    explicit two_files(file_tensor first, file_tensor second) {
+        on_first_rank([&] {
+            std::filesystem::create_directory(path());
+            write_safetensors(path() / first_file, {std::move(first)});
+            write_safetensors(path() / second_file, {std::move(second)});
+        });
+    }
+
+    std::filesystem::path path() const { return directory_ / "checkpoint"; }
+    std::string name(std::string const& file) const { return (path() / file).string(); }
+    shared_directory const& directory() const { return directory_; }
+
+    checkpoint open() const { return open_checkpoint(world(), path()); }
+
+    /// Opening says this, on every rank.
+    void cannot_be_opened(errc code, std::string const& text) const {
+        BOOST_CHECK_EXCEPTION(open(), error, says(code, text));
+    }
+
+    /// Loading and converting `w` say this, on every rank; nothing is written.
+    void cannot_be_read(errc code, std::string const& text) const {
+        auto const source = open();
+        held target({whole_of("w", data_type::u8, {4, 2})});
+        BOOST_CHECK_EXCEPTION(load(world(), source, target.cleared().tensors()), error,
+                              says(code, text));
+        BOOST_TEST(target.is_untouched());
+        mapping const all = identity_mapping(catalog_of(source));
+        BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", all), error,
+                              says(code, text));
+        BOOST_TEST((directory_.names() == std::vector<std::string>{"checkpoint"}));
+    }
+
+private:
+    shared_directory directory_;
+};
+
+file_tensor rows(std::string const& shape, std::string const& data, std::string const& offsets) {
+    return {"w", "U8", shape, data, offsets, "[4,2]"};
+}
+
+void cut_last_byte(std::filesystem::path const& path) {
+    on_first_rank(
+        [&] { std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1); });
+}
+
+void replace_text(std::filesystem::path const& path, std::string const& before,
+                  std::string const& after) {
+    on_first_rank([&] {
+        std::string bytes = read_file(path);
+        bytes.replace(bytes.find(before), before.size(), after);
+        write_file(path, bytes);
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(storage_bad_source)
+
+BOOST_AUTO_TEST_CASE(a_file_that_lacks_its_last_byte_is_refused) {
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    cut_last_byte(files.path() / second_file);
+    files.cannot_be_opened(errc::corrupt_file,
+                           files.name(second_file) +
+                               ": the tensors end at byte 4 of the data, but the file has 3 bytes "
+                               "of data; it has been cut off [MetadataIncompleteBuffer]");
+}
+
+BOOST_AUTO_TEST_CASE(a_header_with_one_wrong_byte_is_refused) {
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    replace_text(files.path() / first_file, "\"shape\":[2,2]", "\"shape\":[2,3]");
+    files.cannot_be_opened(errc::corrupt_file,
+                           files.name(first_file) +
+                               ": tensor 'w': shape [2, 3] of U8 needs 6 bytes, but its data "
+                               "offsets hold 4 [TensorInvalidInfo]");
+}
+
+BOOST_AUTO_TEST_CASE(a_path_without_a_checkpoint_is_refused) {
+    shared_directory const directory;
+    auto const none = directory / "none";
+    BOOST_CHECK_EXCEPTION(
+        open_checkpoint(world(), none), error,
+        says(errc::missing_file, none.string() + ": there is no such file or directory"));
+    on_first_rank([&] { std::filesystem::create_directory(none); });
+    BOOST_CHECK_EXCEPTION(
+        open_checkpoint(world(), none), error,
+        says(errc::unsupported, none.string() + ": this is an empty directory, not a checkpoint: "
+                                                "that has safetensors files"));
+}
+
+BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
+    shared_directory const directory;
+    auto const index = directory / "model.safetensors.index.json";
+    auto const write = [&](std::string const& map) {
+        on_first_rank([&] {
+            write_safetensors(directory / "a.safetensors", {{"x", "U8", "[1]", "1"}});
+            write_file(index, R"({"metadata":{},"weight_map":)" + map + "}");
+        });
+    };
+    auto const refused = [&](errc code, std::string const& text) {
+        BOOST_CHECK_EXCEPTION(open_checkpoint(world(), directory.path()), error,
+                              says(code, index.string() + text));
+    };
+    write(R"({"x":"a.safetensors","y":"b.safetensors"})");
+    refused(errc::missing_file, ": 'y' stands in b.safetensors, but there is no such file");
+    write(R"({"x":"a.safetensors","y":"a.safetensors"})");
+    refused(errc::corrupt_file, ": 'y' should stand in a.safetensors, but does not");
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_between_shards_is_named_by_key_and_elements) {
+    two_files const files(rows("[1,2]", "01", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    files.cannot_be_read(errc::not_covered, files.path().string() +
+                                                ": 'w' elements [1:2, 0:2] are held by nobody; "
+                                                "source 'w' lacks [1:2, 0:2]");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_shard_file_is_a_gap) {
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    on_first_rank([&] { std::filesystem::remove(files.path() / second_file); });
+    files.cannot_be_read(errc::not_covered, files.path().string() +
+                                                ": 'w' elements [2:4, 0:2] are held by nobody; "
+                                                "source 'w' lacks [2:4, 0:2]");
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_that_nobody_asks_for_does_not_matter) {
+    two_files const files(rows("[1,2]", "01", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    std::string memory(4, '-');
+    state_dict target;
+    target.add(shard_of("w", data_type::u8, {4, 2}, {2, 0}, {2, 2}),
+               tensor_view{memory.data(), data_type::u8, {2, 2}, {2, 1}});
+    load(world(), files.open(), target);
+    BOOST_TEST(memory == "4567");
+}
+
+BOOST_AUTO_TEST_CASE(unequal_shards_that_share_elements_are_refused_even_with_equal_data) {
+    two_files const files(rows("[3,2]", "012345", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    files.cannot_be_read(errc::overlap,
+                         files.path().string() +
+                             ": 'w' has shards that share elements [2:3, 0:2] without being "
+                             "equal: " +
+                             files.name(first_file) + " holds [0:3, 0:2], " +
+                             files.name(second_file) + " holds [2:4, 0:2]");
+}
+
+BOOST_AUTO_TEST_CASE(equal_replicas_are_read) {
+    two_files const files(rows("[4,2]", "01234567", "[0,0]"), rows("[4,2]", "01234567", "[0,0]"));
+    std::string memory(8, '-');
+    state_dict target;
+    target.add(whole_of("w", data_type::u8, {4, 2}),
+               tensor_view{memory.data(), data_type::u8, {4, 2}, {2, 1}});
+    load(world(), files.open(), target);
+    BOOST_TEST(memory == "01234567");
+}
+
+BOOST_AUTO_TEST_CASE(replicas_that_differ_are_refused_with_the_first_element_that_does) {
+    two_files const files(rows("[4,2]", "01234567", "[0,0]"), rows("[4,2]", "012345!!", "[0,0]"));
+    std::string const text = files.name(second_file) +
+                             ": 'w': element [3, 0] differs from the copy in " +
+                             files.name(first_file);
+    files.cannot_be_read(errc::overlap, text);
+    auto const source = files.open();
+    BOOST_CHECK_EXCEPTION(check_replicas(world(), source), error, says(errc::overlap, text));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_range_and_a_box_of_the_same_elements_are_replicas) {
+    shared_directory const directory;
+    auto const write = [&](std::string const& flat) {
+        on_first_rank([&] {
+            write_safetensors(directory / first_file, {rows("[4,2]", "01234567", "[0,0]")});
+            write_safetensors(directory / second_file, {{"w", "U8", "[8]", flat, "[0]", "[4,2]"}});
+            std::string bytes = read_file(directory / second_file);
+            std::string const shape = R"({\"shape\":[4,2])";
+            std::string const more =
+                R"(,\"region\":{\"offset\":[0,0],\"shape\":[4,2]},\"flat_range\":[0,8])";
+            bytes.insert(bytes.find(shape) + shape.size(), more);
+            bytes[0] = static_cast<char>(bytes.size() - 8 - 8);
+            bytes[1] = static_cast<char>((bytes.size() - 8 - 8) >> 8);
+            write_file(directory / second_file, bytes);
+        });
+    };
+    write("01234567");
+    BOOST_CHECK_NO_THROW(check_replicas(world(), open_checkpoint(world(), directory.path())));
+    write("01234-67");
+    auto const source = open_checkpoint(world(), directory.path());
+    BOOST_CHECK_EXCEPTION(
+        check_replicas(world(), source), error,
+        says(errc::overlap, (directory / second_file).string() +
+                                ": 'w': element [2, 1] differs from the copy in " +
+                                (directory / first_file).string()));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_with_two_global_shapes_is_refused) {
+    auto second = rows("[2,2]", "4567", "[2,0]");
+    second.global = "[5,2]";
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), second);
+    files.cannot_be_opened(errc::corrupt_file,
+                           files.name(second_file) + " and " + files.name(first_file) +
+                               ": tensor 'w': the global shape is [5, 2] in the former and [4, 2] "
+                               "in the latter");
+}
+
+BOOST_AUTO_TEST_CASE(a_key_with_two_data_types_is_refused) {
+    auto second = rows("[2,2]", "4567", "[2,0]");
+    second.dtype = "I8";
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), second);
+    files.cannot_be_opened(errc::corrupt_file,
+                           files.name(second_file) + " and " + files.name(first_file) +
+                               ": tensor 'w': the data type is I8 in the former and U8 in the "
+                               "latter");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_load_wants_and_the_checkpoint_lacks_is_named) {
+    two_files const files(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    auto const source = files.open();
+    auto const refused = [&](shard_descriptor const& wanted, errc code, std::string const& text) {
+        held target({wanted});
+        BOOST_CHECK_EXCEPTION(load(world(), source, target.cleared().tensors()), error,
+                              says(code, files.path().string() + ": " + text));
+        BOOST_TEST(target.is_untouched());
+    };
+    refused(whole_of("v", data_type::u8, {4, 2}), errc::unknown_key,
+            "'v' is wanted, and the source does not have it");
+    refused(whole_of("w", data_type::u8, {4, 3}), errc::shape_mismatch,
+            "'w' has the shape [4, 3] in the target, and the program yields [4, 2]");
+    refused(whole_of("w", data_type::i8, {4, 2}), errc::dtype_mismatch,
+            "'w' is int8 in the target, and the program yields uint8; to cast it write "
+            "'w -> w, dtype=\"int8\"'");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,304 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/checkpoint_writer.hpp>
+
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/save.hpp>
+
+#include "held.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+#include <csignal>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/// \file
+/// Targets that cannot be written: what was there is there still, and nothing else is.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+using names = std::vector<std::string>;
+
+/// A source, `w` of 64 x 64 numbers, and a place for targets.
+class fixture {
+public:
+    fixture() {
+        on_first_rank([&] {
+            std::filesystem::create_directory(path("source"));
+            write_safetensors(path("source") / "model.safetensors",
+                              {{"w", "F32", "[64,64]", std::string(16384, 'x')}});
+        });
+        source.emplace(open_checkpoint(world(), path("source")));
+    }
+
+    std::filesystem::path path(std::string const& name) const { return directory / name; }
+    std::string text(std::string const& name) const { return path(name).string(); }
+
+    mapping program() const { return identity_mapping(catalog_of(*source)); }
+
+    /// `w` by rows, one rank for each process.
+    layout by_rows() const {
+        auto const size = static_cast<index_t>(world().size());
+        layout wanted{static_cast<holder_t>(size),
+                      {{"w", data_type::f32, {64, 64}, shard_table(2)}}};
+        for (index_t rank = 0; rank < size; ++rank) {
+            index_t const first = 64 * rank / size;
+            wanted.tensors[0].shards.push_back(static_cast<holder_t>(rank),
+                                               {{first, 0}, {64 * (rank + 1) / size - first, 64}});
+        }
+        return wanted;
+    }
+
+    convert_report run(std::string const& target, write_options const& options = {},
+                       progress_function const& progress = {}) {
+        return convert(world(), *source, path(target), program(), by_rows(), options, progress);
+    }
+
+    /// Converting says this, on every rank.
+    void refuses(std::string const& target, write_options const& options, errc code,
+                 std::string const& text) {
+        BOOST_CHECK_EXCEPTION(run(target, options), error, says(code, text));
+    }
+
+    void make_file(std::string const& name, std::string const& bytes) const {
+        on_first_rank([&] {
+            std::filesystem::create_directories(path(name).parent_path());
+            write_file(path(name), bytes);
+        });
+    }
+
+    shared_directory directory;
+    std::optional<checkpoint> source;
+};
+
+/// No process may write a file of more bytes, until this goes away.
+class file_size_limit {
+public:
+    explicit file_size_limit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit const limit{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    file_size_limit(file_size_limit const&) = delete;
+    file_size_limit& operator=(file_size_limit const&) = delete;
+    ~file_size_limit() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    rlimit before_{};
+    void (*handler_)(int);
+};
+
+std::size_t files_of(layout const& wanted) { return wanted.tensors[0].shards.size(); }
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(storage_bad_target, fixture)
+
+BOOST_AUTO_TEST_CASE(what_is_there_is_not_overwritten) {
+    make_file("target/model.safetensors", "precious");
+    refuses("target", {}, errc::already_exists,
+            text("target") + ": is there already; give another target, or replace it with --force");
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+    BOOST_TEST(read_file(path("target") / "model.safetensors") == "precious");
+    held tensors({whole_of("w", data_type::u8, {1})});
+    BOOST_CHECK_EXCEPTION(
+        save(world(), tensors.tensors(), path("target")), error,
+        says(errc::already_exists, text("target") + ": is there already; give another target, or "
+                                                    "replace it with --force"));
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_replaced_where_that_is_asked_for) {
+    make_file("target/old.safetensors", "old");
+    make_file("target/config.json", "{}");
+    run("target", {.replace = true});
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+    BOOST_TEST(directory.names("target").size() == files_of(by_rows()));
+    BOOST_TEST(directory.names("target")[0] == "shard-00001-model-00001-of-00001.safetensors");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_directory_and_a_single_file_are_replaced_too) {
+    on_first_rank([&] { std::filesystem::create_directory(path("empty")); });
+    make_file("one.safetensors", "old");
+    run("empty", {.replace = true});
+    run("one.safetensors", {.replace = true});
+    BOOST_TEST((directory.names() == names{"empty", "one.safetensors", "source"}));
+    BOOST_TEST(directory.names("empty").size() == files_of(by_rows()));
+    BOOST_TEST(directory.names("one.safetensors").size() == files_of(by_rows()));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_checkpoint_is_never_replaced) {
+    make_file("letters/love.txt", "dear");
+    make_file("home/model.safetensors", "");
+    make_file("home/photos/one.png", "");
+    make_file("note.txt", "");
+    for (std::string const name : {"letters", "home", "note.txt"})
+        refuses(name, {.replace = true}, errc::already_exists,
+                text(name) + ": is no checkpoint, and is not replaced; remove it first, or give "
+                             "another target");
+    BOOST_TEST((directory.names() == names{"home", "letters", "note.txt", "source"}));
+    BOOST_TEST((directory.names("home") == names{"model.safetensors", "photos"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_conversion_that_fails_leaves_the_old_checkpoint_and_no_other_file) {
+    make_file("target/old.safetensors", "old");
+    int const last = world().size() - 1;
+    auto const fail_on_last_rank = [&](index_t, index_t) {
+        if (world().rank() == last)
+            fail(errc::io, "the last rank gives up");
+    };
+    BOOST_CHECK_EXCEPTION(run("target", {.replace = true}, fail_on_last_rank), error,
+                          says(errc::io, "the last rank gives up"));
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+    BOOST_TEST((directory.names("target") == names{"old.safetensors"}));
+    BOOST_TEST(read_file(path("target") / "old.safetensors") == "old");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_caller_throws_that_is_no_exception_stops_all_ranks_too) {
+    int const last = world().size() - 1;
+    BOOST_CHECK_EXCEPTION(run("target", {},
+                              [&](index_t, index_t) {
+                                  if (world().rank() == last)
+                                      throw 7;
+                              }),
+                          error, says(errc::io, "something was thrown that is no exception"));
+    BOOST_TEST((directory.names() == names{"source"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_appears_meanwhile_is_not_overwritten) {
+    auto const somebody_else = [&](index_t done, index_t all) {
+        if (world().rank() == 0 && done == all) {
+            std::filesystem::create_directory(path("target"));
+            write_file(path("target") / "other.safetensors", "other");
+        }
+    };
+    BOOST_CHECK_EXCEPTION(
+        run("target", {}, somebody_else), error,
+        says(errc::already_exists, text("target") + ": somebody else made it while the new one was "
+                                                    "written; give another target"));
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+    BOOST_TEST((directory.names("target") == names{"other.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
+    refuses("no/target", {}, errc::io,
+            text("no/target") + ": " + text("no") +
+                ", the directory that it should be created in, does not exist");
+    make_file("file", "");
+    refuses("file/target", {}, errc::io,
+            text("file/target") + ": " + text("file") +
+                ", the directory that it should be created in, is none");
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, "", program()), error,
+        says(errc::usage, "the target is an empty path; give the name of a directory"));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_written_is_an_error_of_the_target) {
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, "/proc/target", program()), error,
+        says(errc::io, "/proc/target: cannot be written: No such file or directory"));
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, path(std::string(250, 'n')), program()), error,
+        says(errc::io, text(std::string(250, 'n')) + ": cannot be written: File name too long"));
+}
+
+BOOST_AUTO_TEST_CASE(a_temporary_directory_that_is_there_is_named_and_kept) {
+    std::string const name =
+        ".target.partial-" + world().all_gather(std::to_string(::getpid())).front();
+    make_file(name + "/file", "");
+    refuses("target", {}, errc::already_exists,
+            text("target") + ": cannot be written, since " + text(name) +
+                " of an earlier process is there; remove it first");
+    BOOST_TEST((directory.names() == names{name, "source"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_that_is_full_for_one_rank_is_an_error_on_all) {
+    make_file("target/old.safetensors", "old");
+    int const last = world().size() - 1;
+    std::string const file =
+        "shard-0000" + std::to_string(last + 1) + "-model-00001-of-00001.safetensors";
+    std::string problem;
+    errc code{};
+    {
+        std::optional<file_size_limit> limit;
+        if (world().rank() == last)
+            limit.emplace(1000);
+        try {
+            run("target", {.replace = true});
+        } catch (error const& thrown) {
+            problem = thrown.what();
+            code = thrown.code();
+        }
+    }
+    BOOST_TEST(name(code) == "io");
+    BOOST_TEST(problem.find("/.target.partial-") != problem.npos);
+    std::string const begin = file + ": cannot reserve ";
+    BOOST_TEST(problem.find(begin) != problem.npos);
+    BOOST_TEST(problem.ends_with(" bytes: File too large"));
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+    BOOST_TEST((directory.names("target") == names{"old.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_save_to_a_full_disk_leaves_nothing) {
+    held tensors({whole_of("w", data_type::u8, {5000})});
+    {
+        file_size_limit const limit(4096);
+        BOOST_CHECK_THROW(save(world(), tensors.tensors(), path("target")), error);
+    }
+    BOOST_TEST((directory.names() == names{"source"}));
+    save(world(), tensors.tensors(), path("target"));
+    BOOST_TEST((directory.names() == names{"source", "target"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_layout_with_a_gap_is_refused_unless_it_may_be_partial) {
+    layout wanted = by_rows();
+    wanted.tensors[0].shards = shard_table(2);
+    wanted.tensors[0].shards.push_back(0, {{0, 0}, {64, 63}});
+    BOOST_CHECK_EXCEPTION(convert(world(), *source, path("target"), program(), wanted), error,
+                          says(errc::not_covered,
+                               text("target") +
+                                   ": 'w': the target layout gives elements [0:64, 63:64] of "
+                                   "[64, 64] to no rank; add a shard, or allow it with --partial"));
+    wanted.tensors[0].shards.push_back(1, {{0, 62}, {64, 2}});
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, path("target"), program(), wanted), error,
+        says(errc::overlap, text("target") +
+                                ": 'w': the target layout gives elements [0:64, 62:63] to unequal "
+                                "shards, rank 0 [0:64, 0:63] and rank 1 [0:64, 62:64]; make them "
+                                "equal, or allow it with --partial"));
+    BOOST_TEST((directory.names() == names{"source"}));
+    auto const report =
+        convert(world(), *source, path("target"), program(), wanted, {.partial = true});
+    BOOST_TEST(report.bytes == 4 * 64 * 65);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_with_a_gap_are_saved_only_where_that_is_allowed) {
+    held const none({});
+    held tensors({shard_of("w", data_type::u8, {4}, {1}, {2})});
+    BOOST_CHECK_EXCEPTION(
+        save(world(), tensors.tensors(), path("target")), error,
+        says(errc::not_covered, text("target") +
+                                    ": 'w': the target layout gives elements [0:1] of [4] to no "
+                                    "rank; add a shard, or allow it with --partial"));
+    save(world(), tensors.tensors(), path("target"), save_form::sharded, {.partial = true});
+    BOOST_TEST(
+        (directory.names("target") == names{"shard-00001-model-00001-of-00001.safetensors"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_whose_bits_fill_no_whole_bytes_cannot_be_saved) {
+    held tensors({whole_of("w", data_type::f4, {3})});
+    BOOST_CHECK_EXCEPTION(
+        save(world(), tensors.tensors(), path("target")), error,
+        says(errc::unsupported, text("target") +
+                                    ": shard-00001-model-00001-of-00001.safetensors: tensor 'w': "
+                                    "shape [3] of F4 has 12 bits, which do not fill whole bytes"));
+    BOOST_TEST((directory.names() == names{"source"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,210 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/convert.hpp>
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+
+#include "held.hpp"
+#include "random_layout.hpp"
+#include "shared_directory.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include <sys/resource.h>
+
+/// \file
+/// From checkpoint to checkpoint: sharded, Hugging Face, and back; what is read, to the byte.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }
+
+mapping everything(checkpoint const& source) { return identity_mapping(catalog_of(source)); }
+
+/// `numbers` as the bytes of their memory.
+template <class T>
+std::string bytes_of(std::vector<T> const& numbers) {
+    return {reinterpret_cast<char const*>(numbers.data()), numbers.size() * sizeof(T)};
+}
+
+/// A Hugging Face directory with `w`, 6 x 4 floats that count from 0, and `b`, 5 half numbers.
+void write_model(std::filesystem::path const& path) {
+    on_first_rank([&] {
+        std::vector<float> w(24);
+        for (std::size_t i = 0; i < w.size(); ++i)
+            w[i] = static_cast<float>(i);
+        std::filesystem::create_directory(path);
+        write_safetensors(
+            path / "model.safetensors",
+            {{"w", "F32", "[6,4]", bytes_of(w)},
+             {"b", "F16", "[5]", bytes_of(std::vector<std::uint16_t>{10, 11, 12, 13, 14})}});
+    });
+}
+
+tensor_layout cut_into(shard_descriptor const& tensor,
+                       std::vector<std::pair<holder_t, box>> const& shards) {
+    tensor_layout result{tensor.key, tensor.dtype, tensor.global_shape,
+                         shard_table(tensor.global_shape.size())};
+    for (auto const& [rank, region] : shards)
+        result.shards.push_back(rank, region);
+    return result;
+}
+
+shard_descriptor const w = whole_of("w", data_type::f32, {6, 4});
+shard_descriptor const b = whole_of("b", data_type::f16, {5});
+
+/// The data of a file behind its header.
+std::string data_of(std::filesystem::path const& path) {
+    std::string const bytes = read_file(path);
+    std::size_t length = 0;
+    for (std::size_t i = 8; i-- > 0;)
+        length = length << 8 | static_cast<unsigned char>(bytes[i]);
+    return bytes.substr(8 + length);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(storage_convert)
+
+BOOST_AUTO_TEST_CASE(random_layouts_become_each_other_and_hugging_face_and_come_back) {
+    shared_directory const directory;
+    for (unsigned seed = 1; seed <= 25; ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            auto const path = [&](char const* name) {
+                return directory / (std::to_string(seed) + name);
+            };
+            auto const tensors = random_tensors(seed);
+            held ends = mine(random_layout(tensors, world().size(), seed + 1000));
+            save(world(), ends.tensors(), path("a"));
+            auto const a = open_checkpoint(world(), path("a"));
+            layout const wider = layout_of(random_layout(tensors, 1 + seed % 8, seed + 2000));
+            convert(world(), a, path("b"), everything(a), wider);
+            auto const second = open_checkpoint(world(), path("b"));
+            convert(world(), second, path("c"), everything(second), {}, {.most_file_bytes = 64});
+            auto const third = open_checkpoint(world(), path("c"));
+            BOOST_TEST(third.metadata().format == "huggingface");
+            layout const last = layout_of(random_layout(tensors, 4, seed + 3000));
+            convert(world(), third, path("d"), everything(third), last);
+            load(world(), open_checkpoint(world(), path("d")), ends.cleared().tensors());
+            BOOST_TEST(ends.wrong() == "");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    box const rows{{1, 0}, {2, 4}};
+    layout const wanted{4, {cut_into(b, {{2, {{3}, {2}}}}), cut_into(w, {{0, rows}, {3, rows}})}};
+    auto const report =
+        convert(world(), source, directory / "part", everything(source), wanted, {.partial = true});
+    BOOST_TEST(report.keys == 2);
+    BOOST_TEST(report.bytes == 32 + 4);
+    BOOST_TEST(report.bytes_read == 32 + 4);
+    BOOST_TEST(report.bytes_moved == 0);
+    BOOST_TEST((directory.names("part") ==
+                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors",
+                                         "shard-00003-model-00001-of-00001.safetensors"}));
+    BOOST_TEST(data_of(directory / "part/shard-00001-model-00001-of-00001.safetensors") ==
+               bytes_of(std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11}));
+    BOOST_TEST(data_of(directory / "part/shard-00003-model-00001-of-00001.safetensors") ==
+               bytes_of(std::vector<std::uint16_t>{13, 14}));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_changes_what_is_written) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    mapping program(catalog_of(source));
+    auto const rows = split(program.source("w", {6, 4}, data_type::f32), 0, 3);
+    program.define("w", transpose(concat({rows[2], rows[0]}, 0)));
+    program.define("wide", cast(rows[1], data_type::f64));
+    program.add("zeros", {3}, data_type::i16);
+    auto const report = convert(world(), source, directory / "other", program);
+    BOOST_TEST(report.keys == 3);
+    BOOST_TEST(report.bytes == 4 * 16 + 8 * 8 + 2 * 3);
+    BOOST_TEST(report.bytes_read == 4 * 24);
+    BOOST_TEST((directory.names("other") == std::vector<std::string>{"model.safetensors"}));
+    std::vector<double> const wide{8, 9, 10, 11, 12, 13, 14, 15};
+    std::vector<float> const turned{16, 20, 0, 4, 17, 21, 1, 5, 18, 22, 2, 6, 19, 23, 3, 7};
+    BOOST_TEST(data_of(directory / "other/model.safetensors") ==
+               bytes_of(wide) + bytes_of(turned) + std::string(6, '\0'));
+}
+
+BOOST_AUTO_TEST_CASE(a_large_model_has_several_files_and_an_index) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    auto const report = convert(world(), source, directory / "files", everything(source), {},
+                                {.most_file_bytes = 96});
+    BOOST_TEST(report.bytes == 106);
+    BOOST_TEST(
+        (directory.names("files") == std::vector<std::string>{"model-00001-of-00002.safetensors",
+                                                              "model-00002-of-00002.safetensors",
+                                                              "model.safetensors.index.json"}));
+    auto const index =
+        boost::json::parse(read_file(directory / "files/model.safetensors.index.json"));
+    BOOST_TEST(index.at("metadata").at("total_size").as_int64() == 106);
+    BOOST_TEST(index.at("weight_map").at("b").as_string() == "model-00001-of-00002.safetensors");
+    BOOST_TEST(index.at("weight_map").at("w").as_string() == "model-00002-of-00002.safetensors");
+    BOOST_TEST(data_of(directory / "files/model-00001-of-00002.safetensors") ==
+               bytes_of(std::vector<std::uint16_t>{10, 11, 12, 13, 14}));
+}
+
+BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_of_each_process_up_to_its_own_total) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    std::vector<std::pair<index_t, index_t>> calls;
+    layout const wanted{3, {cut_into(w, {{0, {{0, 0}, {1, 4}}}, {1, {{1, 0}, {5, 4}}}})}};
+    convert(world(), source, directory / "two", everything(source), wanted, {},
+            [&](index_t done, index_t all) { calls.emplace_back(done, all); });
+    using list = std::vector<std::pair<index_t, index_t>>;
+    if (world().size() == 1)
+        BOOST_TEST((calls == list{{16, 96}, {96, 96}}));
+    else if (world().rank() < 2)
+        BOOST_TEST((calls == (world().rank() == 0 ? list{{16, 16}} : list{{80, 80}})));
+    else
+        BOOST_TEST(calls.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_written_and_read) {
+    shared_directory const directory;
+    shard_descriptor const rows = whole_of("rows", data_type::u8, {300, 2});
+    held source({world().rank() == 0 ? std::vector<shard_descriptor>{rows}
+                                     : std::vector<shard_descriptor>{}});
+    save(world(), source.tensors(), directory / "one");
+    tensor_layout many = cut_into(rows, {});
+    for (holder_t rank = 0; rank < 300; ++rank)
+        many.shards.push_back(rank, {{rank, 0}, {1, 2}});
+    auto const one = open_checkpoint(world(), directory / "one");
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    rlimit const few{90, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    BOOST_CHECK_NO_THROW(
+        convert(world(), one, directory / "many", everything(one), layout{300, {many}}));
+    BOOST_CHECK_NO_THROW(
+        load(world(), open_checkpoint(world(), directory / "many"), source.cleared().tensors()));
+    setrlimit(RLIMIT_NOFILE, &before);
+    BOOST_TEST(source.wrong() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_may_take_its_own_place) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    layout const wanted{1, {cut_into(w, {{0, whole({6, 4})}})}};
+    convert(world(), source, directory / "model", everything(source), wanted, {.replace = true});
+    BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
+    BOOST_TEST((directory.names("model") ==
+                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,129 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_STORAGE_HELD_HPP
+#define RESHARD_TEST_STORAGE_HELD_HPP
+
+#include <reshard/tensor/state_dict.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// \file
+/// Shards whose elements are known without the library: each is a hash of key and global index.
+
+namespace reshard::test {
+
+/// The bits of the element that is number `index` of tensor `key` in row-major order.
+inline std::uint64_t element_bits(std::string const& key, index_t index, data_type dtype) {
+    std::uint64_t hash = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(index + 1);
+    for (char const character : key)
+        hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3u;
+    hash ^= hash >> 29;
+    return dtype == data_type::boolean ? hash & 1 : hash;
+}
+
+/// Puts the lowest bits of `value` behind the bits that are there, lowest first.
+inline void append_bits(std::vector<std::byte>& bytes, std::size_t position, int count,
+                        std::uint64_t value) {
+    for (int i = 0; i < count; ++i, ++position) {
+        if (position / 8 == bytes.size())
+            bytes.emplace_back();
+        if (value >> i & 1)
+            bytes[position / 8] |= std::byte(1 << position % 8);
+    }
+}
+
+inline index_t extent_product(index_vector const& shape) {
+    index_t product = 1;
+    for (index_t const extent : shape)
+        product *= extent;
+    return product;
+}
+
+/// What the shard's memory must be: row-major, packed.
+inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
+    index_t const first = shard.flat ? shard.flat->begin : 0;
+    index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
+    auto const width = static_cast<std::size_t>(bits(shard.dtype));
+    std::vector<std::byte> bytes;
+    for (index_t i = first; i < last; ++i) {
+        index_t rest = i, index = 0, step = 1;
+        for (std::size_t axis = shard.global_shape.size(); axis-- > 0;) {
+            index += step * (shard.region.offset[axis] + rest % shard.region.shape[axis]);
+            rest /= shard.region.shape[axis];
+            step *= shard.global_shape[axis];
+        }
+        append_bits(bytes, static_cast<std::size_t>(i - first) * width, bits(shard.dtype),
+                    element_bits(shard.key, index, shard.dtype));
+    }
+    return bytes;
+}
+
+/// The shards of one rank and their memory.
+class held {
+public:
+    explicit held(std::vector<shard_descriptor> shards) : shards_(std::move(shards)) {
+        for (shard_descriptor const& shard : shards_)
+            memory_.push_back(content_of(shard));
+    }
+
+    /// Forgets all elements.
+    held& cleared() {
+        for (auto& bytes : memory_)
+            bytes.assign(bytes.size(), std::byte{0xEE});
+        return *this;
+    }
+
+    state_dict tensors() {
+        state_dict all;
+        for (std::size_t i = 0; i < shards_.size(); ++i) {
+            index_vector const shape = local_shape(shards_[i]);
+            all.add(shards_[i], tensor_view{memory_[i].data(), shards_[i].dtype, shape,
+                                            row_major_strides(shape)});
+        }
+        return all;
+    }
+
+    /// The first shard whose memory is not what it must be, as text, or nothing.
+    std::string wrong() const {
+        for (std::size_t i = 0; i < shards_.size(); ++i)
+            if (memory_[i] != content_of(shards_[i]))
+                return to_string(shards_[i]);
+        return {};
+    }
+
+    /// True where no element was written since `cleared`.
+    bool is_untouched() const {
+        for (auto const& bytes : memory_)
+            for (std::byte const one : bytes)
+                if (one != std::byte{0xEE})
+                    return false;
+        return true;
+    }
+
+    std::vector<std::byte>& memory(std::size_t i) { return memory_[i]; }
+
+private:
+    std::vector<shard_descriptor> shards_;
+    std::vector<std::vector<std::byte>> memory_;
+};
+
+/// A box of a tensor.
+inline shard_descriptor shard_of(std::string const& key, data_type dtype,
+                                 index_vector const& global, index_vector const& offset,
+                                 index_vector const& shape) {
+    return {key, dtype, global, {offset, shape}, {}};
+}
+
+inline shard_descriptor whole_of(std::string const& key, data_type dtype,
+                                 index_vector const& shape) {
+    return {key, dtype, shape, whole(shape), {}};
+}
+
+} // namespace reshard::test
+
+#endif

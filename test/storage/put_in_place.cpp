@@ -1,0 +1,80 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/put_in_place.hpp>
+
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// A directory takes the place of what is there, in one step or in several.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+using names = std::vector<std::string>;
+
+/// Each rank has a directory of its own, with `fresh` and `old` in it.
+class fixture {
+public:
+    fixture() {
+        std::filesystem::create_directories(path("fresh"));
+        std::filesystem::create_directories(path("old"));
+        write_file(path("fresh") / "new", "new");
+        write_file(path("old") / "old", "old");
+    }
+
+    std::filesystem::path path(std::string const& name) const { return own() / name; }
+
+    names names_in(std::string const& name) const { return all.names(own_name() + "/" + name); }
+
+private:
+    std::string own_name() const { return std::to_string(world().rank()); }
+    std::filesystem::path own() const { return all / own_name(); }
+
+    shared_directory all;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(storage_put_in_place, fixture)
+
+BOOST_AUTO_TEST_CASE(a_name_that_is_free_is_taken) {
+    detail::put_in_place(path("fresh"), path("free"), false);
+    BOOST_TEST((names_in("") == names{"free", "old"}));
+    BOOST_TEST((names_in("free") == names{"new"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_replaced_gets_the_other_name) {
+    detail::put_in_place(path("fresh"), path("old"), true);
+    BOOST_TEST((names_in("old") == names{"new"}));
+    BOOST_TEST((names_in("fresh") == names{"old"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_system_that_cannot_exchange_does_it_in_steps) {
+    detail::exchange_in_steps(path("fresh"), path("old"));
+    BOOST_TEST((names_in("") == names{"fresh", "old"}));
+    BOOST_TEST((names_in("old") == names{"new"}));
+    BOOST_TEST((names_in("fresh") == names{"old"}));
+}
+
+BOOST_AUTO_TEST_CASE(steps_that_fail_are_taken_back) {
+    std::filesystem::remove_all(path("fresh"));
+    BOOST_CHECK_EXCEPTION(
+        detail::exchange_in_steps(path("fresh"), path("old")), error,
+        says(errc::io, path("old").string() + ": cannot be replaced: No such file or directory"));
+    BOOST_TEST((names_in("") == names{"old"}));
+    BOOST_TEST((names_in("old") == names{"old"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_there_keeps_its_place_unless_it_may_be_replaced) {
+    BOOST_CHECK_EXCEPTION(detail::put_in_place(path("fresh"), path("old"), false), error,
+                          says(errc::already_exists,
+                               path("old").string() + ": somebody else made it while the new one "
+                                                      "was written; give another target"));
+    BOOST_TEST((names_in("old") == names{"old"}));
+    BOOST_TEST((names_in("fresh") == names{"new"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
