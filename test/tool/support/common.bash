@@ -7,7 +7,8 @@ set -u
 
 tool=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-data=${RESHARD_TEST_DATA:-}
+data=${RESHARD_TEST_DATA:-$here/../data}
+RESHARD_MPIEXEC=${RESHARD_MPIEXEC:-mpiexec --oversubscribe --bind-to none}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -22,7 +23,8 @@ report() {
     echo "FAILED: $*"
 }
 
-# on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than a minute.
+# on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than a minute. RANKS may hold more of
+# the command line, as in "1 other : -n 2".
 on() {
     local ranks=$1
     shift
@@ -30,7 +32,7 @@ on() {
         timeout 60 "$@" </dev/null
     else
         # shellcheck disable=SC2086 # words
-        timeout 60 $RESHARD_MPIEXEC -n "$ranks" "$@" </dev/null
+        timeout 60 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null
     fi
 }
 

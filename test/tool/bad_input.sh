@@ -1,0 +1,160 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Bad input: on one process and on three, an exit status, one message that names file, key, axis and numbers,
+# and nothing left behind.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+
+# file NAME JSON: a safetensors file whose values are global indices.
+file() {
+    python3 "$here/support/write_safetensors.py" "$1" "$2"
+}
+
+mkdir model
+file model/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}, "b": {"dtype": "BF16", "shape": [5]}}'
+
+# layout NAME KEY DTYPE SHAPE SHARDS
+layout() {
+    printf '{"tensors": {"%s": {"dtype": "%s", "shape": %s, "shards": [%s]}}}\n' "$2" "$3" "$4" "$5" >"$1"
+}
+halves='{"rank": 0, "offset": [0, 0], "shape": [2, 6]}, {"rank": 1, "offset": [2, 0], "shape": [2, 6]}'
+layout good.json w F32 '[4, 6]' "$halves"
+
+# Sources that are not there, or no checkpoints.
+refuses 3 '^nowhere: there is no such file' convert nowhere out/x
+refuses 3 '^good.json: .*not end in .safetensors' convert good.json out/x
+mkdir empty other
+echo text >other/readme
+refuses 3 '^empty: this is an empty directory' convert empty out/x
+refuses 3 "^other: this is a directory with 'readme'" convert other out/x
+refuses 3 '^other/readme: .*neither .safetensors nor .json' plan --source other/readme --target good.json
+
+# A file of an index that is missing, and an index that lies.
+mkdir indexed
+cat >indexed/model.safetensors.index.json <<'END'
+{"metadata": {}, "weight_map": {"w": "model-00001-of-00002.safetensors", "v": "model-00002-of-00002.safetensors"}}
+END
+file indexed/model-00001-of-00002.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}}'
+refuses 3 "^indexed/model.safetensors.index.json: 'v' stands in model-00002-of-00002.safetensors" \
+    convert indexed out/x
+file indexed/model-00002-of-00002.safetensors '{"u": {"dtype": "F32", "shape": [1]}}'
+refuses 3 "^indexed/model.safetensors.index.json: '[uv]' .*model-00002-of-00002" convert indexed out/x
+
+# Shards that leave a gap, share elements, or differ where they should be copies.
+mkdir gap overlap copies shapes types
+part='"dtype": "F32", "global": [4, 6]'
+file gap/shard-00001-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [1, 6], \"offset\": [0, 0]}}"
+file gap/shard-00002-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [2, 6], \"offset\": [2, 0]}}"
+refuses 3 "^gap: 'w' .*\[1:2, 0:6\]" convert gap out/x
+refuses 3 "^gap: 'w'.*\[1:2, 0:6\]" diff gap gap
+file overlap/shard-00001-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [3, 6], \"offset\": [0, 0]}}"
+file overlap/shard-00002-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [2, 6], \"offset\": [2, 0]}}"
+refuses 3 "^overlap.*'w'.*\[2:3, 0:6\]" convert overlap out/x
+file copies/shard-00001-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [4, 6], \"offset\": [0, 0]}}"
+file copies/shard-00002-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [4, 6], \"offset\": [0, 0], \"base\": 1}}"
+refuses 3 "^copies/shard-00002.*'w' \[0:4, 0:6\] differs from .*shard-00001" convert copies out/x
+
+# One key with two global shapes, or two data types.
+file shapes/shard-00001-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [2, 6], \"offset\": [0, 0]}}"
+file shapes/shard-00002-model-00001-of-00001.safetensors \
+    '{"w": {"dtype": "F32", "global": [5, 6], "shape": [2, 6], "offset": [2, 0]}}'
+refuses 3 "^shapes/shard-00002.* and shapes/shard-00001.*'w'.*\[5, 6\].*\[4, 6\]" convert shapes out/x
+file types/shard-00001-model-00001-of-00001.safetensors "{\"w\": {$part, \"shape\": [2, 6], \"offset\": [0, 0]}}"
+file types/shard-00002-model-00001-of-00001.safetensors \
+    '{"w": {"dtype": "BF16", "global": [4, 6], "shape": [2, 6], "offset": [2, 0]}}'
+refuses 3 "^types/shard-00002.* and types/shard-00001.*'w'.*BF16.*F32" convert types out/x
+
+# Layouts that do not fit.
+layout wrong.json v F32 '[4, 6]' "$halves"
+refuses 3 "^wrong.json: .*'v'" convert model out/x --layout wrong.json
+layout wrong.json w F32 '[4, 7]' '{"rank": 0, "offset": [0, 0], "shape": [4, 7]}'
+refuses 3 "^wrong.json: 'w' .*\[4, 6\].*\[4, 7\]" convert model out/x --layout wrong.json
+layout wrong.json w BF16 '[4, 6]' "$halves"
+refuses 3 "^wrong.json: 'w' .*float32.*bfloat16.*dtype=" convert model out/x --layout wrong.json
+layout wrong.json w F32 '[4, 6]' '{"rank": 0, "offset": [3, 0], "shape": [2, 6]}'
+refuses 3 "^wrong.json: .*'w'.*axis 0.*2 elements from 3.*4" convert model out/x --layout wrong.json
+layout wrong.json w F32 '[4, 6]' '{"rank": 0, "offset": [0, 0], "shape": [3, 6]}'
+refuses 3 "^wrong.json: 'w'.*\[3:4, 0:6\]" convert model out/x --layout wrong.json
+layout wrong.json w F32 '[4, 6]' \
+    '{"rank": 0, "offset": [0, 0], "shape": [3, 6]}, {"rank": 1, "offset": [2, 0], "shape": [2, 6]}'
+refuses 3 "^wrong.json: 'w'.*\[2:3, 0:6\].*rank 0.*rank 1" convert model out/x --layout wrong.json
+echo '{"mesh": [["tp", 4]], "rules": [{"match": "w", "shard": {"tp": {"axis": 1, "split": "even"}}}]}' >rules.json
+refuses 3 "^rules.json: 'w': axis 1: .*'tp'.* 6 .* 4" convert model out/x --layout rules.json
+refuses 3 '^rules.json: this layout has rules' plan --source rules.json --target good.json
+echo '{"mesh": ' >broken.json
+refuses 3 '^broken.json:2:1: ' convert model out/x --layout broken.json
+echo '{}' >broken.json
+refuses 3 '^broken.json: this is no layout' convert model out/x --layout broken.json
+
+# Programs that do not fit.
+echo 'w -> ' >program.aoa
+refuses 3 '^program.aoa:[12]:.*: syntax: expected ' convert model out/x --program program.aoa
+printf '# a comment\nw -> a, b, axis=0\nv -> c\n' >program.aoa
+refuses 3 "^program.aoa:3:1: unknown key: 'v'" convert model out/x --program program.aoa
+echo 'w -> a, b, c, d, axis=1' >program.aoa
+refuses 3 "^program.aoa:1:.*: shape mismatch: .*'w'.*axis 1.* 6.* 4 " convert model out/x --program program.aoa
+echo 'w, b -> c, axis=0' >program.aoa
+refuses 3 "^program.aoa:1:.*: shape mismatch: " convert model out/x --program program.aoa
+refuses 3 '^nothing.aoa: there is no such file' convert model out/x --program nothing.aoa
+
+# Targets that cannot be written.
+touch out/file
+refuses 4 '^out/file/x: ' convert model out/file/x
+refuses 4 '^out/nowhere/x: ' convert model out/nowhere/x
+refuses 4 '^out/nowhere/x: ' synthesize smollm2-135m out/nowhere/x --scale 64
+
+# Targets that are there.
+succeeds 1 convert model out/there
+refuses 3 '^out/there: .*--force' convert model out/there
+refuses 3 '^out/there: .*--force' synthesize smollm2-135m out/there --scale 64
+refuses 3 "^gap: 'w'" convert gap out/there --force
+refuses 3 "^program.aoa:1:" convert model out/there --force --program program.aoa
+succeeds 3 convert model out/there --force --layout good.json
+succeeds 1 inspect out/there --json
+expects output 'd["format"], list(d["tensors"])' "('sharded_safetensors', ['w'])"
+checks=$((checks + 1))
+[ "$(ls -A out)" = "file
+there" ] || report "something is left in out/"
+
+# A full disk, played by a limit on the size of files. The old target stays.
+succeeds 1 synthesize smollm2-135m large --scale 4
+# limited ARGUMENT...: what runs the tool with that limit
+limited="trap '' XFSZ; ulimit -f 16000; exec \"\$0\" \"\$@\""
+for target in out/large out/there; do
+    for ranks in 1 3; do
+        refuses_on "$ranks" 4 "^out/.*model.safetensors: .*[0-9]+ bytes" \
+            bash -c "$limited" "$tool" convert large "$target" --force
+    done
+done
+
+# Processes that do different things.
+# differ PATTERN FIRST... -- SECOND...
+differ() {
+    local pattern=$1
+    shift
+    local first=()
+    while [ "$1" != -- ]; do
+        first+=("$1")
+        shift
+    done
+    shift
+    refuses_on "1 $tool ${first[*]} : -n 2" 3 "$pattern" "$tool" "$@"
+}
+echo 'w -> a' >first.aoa
+echo 'w -> c' >second.aoa
+differ 'rank 0 runs convert.*rank 1' convert model out/x -- convert model out/y
+differ 'rank 0 runs convert.*rank 1' convert model out/x --program first.aoa -- \
+    convert model out/x --program second.aoa
+differ 'rank 0 runs convert.*rank 1' convert model out/x -- convert model out/x --partial
+differ 'rank 0 runs inspect.*rank 1 runs diff' inspect model -- diff model model
+# Equal words, other files: each process in a directory of its own.
+mkdir one two
+cp first.aoa one/program.aoa
+cp second.aoa two/program.aoa
+own='cd "$([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] && echo one || echo two)" && exec "$0" "$@"'
+refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with another program' \
+    bash -c "$own" "$tool" convert ../model ../out/x --program program.aoa
+
+conclude

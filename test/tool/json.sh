@@ -1,0 +1,196 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What scripts rely on: the JSON of each command, with numbers worked out by hand.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+
+file() {
+    python3 "$here/support/write_safetensors.py" "$1" "$2"
+}
+
+# On one process and on three, the same document.
+document() {
+    succeeds 1 "$@" --json
+    cp output alone
+    succeeds 3 "$@" --json
+    checks=$((checks + 1))
+    cmp -s alone output || report "three processes print something else: $*"
+    [ -s errors ] && messages errors
+}
+
+mkdir model
+file model/model.safetensors '{"q": {"dtype": "F32", "shape": [4, 2]}, "k": {"dtype": "F32", "shape": [2, 2]},
+    "n": {"dtype": "BF16", "shape": [3]}}'
+header=$(python3 -c 'import struct; print(8 + struct.unpack("<Q", open("model/model.safetensors", "rb").read(8))[0])')
+
+document inspect model
+expects output 'd["format"]' huggingface
+expects output 'd["files"]' "['model.safetensors']"
+expects output 'd["bytes"]' 54
+expects output 'sorted(d["tensors"])' "['k', 'n', 'q']"
+expects output 'd["tensors"]["n"]["dtype"], d["tensors"]["n"]["shape"]' "('BF16', [3])"
+expects output 'd["tensors"]["k"]["shards"]' \
+    "[{'file': 'model.safetensors', 'offset': [0, 0], 'shape': [2, 2], 'byte_range': [$((header + 32)), $((header + 48))]}]"
+expects output 'd["metadata"]' '{}'
+document inspect model/model.safetensors
+expects output 'd["format"]' safetensors
+
+document synthesize smollm2-135m out/model --scale 64 --force
+expects output 'sorted(d.items())' "[('bytes', $((2 * (768 * 9 + 30 * (2 * 576 * 9 + 2 * 192 * 9 + 3 * 24 * 9 + 2 * 9) + 9)))), ('tensors', 272)]"
+
+cat >fuse.aoa <<'END'
+# two statements
+q^T, k^T -> qk, axis=1
+n -> n, dtype="float32"
+END
+document expand --program fuse.aoa --source model
+expects output '[s["line"] for s in d]' '[2, 2, 2, 3]'
+expects output 'd[0]["statement"]' 'q -> q_transpose_tmp, permute="[]"'
+expects output 'd[2]["statement"]' 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1'
+expects output 'd[0]["chain"]' "['^T from fuse.aoa:2:1']"
+expects output 'd[3]["chain"]' '[]'
+
+cat >target.json <<'END'
+{"ranks": 3,
+ "tensors": {"qk": {"shape": [2, 6], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 3]},
+                                                {"rank": 1, "offset": [0, 3], "shape": [2, 3]},
+                                                {"rank": 2, "offset": [0, 3], "shape": [2, 3]}]},
+             "n": {"dtype": "F32", "shape": [3], "shards": [{"rank": 1, "offset": [0], "shape": [3]},
+                                                            {"rank": 2, "offset": [3], "shape": [0]}]}}}
+END
+document check --program fuse.aoa --source model --target target.json
+expects output 'sorted(d)' "['findings', 'invertible', 'keys', 'ok', 'why_not']"
+expects output 'd["ok"], d["findings"], d["invertible"], d["why_not"]' '(True, [], True, None)'
+expects output 'sorted(d["keys"].items())' \
+    "[('added', []), ('identity', []), ('removed', []), ('renamed', []), ('transformed', ['n', 'qk'])]"
+
+# Findings: all of them, with their places; the exit status is 1.
+cat >wrong.aoa <<'END'
+q -> a, b, c, axis=0
+x -> y
+k -> r
+n -> _
+END
+checks=$((checks + 1))
+on 1 "$tool" check --program wrong.aoa --source model --json >output 2>errors
+[ $? = 1 ] || report "check of a wrong program does not end with 1"
+expects output 'd["ok"], d["invertible"]' '(False, False)'
+expects output '[(f["severity"], f["code"], f["file"], f["line"]) for f in d["findings"]]' \
+    "[('error', 'shape_mismatch', 'wrong.aoa', 1), ('error', 'unknown_key', 'wrong.aoa', 2)]"
+expects output 'sorted(d["findings"][0])' \
+    "['chain', 'code', 'column', 'file', 'key', 'line', 'message', 'severity']"
+expects output 'd["findings"][1]["key"], d["findings"][1]["column"]' "('x', 1)"
+expects output 'd["keys"]["renamed"], d["keys"]["removed"]' "(['r'], ['n'])"
+echo 'q, -> b' >wrong.aoa
+on 1 "$tool" check --program wrong.aoa --source model --json >output 2>errors
+expects output '[(f["code"], f["line"], f["column"], f["message"][:16]) for f in d["findings"]]' \
+    "[('syntax', 1, 4, 'expected a name,')]" || true
+echo 'n -> n, dtype="float8_e4m3fn"' >lossy.aoa
+succeeds 1 check --program lossy.aoa --source model --json
+expects output 'd["invertible"], "bfloat16" in d["why_not"]' '(False, True)'
+echo 'q -> _' >removal.aoa
+succeeds 1 check --program removal.aoa --source model --json
+expects output 'd["invertible"], d["why_not"]' "(False, \"'q' is used by no target\")"
+
+# qk[1, 2:5] is q[2:4, 1] and k[0:1, 1].
+document explain --key qk --box 1:2,2:5 --source model --target target.json --program fuse.aoa
+expects output 'd["key"], len(d["pieces"])' "('qk', 2)"
+expects output 'sorted(d["pieces"][0])' \
+    "['byte_range', 'casts', 'dtype', 'file', 'permutation', 'source_dtype', 'source_key', 'source_offset', 'source_shape', 'statements', 'target_offset', 'target_shape']"
+expects output '[(p["source_key"], p["source_offset"], p["source_shape"]) for p in d["pieces"]]' \
+    "[('q', [2, 1], [2, 1]), ('k', [0, 1], [1, 1])]"
+expects output '[(p["target_offset"], p["target_shape"], p["permutation"]) for p in d["pieces"]]' \
+    "[([1, 2], [1, 2], [1, 0]), ([1, 4], [1, 1], [1, 0])]"
+# q[2:4, 1] is elements 5 to 7 of eight; k[0, 1] is element 1 of the four behind them.
+expects output '[(p["file"], p["byte_range"]) for p in d["pieces"]]' \
+    "[('model.safetensors', [$((header + 20)), $((header + 32))]), ('model.safetensors', [$((header + 36)), $((header + 40))])]"
+expects output '[(p["source_dtype"], p["casts"], p["dtype"]) for p in d["pieces"]]' \
+    "[('F32', [], 'F32'), ('F32', [], 'F32')]"
+expects output 'd["pieces"][1]["statements"]' \
+    "['k -> k_transpose_tmp, permute=\"[]\"', 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1']"
+succeeds 1 explain --key n --source model --target target.json --program fuse.aoa --json
+expects output '[(p["source_dtype"], p["casts"], p["dtype"]) for p in d["pieces"]]' "[('BF16', ['F32'], 'F32')]"
+
+# Four ranks to three, by hand. Rank 3 holds a replica, which is no main copy.
+cat >source.json <<'END'
+{"tensors": {"w": {"dtype": "F32", "shape": [4, 3],
+                   "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 3]},
+                              {"rank": 1, "offset": [2, 0], "shape": [1, 3]},
+                              {"rank": 2, "offset": [3, 0], "shape": [1, 3]},
+                              {"rank": 3, "offset": [3, 0], "shape": [1, 3]}]}}}
+END
+cat >wanted.json <<'END'
+{"tensors": {"w": {"dtype": "F32", "shape": [4, 3],
+                   "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 3]},
+                              {"rank": 1, "offset": [3, 0], "shape": [1, 3]},
+                              {"rank": 2, "offset": [4, 0], "shape": [0, 3]}]}}}
+END
+document plan --source source.json --target wanted.json
+expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes")}' \
+    "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
+expects output '[(r["rank"], r["bytes_in"], r["bytes_local"], r["messages_in"]) for r in d["by_rank"]]' \
+    '[(0, 12, 24, 1), (1, 12, 0, 1), (2, 0, 0, 0), (3, 0, 0, 0)]'
+expects output 'sum(r["bytes_out"] for r in d["by_rank"]), sum(r["messages_out"] for r in d["by_rank"])' '(24, 2)'
+succeeds 1 plan --source source.json --target wanted.json --json --key-details
+expects output 'd["key_details"]' "{'w': {'transfers': 3, 'bytes': 48}}"
+
+succeeds 3 convert model out/qk --program fuse.aoa --layout target.json --json
+expects output 'sorted(d)' "['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'seconds']"
+expects output 'd["keys"], d["bytes"], d["bytes_read"]' '(2, 60, 54)'
+checks=$((checks + 1))
+[ "$(ls out/qk)" = "shard-00001-model-00001-of-00001.safetensors
+shard-00002-model-00001-of-00001.safetensors" ] || report "out/qk has other files"
+succeeds 1 inspect out/qk --json
+expects output 'd["tensors"]["qk"]["shape"], [(s["offset"], s["shape"]) for s in d["tensors"]["qk"]["shards"]]' \
+    '([2, 6], [([0, 0], [2, 3]), ([0, 3], [2, 3])])'
+
+# What is written, read without the library: qk[i][j] is q[j][i] = 2 j + i for j < 4, else k[j - 4][i].
+cat >read.py <<'END'
+import json, struct, sys
+bytes_ = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", bytes_[:8])[0]
+header = json.loads(bytes_[8:8 + n])
+begin, end = header[sys.argv[2]]["data_offsets"]
+print(list(struct.unpack("<%df" % ((end - begin) // 4), bytes_[8 + n + begin:8 + n + end])))
+print(json.loads(header["__metadata__"]["DCP_SHARDING_INFO"])[sys.argv[2]])
+print(json.loads(header["__metadata__"]["RESHARD"])[sys.argv[2]]["shape"])
+END
+checks=$((checks + 2))
+[ "$(python3 read.py out/qk/shard-00002-model-00001-of-00001.safetensors qk)" = "[6.0, 0.0, 2.0, 7.0, 1.0, 3.0]
+{'saved_offsets': [0, 3]}
+[2, 6]" ] || report "the second shard of qk has other contents"
+[ "$(python3 read.py out/qk/shard-00002-model-00001-of-00001.safetensors n)" = "[0.0, 1.0, 2.0]
+{'saved_offsets': [0]}
+[3]" ] || report "n has other contents"
+
+# Differences: the lowest key, its first element; values as numbers. The exit status is 1.
+mkdir other
+file other/model.safetensors '{"q": {"dtype": "F32", "shape": [4, 2]}, "k": {"dtype": "F32", "shape": [2, 2], "base": 1},
+    "o": {"dtype": "F32", "shape": []}}'
+document diff model model
+expects output 'd' "{'equal': True, 'first': None, 'only_a': [], 'only_b': []}"
+for ranks in 1 3; do
+    on "$ranks" "$tool" diff model other --json >output 2>errors
+    [ $? = 1 ] || report "diff of different checkpoints does not end with 1 on $ranks"
+    expects output 'd' \
+        "{'equal': False, 'first': {'key': 'k', 'index': [0, 0], 'a': 0, 'b': 1}, 'only_a': ['n'], 'only_b': ['o']}"
+done
+file other/model.safetensors '{"q": {"dtype": "F32", "shape": [2, 4]}, "k": {"dtype": "F32", "shape": [2, 2]},
+    "n": {"dtype": "BF16", "shape": [3]}}'
+on 1 "$tool" diff model other --json >output 2>errors
+expects output 'd["first"]' "{'key': 'q', 'index': None, 'a': 'F32 [4, 2]', 'b': 'F32 [2, 4]'}"
+
+# The whole layout, a part of it, and zeros.
+echo '_ -> z' >zeros.aoa
+echo '{"tensors": {"z": {"dtype": "I32", "shape": [2], "shards": [{"rank": 0, "offset": [0], "shape": [2]}]}}}' >z.json
+succeeds 1 convert model out/z --program zeros.aoa --layout z.json
+grep -q "^note: .*'z'" errors || report "zeros are not reported"
+grep -q "^note: .*'k', 'n', 'q'" errors || report "keys that are not written are not reported"
+echo '{"tensors": {"q": {"shape": [4, 2], "shards": [{"rank": 0, "offset": [1, 0], "shape": [2, 1]}]}}}' >part.json
+succeeds 3 convert model out/part --layout part.json --partial
+succeeds 1 inspect out/part --json
+expects output '[(s["offset"], s["shape"]) for s in d["tensors"]["q"]["shards"]]' '[([1, 0], [2, 1])]'
+
+conclude
