@@ -1,0 +1,86 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/operation.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using namespace reshard::aoa;
+
+namespace {
+
+expression const w = source_tensor(0, {2, 6}, data_type::f32);
+
+attribute axis(index_t value) { return {"axis", value, '"', {}}; }
+attribute text(char const* word, char const* value) { return {word, std::string(value), '"', {}}; }
+
+std::string message(std::vector<expression> operands, std::size_t parts,
+                    std::vector<attribute> const& attributes) {
+    try {
+        operation(std::move(operands), "'w'", "'d'", parts).run(attributes);
+    } catch (statement_error const& problem) {
+        return problem.message;
+    }
+    return "accepted";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_operation)
+
+BOOST_AUTO_TEST_CASE(without_attributes_a_tensor_stays_as_it_is) {
+    auto const made = operation({w}, "'w'", "'d'", 1).run({});
+    BOOST_TEST_REQUIRE(made.size() == 1u);
+    BOOST_TEST((made[0] == w));
+}
+
+BOOST_AUTO_TEST_CASE(an_axis_may_count_from_the_end) {
+    BOOST_TEST((operation({w, w}, "'w'", "'d'", 1).run({axis(-2)})[0] == concat({w, w}, 0)));
+    BOOST_TEST(
+        (operation({w}, "'w'", "'d'", 3).run({axis(-1)})[2] == split(w, 1, std::size_t{3})[2]));
+}
+
+BOOST_AUTO_TEST_CASE(sizes_may_stand_on_either_side_of_the_axis) {
+    auto const before = operation({w}, "'w'", "'d'", 2).run({text("sizes", "[1,5]"), axis(1)});
+    auto const after = operation({w}, "'w'", "'d'", 2).run({axis(1), text("sizes", "[1,5]")});
+    BOOST_TEST((before == after));
+    BOOST_TEST((before[1].shape == index_vector{2, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
+    BOOST_TEST(message({w}, 4, {axis(1)}) ==
+               "split of 'w': axis 1 has the extent 6, which does not divide into 4 equal parts; "
+               "give sizes=\"[...]\"");
+    BOOST_TEST(message({w}, 2, {axis(2)}) ==
+               "split of 'w': axis 2 of a tensor of 2 axes, shape [2, 6]");
+    BOOST_TEST(message({w, transpose(w)}, 1, {axis(0)}) ==
+               "concat into 'd': operand 2 has the extent 2 along axis 1, and the first has 6");
+    BOOST_TEST(message({w}, 2, {axis(1), text("sizes", "[1,2]")}) ==
+               "split of 'w': axis 1 has the extent 6, and the sizes sum to 3");
+    BOOST_TEST(message({w}, 1, {text("permute", "[0]")}) ==
+               "permute of 'w': the permutation [0] does not name each of the 2 axes once");
+    expression const c = source_tensor(1, {2}, data_type::c64);
+    BOOST_TEST(message({c}, 1, {text("dtype", "float32")}) ==
+               "cast of 'w': complex64 cannot be cast to float32");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_stands_at_its_attribute) {
+    attribute const wrong{"axis", index_t{9}, '"', {4, 10}};
+    try {
+        operation({w}, "'w'", "'d'", 2).run({text("dtype", "float16"), wrong});
+        BOOST_ERROR("accepted");
+    } catch (statement_error const& problem) {
+        BOOST_TEST((problem.where == text_span{4, 10}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_effect_or_does_not_fit_is_remarked) {
+    operation step({w}, "'w'", "'d'", 1);
+    step.run({axis(0), text("src_dtype", "float16"), text("dst_dtype", "bfloat16")});
+    BOOST_TEST_REQUIRE(step.remarks().size() == 2u);
+    BOOST_TEST(step.remarks()[0].first == "no_effect");
+    BOOST_TEST(step.remarks()[1].first == "other_dtype");
+    BOOST_TEST(step.remarks()[1].second == "src_dtype is float16, and 'w' is float32");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

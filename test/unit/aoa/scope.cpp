@@ -1,0 +1,82 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/scope.hpp>
+
+#include "aoa/language.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using namespace reshard::aoa;
+using reshard::test::parsed;
+using reshard::test::tensor;
+
+namespace {
+
+struct names {
+    program code = parsed("a, s, zz, a.w_0 -> x");
+    catalog tensors{{tensor("a", {2}), tensor("a.w_0", {2}, data_type::f64),
+                     tensor("s.moment1_0", {3}), tensor("t.beta1_pow_acc_0", {1})}};
+    std::vector<state_suffix> suffixes = default_state_suffixes();
+    source_names source{tensors, suffixes};
+    scope bindings{code, source};
+
+    aoa::name left(std::size_t i) const { return code.left(code.statements()[0])[i]; }
+    aoa::name x() const { return code.right(code.statements()[0])[0]; }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_scope)
+
+BOOST_AUTO_TEST_CASE(a_parameter_is_its_key_or_what_stands_in_for_it) {
+    names const in;
+    BOOST_TEST(in.source.find_parameter("a") == 0u);
+    BOOST_TEST(!in.source.is_stand_in(0));
+    key_id const s = in.source.find_parameter("s");
+    BOOST_TEST(in.source.is_stand_in(s));
+    BOOST_TEST(in.source.entry(s).key == "s.moment1_0");
+    BOOST_TEST(in.source.parameter(s) == "s");
+    BOOST_TEST(in.source.parameter(2) == "s.moment1_0");
+    BOOST_TEST(in.source.find_parameter("t") == source_names::none);
+    BOOST_TEST(in.source.find_parameter("zz") == source_names::none);
+}
+
+BOOST_AUTO_TEST_CASE(state_is_state_where_the_parameter_is_there_too) {
+    names const in;
+    BOOST_TEST(in.source.is_state("a.w_0"));
+    BOOST_TEST(!in.source.is_state("s.moment1_0"));
+    BOOST_TEST(!in.source.is_state("a"));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_reads_its_last_binding_or_else_the_source) {
+    names in;
+    auto const from_source = in.bindings.read(in.left(0));
+    BOOST_TEST((in.bindings.value(from_source) == source_tensor(0, {2}, data_type::f32)));
+    BOOST_TEST(in.bindings.read(in.left(0)) == from_source);
+    BOOST_TEST(in.bindings[in.left(0)].uses == 0u);
+    auto const other = in.bindings.store(zeros({5}, data_type::f32));
+    in.bindings.bind(in.left(0), other, 7);
+    BOOST_TEST(in.bindings.read(in.left(0)) == other);
+    BOOST_TEST(in.bindings[in.left(0)].uses == 1u);
+    BOOST_TEST(in.bindings[in.left(0)].origin == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_value_cannot_be_read) {
+    names in;
+    BOOST_CHECK_THROW(in.bindings.read(in.left(2)), statement_error);
+    BOOST_CHECK_THROW(in.bindings.read(in.left(3)), statement_error);
+    in.bindings[in.left(0)].is_removed = true;
+    BOOST_CHECK_THROW(in.bindings.read(in.left(0)), statement_error);
+    in.bindings.spoil(in.x());
+    BOOST_CHECK_THROW(in.bindings.read(in.x()), no_value);
+}
+
+BOOST_AUTO_TEST_CASE(a_binding_is_found_by_key) {
+    names in;
+    in.bindings[in.x()].is_added = true;
+    BOOST_TEST(in.bindings.find("x")->is_added);
+    BOOST_TEST(in.bindings.find("y") == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/state_rule.hpp>
+
+#include "aoa/language.hpp"
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+using namespace reshard;
+using namespace reshard::aoa;
+using reshard::test::says;
+using reshard::test::tensor;
+
+namespace {
+
+state_suffix const moment{".moment1_0", false}, power{".beta1_pow_acc_0", true};
+
+/// Keys by number: a 0, its power 1, its moment 2, b 3, its moment 4, c 5, its moment 6, d 7
+catalog const tensors({tensor("a", {2, 4}, data_type::bf16), tensor("a.beta1_pow_acc_0", {1}),
+                       tensor("a.moment1_0", {2, 4}), tensor("b", {2, 4}, data_type::bf16),
+                       tensor("b.moment1_0", {2, 4}), tensor("c", {2, 4}, data_type::bf16),
+                       tensor("c.moment1_0", {8}, data_type::f64),
+                       tensor("d", {2, 4}, data_type::bf16)});
+std::vector<state_suffix> const suffixes = default_state_suffixes();
+source_names const source(tensors, suffixes);
+
+expression parameter(key_id id) { return source_tensor(id, {2, 4}, data_type::bf16); }
+expression state(key_id id) { return source_tensor(id, {2, 4}, data_type::f32); }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(aoa_state_rule)
+
+BOOST_AUTO_TEST_CASE(state_is_split_joined_and_permuted_like_its_parameter) {
+    expression const joined = transpose(concat({parameter(0), parameter(3)}, 1));
+    BOOST_TEST((state_of(source, joined, moment, "x.moment1_0") ==
+                transpose(concat({state(2), state(4)}, 1))));
+    expression const part = split(parameter(3), 1, std::size_t{2})[1];
+    BOOST_TEST(
+        (state_of(source, part, moment, "x.moment1_0") == split(state(4), 1, std::size_t{2})[1]));
+}
+
+BOOST_AUTO_TEST_CASE(state_keeps_its_own_type) {
+    expression const narrow = cast(parameter(0), data_type::f16);
+    BOOST_TEST((state_of(source, narrow, moment, "x.moment1_0") == state(2)));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_state_is_that_of_the_first_source) {
+    expression const joined = concat({parameter(0), parameter(3)}, 0);
+    BOOST_TEST((state_of(source, joined, power, "x.beta1_pow_acc_0") ==
+                source_tensor(1, {1}, data_type::f32)));
+}
+
+BOOST_AUTO_TEST_CASE(state_that_is_not_there_or_does_not_fit_is_refused) {
+    BOOST_CHECK_EXCEPTION(state_of(source, parameter(7), moment, "x.moment1_0"), error,
+                          says(errc::unknown_key,
+                               "'x.moment1_0' is made of 'd.moment1_0', which the "
+                               "source does not have"));
+    BOOST_CHECK_EXCEPTION(state_of(source, parameter(5), moment, "x.moment1_0"), error,
+                          says(errc::shape_mismatch, "'c.moment1_0' has the shape [8], and its "
+                                                     "parameter has [2, 4]"));
+}
+
+BOOST_AUTO_TEST_CASE(all_some_or_none_of_the_sources_have_a_state) {
+    BOOST_TEST(has_state(source, concat({parameter(0), parameter(3)}, 0), moment).value());
+    BOOST_TEST(!has_state(source, parameter(7), moment).value());
+    BOOST_TEST(!has_state(source, concat({parameter(0), parameter(7)}, 0), moment).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
