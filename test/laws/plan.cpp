@@ -1,0 +1,186 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/verify.hpp>
+
+#include "oracle/generate.hpp"
+#include "support/experiment.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+using namespace reshard;
+
+namespace {
+
+/// A transfer with everything that it refers to written out.
+struct resolved_transfer {
+    transfer numbers; ///< without its places in the plan
+    cut geometry;
+    cast_chain chain;
+
+    bool operator==(resolved_transfer const&) const = default;
+};
+
+template <class Wanted>
+std::vector<resolved_transfer> resolved(plan const& whole, Wanted&& wanted) {
+    std::vector<resolved_transfer> all;
+    for (transfer const& one : whole.transfers)
+        if (wanted(one)) {
+            all.push_back({one, cut_of(whole, one), whole.chains[one.chain]});
+            all.back().numbers.cut = 0;
+            all.back().numbers.chain = 0;
+        }
+    return all;
+}
+
+std::vector<resolved_transfer> resolved(plan const& whole) {
+    return resolved(whole, [](transfer const&) { return true; });
+}
+
+/// A scenario as a problem, with what the problem refers to.
+struct planned {
+    explicit planned(oracle::scenario const& all)
+        : source(test::source_layout(all)),
+          target(test::target_layout(all)),
+          program(test::mapping_of(all)),
+          problem(problem_of(program, source, target)) {}
+
+    layout source;
+    layout target;
+    mapping program;
+    plan_problem problem;
+};
+
+template <class Law>
+void for_each_program(std::uint64_t count, Law&& law) {
+    for (std::uint64_t seed = 0; seed < count; ++seed) {
+        oracle::scenario const all = oracle::generator(seed).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
+            planned const one(all);
+            law(one);
+        }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(laws_plan)
+
+BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
+    for_each_program(test::program_count, [](planned const& one) {
+        plan const whole = make_plan(one.problem);
+        BOOST_TEST(!verify(whole, one.problem));
+        index_t wanted = 0, written = 0;
+        for (target_side const& target : one.problem.targets)
+            for (std::uint32_t i = 0; i < target.shards->size() && !target.added; ++i)
+                wanted += element_count(
+                    local_shape({"", {}, {}, target.shards->region(i), target.shards->flat(i)}));
+        for (transfer const& part : whole.transfers)
+            written += element_count(cut_of(whole, part).extent);
+        BOOST_TEST(written == wanted);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_plan_of_one_rank_is_its_part_of_the_plan_of_all) {
+    for_each_program(500, [](planned const& one) {
+        plan const whole = make_plan(one.problem);
+        holder_t const ranks = std::max(one.source.holders, one.target.holders);
+        for (holder_t rank = 0; rank < ranks; ++rank) {
+            holder_set const me({rank});
+            holder_set const nobody(std::vector<holder_t>{});
+            auto const gives = [&](transfer const& part) { return part.source_holder == rank; };
+            auto const gets = [&](transfer const& part) { return part.target_holder == rank; };
+            auto const either = [&](transfer const& part) { return gives(part) || gets(part); };
+            BOOST_TEST((resolved(make_plan(one.problem, {me, me})) == resolved(whole, either)));
+            BOOST_TEST((resolved(make_plan(one.problem, {me, nobody})) == resolved(whole, gives)));
+            plan const incoming = make_plan(one.problem, {nobody, me});
+            BOOST_TEST((resolved(incoming) == resolved(whole, gets)));
+            BOOST_TEST(!verify(incoming, one.problem, me));
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(sender_and_receiver_see_one_list) {
+    for_each_program(300, [](planned const& one) {
+        std::vector<plan> plans;
+        holder_t const ranks = std::max(one.source.holders, one.target.holders);
+        for (holder_t rank = 0; rank < ranks; ++rank)
+            plans.push_back(make_plan(one.problem, {holder_set({rank}), holder_set({rank})}));
+        for (holder_t from = 0; from < ranks; ++from)
+            for (holder_t to = 0; to < ranks; ++to) {
+                auto const between = [&](transfer const& part) {
+                    return part.source_holder == from && part.target_holder == to;
+                };
+                BOOST_TEST((resolved(plans[from], between) == resolved(plans[to], between)));
+            }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_set_of_ranks_plans_what_its_members_plan) {
+    for_each_program(300, [](planned const& one) {
+        plan const whole = make_plan(one.problem);
+        holder_set const odd({1, 3, 5, 7});
+        auto const concerns = [&](transfer const& part) {
+            return odd.contains(part.target_holder) ||
+                   (part.source_holder != no_holder && odd.contains(part.source_holder));
+        };
+        BOOST_TEST((resolved(make_plan(one.problem, {odd, odd})) == resolved(whole, concerns)));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_order_of_shards_within_a_rank_does_not_matter) {
+    using moved = std::tuple<holder_t, holder_t, key_id, key_id, std::string, std::string>;
+    auto const moves = [](plan const& whole) {
+        std::vector<moved> all;
+        for (transfer const& part : whole.transfers)
+            all.emplace_back(part.source_holder, part.target_holder, part.source_key,
+                             part.target_key, to_string(cut_of(whole, part).source_box()),
+                             to_string(cut_of(whole, part).target_box()));
+        std::sort(all.begin(), all.end());
+        return all;
+    };
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        oracle::scenario all = oracle::generator(seed).make();
+        planned const before(all);
+        oracle::random_numbers random(seed);
+        for (std::vector<oracle::tensor>* side : {&all.sources, &all.targets})
+            for (oracle::tensor& one : *side)
+                random.shuffle(one.shards);
+        planned const after(all);
+        BOOST_TEST((moves(make_plan(before.problem)) == moves(make_plan(after.problem))),
+                   "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_out_comes_in_and_every_byte_is_counted) {
+    for_each_program(500, [](planned const& one) {
+        for (holder_t const processes : {1u, 3u, 8u}) {
+            plan_options const options{processes, false};
+            plan const whole = make_plan(one.problem, {}, options);
+            BOOST_TEST(!verify(whole, one.problem));
+            plan_cost const cost = cost_of(whole, processes, options);
+            process_cost sum;
+            for (process_cost const& process : cost.by_process) {
+                sum.bytes_in += process.bytes_in;
+                sum.bytes_out += process.bytes_out;
+                sum.bytes_local += process.bytes_local;
+                sum.messages_in += process.messages_in;
+                sum.messages_out += process.messages_out;
+            }
+            BOOST_TEST(sum.bytes_in == sum.bytes_out);
+            BOOST_TEST(sum.messages_in == sum.messages_out);
+            BOOST_TEST(sum.messages_in == cost.messages);
+            BOOST_TEST(sum.bytes_in + sum.bytes_local == cost.bytes);
+            BOOST_TEST(sum.bytes_local == cost.bytes_local);
+            if (processes == 1)
+                BOOST_TEST(sum.bytes_in == 0);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
