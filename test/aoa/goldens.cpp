@@ -13,7 +13,8 @@
 #include <optional>
 #include <sstream>
 
-// Goldens: NAME.aoa is a program, NAME.expect what the stage that the directory is called after says of it.
+// Goldens: NAME.aoa is a program, NAME.expect what the stage that gives the directory its name says
+// of it.
 // Comments at the beginning of the program give the tensors that it is for:
 //     #! source KEY DTYPE SHAPE [PARTS]      as in  #! source w float32 4,6 1,2
 //     #! target KEY DTYPE SHAPE [PARTS]

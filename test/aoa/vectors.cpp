@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-// The test vectors of the language: what PaddlePaddle's engine does, statement by statement. Each passes,
-// or differs deliberately: doc/aoa-differences.md says the same with the reasons.
+// The test vectors of the language: what PaddlePaddle's engine does, statement by statement. Each
+// passes, or differs deliberately: doc/aoa-differences.md says the same with the reasons.
 
 using namespace reshard;
 using namespace reshard::aoa;

@@ -13,7 +13,8 @@
 #include <vector>
 
 /// \file
-/// The second half of `lower`: the keys of the target, or what the program leaves over, are defined.
+/// The second half of `lower`: the keys of the target, or what the program leaves over, are
+/// defined.
 
 namespace reshard::aoa {
 
@@ -32,7 +33,8 @@ public:
 
     /// Defines each tensor that nothing reads: the source's, and what statements have made.
     ///
-    /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
+    /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading
+    ///             `a`
     void define_exports() {
         std::vector<std::string> keys;
         for (catalog_entry const& entry : in_.source.tensors())
@@ -47,7 +49,8 @@ public:
     }
 
 private:
-    /// Runs a step for a key; an error becomes a finding at the name that binds the key, if one does.
+    /// Runs a step for a key; an error becomes a finding at the name that binds the key, if one
+    /// does.
     template <class Step>
     void guarded(std::string const& key, Step const& step) {
         try {

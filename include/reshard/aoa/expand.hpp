@@ -29,8 +29,8 @@ struct macro {
 
 /// All macros, in the order in which each is applied to everything that the one before it made.
 ///
-/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer offset and
-///             the ids are one macro here
+/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer
+///             offset and the ids are one macro here
 inline constexpr macro macros[] = {
     {"$NAME", expand_placeholders},
     {"[a:b]", each<expand_array>},
@@ -60,14 +60,15 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
 
 } // namespace detail
 
-/// The statements that `written` stands for, over the tensors of `source`, which is what is read, and of
-/// `target`, which may be unknown.
+/// The statements that `written` stands for, over the tensors of `source`, which is what is read,
+/// and of `target`, which may be unknown.
 ///
-/// \post       no name of the result has a placeholder, an array, a star or `^T`, and no macro's word is left
-/// \throws     error with errc::bad_macro, errc::unknown_key or errc::limit_exceeded, with the place in the
-///             text, a caret and the chain of macros
-/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they rewrite
-///             text, here they replace nodes, and temporaries cannot collide with a name
+/// \post       no name of the result has a placeholder, an array, a star or `^T`, and no macro's
+///             word is left
+/// \throws     error with errc::bad_macro, errc::unknown_key or errc::limit_exceeded, with the
+///             place in the text, a caret and the chain of macros
+/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
+///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
 inline expansion expand(program const& written, catalog const& source,
                         catalog const* target = nullptr, expand_options const& options = {}) {
     expansion result{written, {}};

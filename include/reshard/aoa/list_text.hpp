@@ -18,7 +18,8 @@ namespace reshard::aoa {
 /// The integers of `[1, 0]`; blanks do not count.
 ///
 /// \throws     statement_error with errc::syntax for anything else
-/// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move nothing
+/// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move
+///             nothing
 inline std::vector<index_t> parse_list(attribute const& of) {
     std::string_view text = std::get<std::string>(of.value);
     auto const refuse = [&] {

@@ -13,10 +13,11 @@
 
 namespace reshard::aoa {
 
-/// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is made of; where the
-/// target is unknown, of each tensor that the program leaves over.
+/// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is
+/// made of; where the target is unknown, of each tensor that the program leaves over.
 ///
-/// Every error is a finding; a statement that reads what an error has left without a value is passed over.
+/// Every error is a finding; a statement that reads what an error has left without a value is
+/// passed over.
 inline lowering lower_all(program const& expanded, catalog const& source,
                           catalog const* target = nullptr, lower_options const& options = {}) {
     detail::lower_context context(expanded, source, target, options);
@@ -31,15 +32,15 @@ inline lowering lower_all(program const& expanded, catalog const& source,
 
 /// The same; the first error is thrown.
 ///
-/// A key of the target that no statement makes is the source tensor of that name. Optimizer state follows
-/// its parameter.
+/// A key of the target that no statement makes is the source tensor of that name. Optimizer state
+/// follows its parameter.
 ///
-/// \throws     error, with the place in the text, a caret and the chain of macros: errc::unknown_key,
-///             errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for attributes that do not fit,
-///             errc::unsupported
-/// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are not compared
-///             with the target's shapes, types only by parts of their names, and a removed tensor leaves
-///             what is made of it unfilled
+/// \throws     error, with the place in the text, a caret and the chain of macros:
+///             errc::unknown_key, errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for
+///             attributes that do not fit, errc::unsupported
+/// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
+///             not compared with the target's shapes, types only by parts of their names, and a
+///             removed tensor leaves what is made of it unfilled
 inline mapping lower(program const& expanded, catalog const& source,
                      catalog const* target = nullptr, lower_options const& options = {}) {
     lowering result = lower_all(expanded, source, target, options);

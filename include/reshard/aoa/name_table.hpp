@@ -43,8 +43,8 @@ private:
 
 /// A `text_list` in which no text stands twice.
 ///
-/// A hash table with linear probing over the numbers: a value that may be copied, which a set of views
-/// into its own text may not.
+/// A hash table with linear probing over the numbers: a value that may be copied, which a set of
+/// views into its own text may not.
 class name_table {
 public:
     /// The number of `text`, a new one where there is none yet.

@@ -15,14 +15,15 @@
 #include <vector>
 
 /// \file
-/// What the attributes of one statement do to its tensors: calls of the algebra, from left to right.
+/// What the attributes of one statement do to its tensors: calls of the algebra, from left to
+/// right.
 
 namespace reshard::aoa {
 
 /// Runs one statement on expressions.
 ///
-/// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its operands,
-/// those behind the `axis` of a split to each of its parts.
+/// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its
+/// operands, those behind the `axis` of a split to each of its parts.
 class operation {
 public:
     /// `left` names the operands in messages; `parts` is how many tensors the statement makes.
@@ -168,7 +169,8 @@ private:
         });
     }
 
-    /// `src_dtype` and `dst_dtype` stand together, in this order; the first is what a reversed program needs.
+    /// `src_dtype` and `dst_dtype` stand together, in this order; the first is what a reversed
+    /// program needs.
     void cast_between(std::vector<attribute> const& list, std::size_t i) {
         bool const is_first = list[i].word == "src_dtype";
         bool const paired = is_first ? i + 1 < list.size() && list[i + 1].word == "dst_dtype"

@@ -109,11 +109,12 @@ inline name make_name(program& whole, syntax::written_name&& written) {
 /// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
 /// goes on in the next one.
 ///
-/// \throws     error with errc::syntax, with file, line, column, what was expected and the line itself
+/// \throws     error with errc::syntax, with file, line, column, what was expected and the line
+///             itself
 /// \throws     error with errc::limit_exceeded when the text has 4 GiB or more
-/// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description; there two
-///             statements may share a line, here a statement ends with its line. Comments, continued
-///             lines, quoted names and negative numbers are this library's own
+/// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description;
+///             there two statements may share a line, here a statement ends with its line.
+///             Comments, continued lines, quoted names and negative numbers are this library's own
 inline program parse(std::string_view text, std::string_view file = {}) {
     if (text.size() > 0xfffffffeu)
         fail(errc::limit_exceeded, "a program of " + std::to_string(text.size()) +

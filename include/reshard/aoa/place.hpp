@@ -52,7 +52,8 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
 
 /// The line around the byte `offset` and below it a caret, both indented; no new line at the end.
 ///
-/// A line of more than a hundred bytes is cut around the caret: programs write lines that people do not.
+/// A line of more than a hundred bytes is cut around the caret: programs write lines that people do
+/// not.
 inline std::string excerpt(std::string_view text, std::size_t offset) {
     constexpr std::size_t before = 60, width = 100;
     offset = std::min(offset, text.size());

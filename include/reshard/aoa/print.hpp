@@ -107,8 +107,9 @@ inline std::string print(program const& whole, statement const& one) {
 
 /// The names under which the temporaries of a program can be written, by their numbers.
 ///
-/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program has
-/// that name, or another temporary that is still needed, or where `is_taken` says so, a number is added.
+/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
+/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
+/// is added.
 inline std::vector<std::string>
 fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken = {}) {
     std::vector<std::size_t> last_use(whole.fresh_count(), 0);

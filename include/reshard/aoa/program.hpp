@@ -18,9 +18,11 @@
 
 namespace reshard::aoa {
 
-/// A list of statements, the names and attributes that they share, and the text that they came from.
+/// A list of statements, the names and attributes that they share, and the text that they came
+/// from.
 ///
-/// A regular value. Two programs are equal when they say the same, wherever it stands in their texts.
+/// A regular value. Two programs are equal when they say the same, wherever it stands in their
+/// texts.
 class program {
 public:
     /// A program without statements.
@@ -41,8 +43,8 @@ public:
         return attributes_[of.attributes];
     }
 
-    /// The key that a name names, without `^T`. For a temporary, what it would be called if it were not
-    /// one; `_` for nothing.
+    /// The key that a name names, without `^T`. For a temporary, what it would be called if it were
+    /// not one; `_` for nothing.
     ///
     /// \pre it is no pattern
     std::string_view text(name const& of) const {
@@ -105,7 +107,8 @@ public:
         return number(origins_.size() - 1);
     }
 
-    /// A statement of this program, which has yet to be added; `like` gives attributes, origin, place.
+    /// A statement of this program, which has yet to be added; `like` gives attributes, origin,
+    /// place.
     ///
     /// \pre the names are not in this program's own storage
     statement make_statement(std::span<name const> left, std::span<name const> right,
@@ -137,8 +140,8 @@ private:
     std::vector<aoa::origin> origins_;
 };
 
-/// Whether a name of one program says what a name of another says. Temporaries are equal when they have
-/// the same number and would be called the same.
+/// Whether a name of one program says what a name of another says. Temporaries are equal when they
+/// have the same number and would be called the same.
 inline bool same_name(program const& a, name const& of_a, program const& b, name const& of_b) {
     if (of_a.kind != of_b.kind || of_a.transposed != of_b.transposed)
         return false;

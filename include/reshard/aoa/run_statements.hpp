@@ -29,7 +29,8 @@ public:
     }
 
 private:
-    /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a value.
+    /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a
+    /// value.
     template <class Step>
     void guarded(statement const& one, Step const& step) {
         try {

@@ -32,8 +32,8 @@ public:
     /// The number of a key, or `none`.
     key_id find(std::string_view key) const { return keys_.find(key).value_or(none); }
 
-    /// The tensor that a statement means by a name: the key itself or, where the source has only its state,
-    /// a stand-in for it.
+    /// The tensor that a statement means by a name: the key itself or, where the source has only
+    /// its state, a stand-in for it.
     key_id find_parameter(std::string_view key) const {
         if (key_id const id = find(key); id != none)
             return id;
@@ -127,8 +127,8 @@ public:
 
     /// The value of a name that a statement reads.
     ///
-    /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value after an
-    ///         earlier error
+    /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value
+    ///         after an earlier error
     std::uint32_t read(name const& one) {
         binding& bound = (*this)[one];
         if (bound.is_spoilt)

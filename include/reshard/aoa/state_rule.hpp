@@ -18,8 +18,8 @@ namespace detail {
 
 /// The state of the parameter that a piece comes from, in the place of the parameter.
 ///
-/// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has another
-///         shape than the parameter
+/// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
+///         another shape than the parameter
 inline piece state_piece(source_names const& source, piece part, state_suffix const& state,
                          std::string const& key) {
     std::string const wanted(std::string(source.parameter(part.source)) + state.suffix);
@@ -40,12 +40,12 @@ inline piece state_piece(source_names const& source, piece part, state_suffix co
 
 } // namespace detail
 
-/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources, in
-/// their own data type. A scalar state is that of the first source.
+/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
+/// in their own data type. A scalar state is that of the first source.
 ///
-/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch when it
-///             has another shape than its parameter, or errc::dtype_mismatch when the states of the sources
-///             differ in type
+/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
+///             when it has another shape than its parameter, or errc::dtype_mismatch when the
+///             states of the sources differ in type
 /// \pre        no piece of `parameter` is zeros
 /// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
 inline expression state_of(source_names const& source, expression const& parameter,
@@ -69,7 +69,8 @@ inline expression state_of(source_names const& source, expression const& paramet
     return result;
 }
 
-/// Whether each tensor that an expression is made of has that state; nothing where only some have it.
+/// Whether each tensor that an expression is made of has that state; nothing where only some have
+/// it.
 inline std::optional<bool> has_state(source_names const& source, expression const& parameter,
                                      state_suffix const& state) {
     std::size_t with = 0;

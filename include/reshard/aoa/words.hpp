@@ -26,8 +26,8 @@ struct attribute_word {
 
 /// All of them.
 ///
-/// \par Source the ten words of PaddlePaddle 3.3.1 and `reshape` are reserved there; the others are this
-///             library's own and do not take a tensor's name away
+/// \par Source the ten words of PaddlePaddle 3.3.1 and `reshape` are reserved there; the others are
+///             this library's own and do not take a tensor's name away
 inline constexpr attribute_word attribute_words[] = {
     {"axis", value_kind::number, true},
     {"permute", value_kind::text, true},

@@ -8,8 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here: the
-// same as the algebra, and what goldens cannot show.
+// What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here:
+// the same as the algebra, and what goldens cannot show.
 
 using namespace reshard;
 using namespace reshard::aoa;

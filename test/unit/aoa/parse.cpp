@@ -5,7 +5,8 @@
 #include "aoa/language.hpp"
 #include "support/says.hpp"
 
-// The only test that sees the grammar, for its header and for parse.hpp: it takes seconds to compile.
+// The only test that sees the grammar, for its header and for parse.hpp: it takes seconds to
+// compile.
 
 using namespace reshard;
 using namespace reshard::aoa;

@@ -66,7 +66,8 @@ inline void append_array(macro_context& context, statement const& one, name cons
 /// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
 ///
 /// \throws     error with errc::bad_macro for a range without numbers
-/// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes the name
+/// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
+///             the name
 inline void expand_array(macro_context& context, statement const& one,
                          std::vector<statement>& expanded) {
     if (!detail::has_segment(context.code, one, segment::kind_type::array))

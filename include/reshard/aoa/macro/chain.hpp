@@ -10,14 +10,16 @@
 #include <vector>
 
 /// \file
-/// Which tensors an intermediate is made of and becomes, so that the fused macros know how those are cut.
+/// Which tensors an intermediate is made of and becomes, so that the fused macros know how
+/// those are cut.
 
 namespace reshard::aoa {
 
 /// How the versions of names hang together: a name that is bound twice has two versions.
 ///
-/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which goes by names: there a temporary
-///             that is bound twice, read twice or transposed gets another tensor's number of parts
+/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which goes by names: there
+///             a temporary that is bound twice, read twice or transposed gets another tensor's
+///             number of parts
 class name_chain {
 public:
     name_chain(program const& code, std::vector<statement> const& statements)

@@ -10,7 +10,8 @@
 #include <optional>
 
 /// \file
-/// What the fused macros share: their arguments by name, and pieces that are split and put together.
+/// What the fused macros share: their arguments by name, and pieces that are split and put
+/// together.
 
 namespace reshard::aoa::detail {
 
@@ -110,7 +111,8 @@ private:
     using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
                                                               index_t) const;
 
-    /// The answer for name number `i`; 1 where it is not known, with a warning where its tensors are.
+    /// The answer for name number `i`; 1 where it is not known, with a warning where its tensors
+    /// are.
     index_t parts(bool left, std::uint32_t i, question ask) const {
         catalog const* const keys = left ? context_.left : context_.right;
         if (!keys)
@@ -162,8 +164,8 @@ inline head_counts read_heads(fused_statement const& fused) {
     return heads;
 }
 
-/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its keys, its
-/// values.
+/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its
+/// keys, its values.
 inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
     std::vector<name> order;
     for (std::size_t group = 0; group < groups; ++group)

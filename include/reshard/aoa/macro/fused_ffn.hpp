@@ -61,13 +61,13 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
 
 } // namespace detail
 
-/// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by splits and
-/// concats that know how both sides cut the fused tensor.
+/// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
+/// splits and concats that know how both sides cut the fused tensor.
 ///
-/// \throws     error with errc::bad_macro for another form, an attribute it does not have, or parts that
-///             cannot be told
-/// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts is that of
-///             different offsets along any axis, and 1 for a transposed tensor
+/// \throws     error with errc::bad_macro for another form, an attribute it does not have, or parts
+///             that cannot be told
+/// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
+///             is that of different offsets along any axis, and 1 for a transposed tensor
 inline void expand_fused_ffn(macro_context& context, statement const& one,
                              std::vector<statement>& expanded) {
     if (!detail::is_fused(context, one, "fused_ffn"))

@@ -10,13 +10,14 @@
 
 namespace reshard::aoa {
 
-/// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and concats. The
-/// fused tensor has, of each group of heads, its queries, its key, its value; how it is cut does not matter.
+/// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
+/// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
+/// is cut does not matter.
 ///
-/// \throws     error with errc::bad_macro for another form, a number that is missing or does not fit, or an
-///             attribute it does not have
-/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where `num_key_value_groups` is the
-///             number of key heads
+/// \throws     error with errc::bad_macro for another form, a number that is missing or does not
+///             fit, or an attribute it does not have
+/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where
+///             `num_key_value_groups` is the number of key heads
 inline void expand_fused_qkv(macro_context& context, statement const& one,
                              std::vector<statement>& expanded) {
     if (!detail::is_fused(context, one, "fused_qkv"))

@@ -49,13 +49,14 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
 
 } // namespace detail
 
-/// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and concats. The
-/// fused tensor has, for each part that it is cut into, its queries, its keys, its values.
+/// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
+/// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
+/// values.
 ///
-/// \throws     error with errc::bad_macro for another form, a number that is missing or does not fit, heads
-///             that do not divide into the parts, or an attribute it does not have
-/// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do not divide
-///             are lost
+/// \throws     error with errc::bad_macro for another form, a number that is missing or does not
+///             fit, heads that do not divide into the parts, or an attribute it does not have
+/// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
+///             not divide are lost
 inline void expand_fused_qkv_old(macro_context& context, statement const& one,
                                  std::vector<statement>& expanded) {
     if (!detail::is_fused(context, one, "fused_qkv_old"))

@@ -50,7 +50,8 @@ constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
     return last - at;
 }
 
-/// A key with each run of digits replaced by one `0`: what a pattern and its matches have in common.
+/// A key with each run of digits replaced by one `0`: what a pattern and its matches have in
+/// common.
 inline void append_outline(std::string& outline, std::string_view text) {
     for (char const c : text)
         if (!is_digit(c))
@@ -98,8 +99,8 @@ inline std::optional<std::vector<index_t>> match(key_pattern const& pattern, std
 
 /// The matches of many patterns among the parameter keys of a catalog.
 ///
-/// A key is looked up by its outline among those of the patterns, so a pass over the keys costs the length
-/// of the keys and not that times the number of patterns.
+/// A key is looked up by its outline among those of the patterns, so a pass over the keys costs the
+/// length of the keys and not that times the number of patterns.
 class pattern_index {
 public:
     std::size_t add(key_pattern pattern) {
@@ -141,8 +142,8 @@ private:
     std::vector<std::vector<key_match>> matches_;
 };
 
-/// The pattern of a name in which the segments of one kind are captured, in the order that `capture_of`
-/// says; the other open numbers match, and are forgotten.
+/// The pattern of a name in which the segments of one kind are captured, in the order that
+/// `capture_of` says; the other open numbers match, and are forgotten.
 ///
 /// \throws statement_error with errc::bad_macro when only digits stand between two open numbers
 template <class CaptureOf>

@@ -17,7 +17,8 @@
 
 namespace reshard::aoa {
 
-/// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last one.
+/// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last
+/// one.
 class part_counter {
 public:
     part_counter(program const& code, name_chain const& chain, catalog const& keys,
@@ -26,8 +27,9 @@ public:
 
     /// The parts of the tensor that name number `i` of a statement is made of, or nothing.
     ///
-    /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when parameter and
-    ///         state are cut differently; errc::shape_mismatch when there is no such axis
+    /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when
+    ///         parameter and state are cut differently; errc::shape_mismatch when there is no such
+    ///         axis
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const {
         std::uint32_t version = chain_.version(about, i);
         if (version == name_chain::none)

@@ -66,7 +66,8 @@ inline std::size_t deciding_place(macro_context const& context, statement const&
     return 0;
 }
 
-/// What a placeholder adds to the number: what is written, and one less on the right for the offset.
+/// What a placeholder adds to the number: what is written, and one less on the right for the
+/// offset.
 inline index_t shift_of(segment const& placeholder, bool on_right) {
     return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
@@ -168,16 +169,19 @@ inline void append_instances(macro_context& context, statement const& one,
 
 } // namespace detail
 
-/// Replaces each statement with placeholders by one for each combination of numbers that the source has.
+/// Replaces each statement with placeholders by one for each combination of numbers that the source
+/// has.
 ///
-/// The first name with a placeholder decides: it is matched against the parameter keys of the source. The
-/// order is by ascending numbers, those of the placeholder that is first in the alphabet first.
+/// The first name with a placeholder decides: it is matched against the parameter keys of the
+/// source. The order is by ascending numbers, those of the placeholder that is first in the
+/// alphabet first.
 ///
-/// \throws     error with errc::bad_macro when names do not have the same placeholders, when the deciding name
-///             has one twice, or when a number becomes negative; errc::unknown_key where nothing matches
-///             and the options make that an error
-/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and `$EXPERT_ID` only,
-///             all combinations whether they exist or not, and no word where nothing matches
+/// \throws     error with errc::bad_macro when names do not have the same placeholders, when the
+///             deciding name has one twice, or when a number becomes negative; errc::unknown_key
+///             where nothing matches and the options make that an error
+/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
+///             `$EXPERT_ID` only, all combinations whether they exist or not, and no word where
+///             nothing matches
 inline void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
     pattern_index index;
     std::vector<std::pair<std::size_t, detail::placeholder_use>> uses;

@@ -88,11 +88,11 @@ inline statement expand_stars(macro_context& context, statement const& one, star
 
 } // namespace detail
 
-/// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order: keys of
-/// the source left of the arrow, of the target right of it.
+/// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
+/// keys of the source left of the arrow, of the target right of it.
 ///
-/// \throws     error with errc::bad_macro for two stars, a star with `^T`, or one on the right without a
-///             target, and errc::unknown_key when no key matches
+/// \throws     error with errc::bad_macro for two stars, a star with `^T`, or one on the right
+///             without a target, and errc::unknown_key when no key matches
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint)
 inline void expand_star(macro_context& context, std::vector<statement>& statements) {
     detail::star_side sides[2];

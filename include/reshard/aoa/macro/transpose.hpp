@@ -32,7 +32,8 @@ inline void check_transposed(macro_context const& context, statement const& one)
                  target.where});
 }
 
-/// The statements `x -> temporary, permute="[]"`, one for each different `x^T`; replaces `x^T` in `names`.
+/// The statements `x -> temporary, permute="[]"`, one for each different `x^T`; replaces `x^T` in
+/// `names`.
 inline void append_transposes(macro_context& context, statement const& like,
                               std::vector<name>& names, std::vector<statement>& expanded) {
     std::unordered_map<std::uint32_t, name> made;
@@ -53,10 +54,12 @@ inline void append_transposes(macro_context& context, statement const& like,
 
 } // namespace detail
 
-/// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes reversed.
+/// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
+/// reversed.
 ///
 /// \throws     error with errc::bad_macro for `x^T` right of the arrow
-/// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes too
+/// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
+///             too
 inline void expand_transpose(macro_context& context, std::vector<statement>& statements) {
     std::uint32_t const reversed =
         context.code.make_attributes({{"permute", std::string("[]"), '"', {}}});
