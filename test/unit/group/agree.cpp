@@ -1,0 +1,166 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/group/agree.hpp>
+
+#include "support/says.hpp"
+
+#include <reshard/group/solo.hpp>
+
+#include <new>
+
+using namespace reshard;
+using reshard::test::says;
+
+namespace {
+
+struct left_collective {};
+
+/// One rank of several that take turns in this thread: it first notes what it gives, and leaves the
+/// collective; when all have, it is called again and gets everybody's text.
+struct turn_taker {
+    int number;
+    std::vector<std::string>* texts;
+    bool is_complete;
+
+    int rank() const { return number; }
+    int size() const { return static_cast<int>(texts->size()); }
+    std::vector<std::string> all_gather(std::string const& bytes) const {
+        (*texts)[static_cast<std::size_t>(number)] = bytes;
+        if (!is_complete)
+            throw left_collective();
+        return *texts;
+    }
+};
+
+static_assert(group<turn_taker>);
+
+/// What each of `ranks` ranks ends with when all call `work(group)`, which has one collective.
+template <class Work>
+std::vector<local_error> outcomes(int ranks, Work&& work) {
+    std::vector<std::string> texts(static_cast<std::size_t>(ranks));
+    std::vector<local_error> results(texts.size());
+    for (bool const is_complete : {false, true})
+        for (int rank = 0; rank < ranks; ++rank)
+            try {
+                work(turn_taker{rank, &texts, is_complete});
+            } catch (left_collective const&) {
+            } catch (error const& problem) {
+                results[static_cast<std::size_t>(rank)] = problem;
+            }
+    return results;
+}
+
+void check_all(std::vector<local_error> const& results, errc code, std::string const& text) {
+    for (local_error const& one : results) {
+        BOOST_TEST_REQUIRE(one.has_value());
+        BOOST_TEST(name(one->code()) == name(code));
+        BOOST_TEST(one->what() == text);
+    }
+}
+
+bool none_failed(std::vector<local_error> const& results) {
+    for (local_error const& one : results)
+        if (one)
+            return false;
+    return true;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(group_agree)
+
+BOOST_AUTO_TEST_CASE(work_that_succeeds_leaves_no_error) {
+    int calls = 0;
+    BOOST_TEST(!attempt([&] { ++calls; }));
+    BOOST_TEST(calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_error_of_work_is_kept_as_it_is) {
+    local_error const problem = attempt([] { fail(errc::overlap, "'w' twice"); });
+    BOOST_TEST_REQUIRE(problem.has_value());
+    BOOST_TEST(name(problem->code()) == "overlap");
+    BOOST_TEST(problem->what() == "'w' twice");
+}
+
+BOOST_AUTO_TEST_CASE(other_exceptions_become_errors_of_the_system) {
+    local_error const known = attempt([] { throw std::runtime_error("disk full"); });
+    BOOST_TEST_REQUIRE(known.has_value());
+    BOOST_TEST(name(known->code()) == "io");
+    BOOST_TEST(known->what() == "disk full");
+    BOOST_TEST(attempt([] { throw std::bad_alloc(); }).has_value());
+    local_error const unknown = attempt([] { throw 7; });
+    BOOST_TEST_REQUIRE(unknown.has_value());
+    BOOST_TEST(name(unknown->code()) == "io");
+}
+
+BOOST_AUTO_TEST_CASE(without_errors_all_ranks_go_on) {
+    BOOST_TEST(none_failed(outcomes(3, [](auto const& world) { agree(world, {}); })));
+    BOOST_CHECK_NO_THROW(agree(solo{}, {}));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_of_one_throws_its_own_error) {
+    BOOST_CHECK_EXCEPTION(agree(solo{}, error(errc::io, "no disk")), error,
+                          says(errc::io, "no disk"));
+}
+
+BOOST_AUTO_TEST_CASE(every_rank_throws_the_error_of_the_lowest) {
+    auto const results = outcomes(4, [](auto const& world) {
+        agree(world, world.rank() == 2   ? local_error(error(errc::overlap, "of rank 2"))
+                     : world.rank() == 1 ? local_error(error(errc::corrupt_file, "of rank 1"))
+                                         : std::nullopt);
+    });
+    check_all(results, errc::corrupt_file, "of rank 1");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_and_the_last_code_travel_unharmed) {
+    for (errc const code : {errc::syntax, errc::io})
+        check_all(outcomes(2,
+                           [&](auto const& world) {
+                               agree(world, world.rank() == 1 ? local_error(error(code, ""))
+                                                              : std::nullopt);
+                           }),
+                  code, "");
+}
+
+BOOST_AUTO_TEST_CASE(work_that_fails_on_one_rank_fails_on_all) {
+    std::vector<int> calls(3);
+    auto const results = outcomes(3, [&](auto const& world) {
+        agree_on(world, [&] {
+            ++calls[static_cast<std::size_t>(world.rank())];
+            if (world.rank() == 2)
+                fail(errc::missing_file, "a.bin is not there");
+        });
+    });
+    check_all(results, errc::missing_file, "a.bin is not there");
+    BOOST_TEST(calls == (std::vector{2, 2, 2}), boost::test_tools::per_element()); // two turns
+}
+
+BOOST_AUTO_TEST_CASE(equal_calls_run) {
+    BOOST_TEST(none_failed(
+        outcomes(3, [](auto const& world) { agree_to_run(world, "save", 0xffffffffffffffff); })));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_do_different_things_are_told_so) {
+    auto const results = outcomes(
+        3, [](auto const& world) { agree_to_run(world, world.rank() == 2 ? "load" : "save", 7); });
+    check_all(results, errc::ranks_disagree,
+              "rank 0 runs save and rank 2 runs load; every rank must make the same call");
+}
+
+BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
+    auto const results = outcomes(
+        3, [](auto const& world) { agree_to_run(world, "load", world.rank() == 1 ? 7 : 8); });
+    check_all(results, errc::ranks_disagree,
+              "rank 0 runs load and rank 1 runs it with another program or other options; "
+              "every rank must make the same call");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_is_known_comes_before_a_difference) {
+    auto const results = outcomes(3, [](auto const& world) {
+        agree_to_run(world, "load", static_cast<std::uint64_t>(world.rank()),
+                     world.rank() == 2 ? local_error(error(errc::usage, "no path")) : std::nullopt);
+    });
+    check_all(results, errc::usage, "no path");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
