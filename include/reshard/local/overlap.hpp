@@ -73,10 +73,15 @@ inline void check_memory(std::span<const_state_dict const> source,
         nullptr; // of each kind the one that reaches furthest so far
     detail::used_memory const* targets = nullptr;
     detail::used_memory const* dense_targets = nullptr;
+    detail::used_memory const* last_target = nullptr; // a first byte always belongs to an element
     for (detail::used_memory const& one : all) {
         if (one.is_target) {
             detail::check_apart(sources, one);
             detail::check_apart(one.is_dense ? dense_targets : nullptr, one);
+            detail::check_apart(
+                last_target && last_target->bytes.begin == one.bytes.begin ? last_target : nullptr,
+                one);
+            last_target = &one;
             detail::keep_furthest(targets, one);
             if (one.is_dense)
                 detail::keep_furthest(dense_targets, one);
