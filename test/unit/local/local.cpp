@@ -1,0 +1,110 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/local.hpp>
+
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+#include <numeric>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::says;
+
+namespace {
+
+/// A matrix of 3 x 4 whose element is its number, on two ranks: rows 0-1, and row 2.
+struct local_fixture {
+    std::vector<float> upper = {0, 1, 2, 3, 4, 5, 6, 7};
+    std::vector<float> lower = {8, 9, 10, 11};
+    std::vector<const_state_dict> source{2};
+
+    local_fixture() {
+        source[0].add(part("w", {3, 4}, {{0, 0}, {2, 4}}),
+                      const_tensor_view{upper.data(), data_type::f32, {2, 4}, {4, 1}});
+        source[1].add(part("w", {3, 4}, {{2, 0}, {1, 4}}),
+                      const_tensor_view{lower.data(), data_type::f32, {1, 4}, {4, 1}});
+    }
+};
+
+state_dict one_tensor(shard_descriptor const& shard, std::vector<float>& elements) {
+    index_vector const shape = local_shape(shard);
+    state_dict all;
+    all.add(shard, tensor_view{elements.data(), data_type::f32, shape, row_major_strides(shape)});
+    return all;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(local_local, local_fixture)
+
+BOOST_AUTO_TEST_CASE(ranks_are_put_together_as_one_layout) {
+    layout const all = layout_of(std::span<const_state_dict const>(source));
+    BOOST_TEST(all.holders == 2u);
+    BOOST_TEST((all.tensors[0].shards.region(1) == box{{2, 0}, {1, 4}}));
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
+    std::vector<float> left(3), right(9);
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 1}}), left),
+                                         one_tensor(part("w", {3, 4}, {{0, 1}, {3, 3}}), right)};
+    redistribute_locally(source, target);
+    BOOST_TEST(left == (std::vector<float>{0, 4, 8}), boost::test_tools::per_element());
+    BOOST_TEST(right == (std::vector<float>{1, 2, 3, 5, 6, 7, 9, 10, 11}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_makes_other_tensors) {
+    mapping program;
+    expression const w = program.source("w", {3, 4}, data_type::f32);
+    auto const parts = split(w, 1, 2);
+    program.define("swapped", concat({parts[1], parts[0]}, 1));
+    program.define("turned", transpose(parts[0]));
+    program.add("kept", {2}, data_type::f32);
+    std::vector<float> swapped(12), turned(6), kept{7, 7};
+    std::vector<state_dict> const target{
+        one_tensor(part("swapped", {3, 4}, {{0, 0}, {3, 4}}), swapped),
+        one_tensor(part("turned", {2, 3}, {{0, 0}, {2, 3}}), turned),
+        one_tensor(part("kept", {2}, {{0}, {2}}), kept)};
+    redistribute_locally(source, target, program);
+    BOOST_TEST(swapped == (std::vector<float>{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9}),
+               boost::test_tools::per_element());
+    BOOST_TEST(turned == (std::vector<float>{0, 4, 8, 1, 5, 9}), boost::test_tools::per_element());
+    BOOST_TEST(kept == (std::vector<float>{7, 7}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_is_filled_in_its_own_order) {
+    std::vector<float> elements(6);
+    std::vector<state_dict> const target{
+        one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}, flat_range{3, 9}), elements)};
+    redistribute_locally(source, target);
+    BOOST_TEST(elements == (std::vector<float>{3, 4, 5, 6, 7, 8}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
+    std::vector<float> first(12, -1), second(5, -1);
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}), first),
+                                         one_tensor(part("x", {5}, {{0}, {5}}), second)};
+    BOOST_CHECK_EXCEPTION(
+        redistribute_locally(source, target), error,
+        says(errc::unknown_key, "'x' is wanted, and the source does not have it"));
+    source.pop_back();
+    BOOST_CHECK_EXCEPTION(
+        redistribute_locally(source, std::span(target).first(1)), error,
+        says(errc::not_covered,
+             "'w' elements [2:3, 0:4] are held by nobody; source 'w' lacks [2:3, 0:4]"));
+    BOOST_TEST(first == std::vector<float>(12, -1), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_target_over_its_source_is_refused) {
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {2, 4}}), upper)};
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error, [](error const& problem) {
+        return problem.code() == errc::memory_overlap;
+    });
+    BOOST_TEST(upper[5] == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
