@@ -5,9 +5,6 @@
 
 #include <reshard/core/index_vector.hpp>
 
-#include <algorithm>
-#include <utility>
-
 /// \file
 /// The one operation in which every plan ends: an n-dimensional loop with two sets of strides.
 
@@ -66,6 +63,13 @@ constexpr bool is_outer(loop_axis const& a, loop_axis const& b) {
     return magnitude(a.source_stride) > magnitude(b.source_stride);
 }
 
+/// Puts `axis` behind all that are to be outer loops of it.
+constexpr void insert_axis(loop_axis* axes, std::size_t count, loop_axis const& axis) {
+    for (; count > 0 && is_outer(axis, axes[count - 1]); --count)
+        axes[count] = axes[count - 1];
+    axes[count] = axis;
+}
+
 constexpr void push_axis(affine_copy& copy, loop_axis const& axis) {
     copy.extent.push_back(axis.extent);
     copy.source_strides.push_back(axis.source_stride);
@@ -89,10 +93,11 @@ constexpr affine_copy fuse(affine_copy const& copy) {
         if (copy.extent[i] == 0)
             return {{0}, copy.source_offset, {1}, copy.target_offset, {1}};
         if (copy.extent[i] != 1)
-            axes[count++] = detail::forwards(
-                {copy.extent[i], copy.source_strides[i], copy.target_strides[i]}, fused);
+            detail::insert_axis(
+                axes, count++,
+                detail::forwards({copy.extent[i], copy.source_strides[i], copy.target_strides[i]},
+                                 fused));
     }
-    std::sort(axes, axes + count, detail::is_outer);
     for (std::size_t i = 0; i < count; ++i) {
         detail::loop_axis const next = axes[i];
         if (i + 1 < count && detail::is_continued_by(next, axes[i + 1]))

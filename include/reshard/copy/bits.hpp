@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 /// \file

@@ -6,6 +6,9 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/tile.hpp>
 
+#include <algorithm>
+#include <cstring>
+
 /// \file
 /// The loops around every kernel.
 

@@ -6,6 +6,9 @@
 #include <reshard/copy/streaming.hpp>
 #include <reshard/core/index_vector.hpp>
 
+#include <algorithm>
+#include <cstring>
+
 /// \file
 /// Small matrices that are turned in the nearest cache.
 

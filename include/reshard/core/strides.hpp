@@ -10,23 +10,27 @@
 
 namespace reshard {
 
-/// Strides in which the last axis runs fastest ("C order").
+/// Strides in which the last axis runs fastest ("C order"); all 1 where there is no element.
 ///
 /// \par Units   elements
 /// \throws      error with errc::overflow when the strides do not fit 64 bits
 constexpr index_vector row_major_strides(index_vector const& shape) {
     index_vector strides = index_vector::filled(shape.size(), 1);
+    if (element_count(shape) == 0)
+        return strides;
     for (std::size_t axis = shape.size(); axis-- > 1;)
         strides[axis - 1] = checked_multiply(strides[axis], shape[axis]);
     return strides;
 }
 
-/// Strides in which the first axis runs fastest ("Fortran order").
+/// Strides in which the first axis runs fastest ("Fortran order"); all 1 where there is no element.
 ///
 /// \par Units   elements
 /// \throws      error with errc::overflow when the strides do not fit 64 bits
 constexpr index_vector column_major_strides(index_vector const& shape) {
     index_vector strides = index_vector::filled(shape.size(), 1);
+    if (element_count(shape) == 0)
+        return strides;
     for (std::size_t axis = 1; axis < shape.size(); ++axis)
         strides[axis] = checked_multiply(strides[axis - 1], shape[axis - 1]);
     return strides;

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHECKPOINT_HPP
 
 #include <reshard/format/checkpoint_kind.hpp>
+#include <reshard/format/file_numbers.hpp>
 #include <reshard/format/safetensors_reader.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/tensor_union.hpp>
@@ -55,6 +56,7 @@ public:
         result_.format = format;
         result_.metadata.erase(std::string(sharding_info_name));
         result_.metadata.erase(std::string(reshard_info_name));
+        result_.metadata.erase(std::string(file_number_name));
         result_.tensors = tensors_.take();
         return std::move(result_);
     }
@@ -145,6 +147,7 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
 
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
                                         std::vector<std::filesystem::path> const& paths) {
+    file_counter counter;
     for (std::filesystem::path const& path : paths) {
         safetensors_header const header = reader.open(path);
         if (!is_sharded(header))
@@ -153,8 +156,10 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
                                          ", so where its tensors belong is not known; there are " +
                                          std::to_string(paths.size()) +
                                          " safetensors files and no " + std::string(hf_index_name));
+        counter.add(header.metadata, path.string());
         reader.add_parts(header);
     }
+    counter.check_complete(paths.front().parent_path().string());
     return reader.take("sharded_safetensors");
 }
 

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
 
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/file_numbers.hpp>
 #include <reshard/format/safetensors_writer.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/shard/catalog.hpp>
@@ -106,12 +107,16 @@ inline checkpoint_plan plan_sharded(layout const& target) {
         detail::add_shards(ranks, tensor);
     if (ranks.empty())
         ranks[0].emplace_back();
+    std::size_t count = 0;
+    for (auto const& [rank, files] : ranks)
+        count += files.size();
     checkpoint_plan plan;
     plan.metadata.format = "sharded_safetensors";
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
             files[i].name = sharded_file_name(rank, i, files.size());
-            auto const metadata = sharding_metadata(files[i].shards);
+            auto metadata = sharding_metadata(files[i].shards);
+            metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
             detail::add_file(plan, std::move(files[i]), metadata);
         }
     plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};

@@ -45,17 +45,24 @@ public:
 private:
     using place = std::pair<shard_table const*, std::uint32_t>;
 
-    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) const {
-        if (tensor_layout const* const tensor = whole.find(shard.key))
-            for (std::uint32_t i = 0; i < tensor->shards.size(); ++i)
-                if (tensor->shards.holder(i) == holder &&
-                    tensor->shards.region(i) == shard.region &&
-                    tensor->shards.flat(i) == shard.flat && !views_.contains({&tensor->shards, i}))
-                    return {&tensor->shards, i};
+    /// Shards of a holder mostly come in the layout's order: each is sought behind the last one found.
+    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
+        if (tensor_layout const* const tensor = whole.find(shard.key)) {
+            shard_table const& table = tensor->shards;
+            std::size_t const first = last_.first == &table ? last_.second + std::size_t{1} : 0;
+            for (std::size_t step = 0; step < table.size(); ++step) {
+                std::size_t const i = (first + step) % table.size();
+                if (table.holder(i) == holder && table.region(i) == shard.region &&
+                    table.flat(i) == shard.flat &&
+                    !views_.contains({&table, static_cast<std::uint32_t>(i)}))
+                    return last_ = {&table, static_cast<std::uint32_t>(i)};
+            }
+        }
         fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
                                    ", which the layout does not give it");
     }
 
+    place last_ = {nullptr, 0};
     boost::unordered_flat_map<place, View> views_;
 };
 

@@ -3,12 +3,12 @@
 #ifndef RESHARD_MPI_EXCHANGE_HPP
 #define RESHARD_MPI_EXCHANGE_HPP
 
-#include <reshard/local/bind.hpp>
-#include <reshard/mpi/packets.hpp>
+#include <reshard/mpi/bound_chunks.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,152 +19,163 @@
 
 namespace reshard {
 
-namespace detail {
-
-/// One end of a packet: where its elements lie, and how they are packed.
-struct packet_end {
-    affine_copy
-        copy; ///< from the source's memory to the wire, or from the wire to the target's memory
-    element_conversion conversion;
-};
-
-inline void move_to(memory_place& place, index_vector const& offset) {
-    place.offset += linear_offset(offset, place.strides);
-}
-
-/// The bytes themselves where the memory of a packet is what the wire carries; else null.
-template <class Byte, class Void>
-Byte* direct_bytes(bound_end<Void*> const& end, packet const& part, data_type dtype) {
-    if (bits(dtype) % 8 != 0 || !is_row_major(part.region.shape, end.place.strides))
-        return nullptr;
-    return static_cast<Byte*>(end.data) + end.place.offset * (bits(dtype) / 8);
-}
-
-} // namespace detail
-
-/// What a process sends or receives, and in which order.
-struct lane {
-    int peer = 0;
-    std::vector<chunk> chunks;
+/// The transfers of one process: to others, from others, and those whose two ends are its own.
+struct process_transfers {
+    std::vector<lane> sends;
+    std::vector<lane> receives;
+    std::vector<std::uint32_t> local;
 };
 
 /// The moving of a bound plan over a communicator.
 ///
-/// Each process has at most `slots` chunks under way in each direction, in the order of its lanes. Lanes
-/// are rotated: step `k` goes to rank + k and comes from rank - k, so that the earliest unfinished step
-/// has both its ends at the front, and no order of waiting can lock.
+/// Each process has at most `in_flight` chunks under way in each direction, `staged` of them in staging
+/// memory, in the order of its lanes. Lanes are rotated: step `k` goes to rank + k and comes from
+/// rank - k. Of all steps that are not finished, the earliest has both its ends in front of these
+/// windows, and a front chunk always finds memory; so no order of waiting can lock.
 ///
-/// \par Units staging is at most `2 * slots` chunks of `chunk_bytes`: 8 MiB
+/// \par Units staging is at most `2 * staged` chunks of `chunk_bytes`: 8 MiB
 class exchange {
 public:
+    /// \par Collective nobody: nothing is sent before `run`
     exchange(boost::mpi::communicator const& world, bound_plan const& bound,
-             std::vector<lane> sends, std::vector<lane> receives)
-        : world_(world),
-          bound_(bound),
-          outgoing_(std::move(sends)),
-          incoming_(std::move(receives)) {
-        open(outgoing_);
-        open(incoming_);
+             process_transfers const& all)
+        : world_(world), bound_(bound) {
+        detail::chunk_binder const binder(bound_, stores_for(all), copies_);
+        for (std::uint32_t const number : all.local)
+            if (transfer const& part = bound_.whole.transfers[number];
+                part.source_key == zero_source)
+                zeros_.push_back(number);
+            else
+                binder.add_local(part, local_);
+        outgoing_.open(binder.sends(all.sends));
+        incoming_.open(binder.receives(all.receives));
     }
 
-    /// Moves everything; `local` are the transfers whose two ends are in this process.
+    /// Moves everything.
     ///
     /// \par Collective every rank of the communicator
-    void run(std::vector<std::uint32_t> const& local) {
-        restart(outgoing_);
-        restart(incoming_);
+    void run() {
+        outgoing_.next = 0;
+        incoming_.next = 0;
         post();
-        for (std::uint32_t const number : local) {
-            run_locally(bound_, bound_.whole.transfers[number]);
-            advance(false);
-        }
+        run_local();
         while (pending_ > 0)
             advance(true);
     }
 
 private:
-    static constexpr std::size_t slots = 4;
+    static constexpr std::size_t in_flight = 16; ///< as many as keep both ends of a pair busy
+    static constexpr std::size_t staged = 4;     ///< as many as fit a core's cache
     static constexpr int tag = 0x5e5d;
 
-    /// One chunk under way. The staging memory is kept from run to run.
-    struct slot {
-        std::unique_ptr<std::byte[]> staging;
-        chunk const* part = nullptr;
-        bool is_direct = false;
-    };
-
+    /// Chunks in order, and those that are under way. The staging memory is kept from run to run.
+    template <class Byte>
     struct direction {
-        explicit direction(std::vector<lane> all) : lanes(std::move(all)) {}
-        std::vector<lane> lanes;
-        std::size_t next_lane = 0;
-        std::size_t next_chunk = 0;
-        slot under_way[slots];
+        bound_chunks<Byte> all;
+        std::size_t next = 0;
+        bound_chunk<Byte> const* under_way[in_flight] = {};
+        std::byte* wire[in_flight] = {}; ///< null where the chunk is direct
+        std::vector<std::size_t> idle;   ///< places in `under_way`
+        std::vector<std::byte*> free;    ///< places in `staging`
+        std::unique_ptr<std::byte[]> staging;
+
+        void open(bound_chunks<Byte> chunks) {
+            all = std::move(chunks);
+            std::size_t largest = 0;
+            for (bound_chunk<Byte> const& one : all.chunks)
+                if (!one.direct)
+                    largest = std::max(largest, static_cast<std::size_t>(one.bytes));
+            staging = std::make_unique_for_overwrite<std::byte[]>(staged * largest);
+            for (std::size_t i = 0; i < staged; ++i)
+                free.push_back(staging.get() + i * largest);
+            for (std::size_t slot = in_flight; slot-- > 0;)
+                idle.push_back(slot);
+        }
+
+        /// True where the next chunk has a slot and memory to wait in.
+        bool can_start() const {
+            return next < all.chunks.size() && !idle.empty() &&
+                   (all.chunks[next].direct || !free.empty());
+        }
+
+        /// Gives the next chunk a slot.
+        std::size_t start() {
+            std::size_t const slot = idle.back();
+            idle.pop_back();
+            under_way[slot] = &all.chunks[next++];
+            wire[slot] = nullptr;
+            if (!under_way[slot]->direct) {
+                wire[slot] = free.back();
+                free.pop_back();
+            }
+            return slot;
+        }
+
+        void finish(std::size_t slot) {
+            idle.push_back(slot);
+            if (wire[slot])
+                free.push_back(wire[slot]);
+        }
     };
 
-    static void open(direction& side) {
-        index_t largest = 0;
-        for (lane const& one : side.lanes)
+    /// Past the caches where all that arrives is more than they hold.
+    stores stores_for(process_transfers const& all) const {
+        index_t bytes = 0;
+        for (std::uint32_t const number : all.local)
+            bytes += wire_bytes(bound_.whole, bound_.whole.transfers[number]);
+        for (lane const& one : all.receives)
             for (chunk const& part : one.chunks)
-                largest = std::max(largest, part.bytes);
-        for (slot& place : side.under_way)
-            place.staging =
-                std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(largest));
+                bytes += part.bytes;
+        return bytes >= streaming_threshold ? stores::streaming : stores::cached;
     }
 
-    static void restart(direction& side) {
-        side.next_lane = 0;
-        side.next_chunk = 0;
-    }
-
-    MPI_Request& request(bool is_send, std::size_t i) { return requests_[is_send ? slots + i : i]; }
-
-    /// The next chunk of a direction and its peer, or null.
-    static chunk const* next(direction& side, int& peer) {
-        while (side.next_lane < side.lanes.size() &&
-               side.next_chunk == side.lanes[side.next_lane].chunks.size()) {
-            ++side.next_lane;
-            side.next_chunk = 0;
+    void run_local() {
+        for (std::uint32_t const number : zeros_)
+            run_locally(bound_, bound_.whole.transfers[number]);
+        index_t bytes = 0;
+        for (bound_copy const& one : local_) {
+            reshard::run(copies_[one.copy], one.source, one.target);
+            bytes += one.bytes;
+            if (bytes >= chunk_bytes) {
+                advance(false);
+                bytes = 0;
+            }
         }
-        if (side.next_lane == side.lanes.size())
-            return nullptr;
-        peer = side.lanes[side.next_lane].peer;
-        return &side.lanes[side.next_lane].chunks[side.next_chunk++];
     }
 
+    /// Starts all that can be started.
     void post() {
-        for (std::size_t i = 0; i < slots; ++i) {
-            post_receive(i);
-            post_send(i);
-        }
+        while (incoming_.can_start())
+            receive(incoming_.start());
+        while (outgoing_.can_start())
+            send(outgoing_.start());
     }
 
-    void post_receive(std::size_t i) {
-        int peer = 0;
-        slot& place = incoming_.under_way[i];
-        place.part = next(incoming_, peer);
-        if (!place.part)
-            return;
-        std::byte* const direct = direct_target(*place.part);
-        place.is_direct = direct != nullptr;
-        MPI_Irecv(direct ? direct : place.staging.get(), static_cast<int>(place.part->bytes),
-                  MPI_BYTE, peer, tag, world_, &request(false, i));
+    void receive(std::size_t slot) {
+        bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+        MPI_Irecv(part.direct ? part.direct : incoming_.wire[slot], part.bytes, MPI_BYTE, part.peer,
+                  tag, world_, &requests_[slot]);
         ++pending_;
     }
 
-    void post_send(std::size_t i) {
-        int peer = 0;
-        slot& place = outgoing_.under_way[i];
-        place.part = next(outgoing_, peer);
-        if (!place.part)
-            return;
-        std::byte const* bytes = direct_source(*place.part);
-        if (!bytes) {
-            pack(*place.part, place.staging.get());
-            bytes = place.staging.get();
+    void send(std::size_t slot) {
+        bound_chunk<std::byte const> const& part = *outgoing_.under_way[slot];
+        std::byte* const wire = outgoing_.wire[slot];
+        for (std::size_t i = part.first; i < part.last; ++i) {
+            auto const& one = outgoing_.all.packets[i];
+            reshard::run(copies_[one.copy], one.memory, wire + one.wire);
         }
-        MPI_Isend(bytes, static_cast<int>(place.part->bytes), MPI_BYTE, peer, tag, world_,
-                  &request(true, i));
+        MPI_Isend(part.direct ? part.direct : wire, part.bytes, MPI_BYTE, part.peer, tag, world_,
+                  &requests_[in_flight + slot]);
         ++pending_;
+    }
+
+    void unpack(std::size_t slot) const {
+        bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+        for (std::size_t i = part.first; i < part.last; ++i) {
+            auto const& one = incoming_.all.packets[i];
+            reshard::run(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory);
+        }
     }
 
     /// Deals with one finished request; waits for one where `wait` is true.
@@ -172,87 +183,32 @@ private:
         int which = MPI_UNDEFINED;
         int done = 1;
         if (wait)
-            MPI_Waitany(2 * slots, requests_, &which, MPI_STATUS_IGNORE);
+            MPI_Waitany(2 * in_flight, requests_.data(), &which, MPI_STATUS_IGNORE);
         else
-            MPI_Testany(2 * slots, requests_, &which, &done, MPI_STATUS_IGNORE);
+            MPI_Testany(2 * in_flight, requests_.data(), &which, &done, MPI_STATUS_IGNORE);
         if (!done || which == MPI_UNDEFINED)
             return;
         --pending_;
-        auto const i = static_cast<std::size_t>(which) % slots;
-        if (static_cast<std::size_t>(which) >= slots)
-            return post_send(i);
-        slot& place = incoming_.under_way[i];
-        if (!place.is_direct)
-            unpack(*place.part, place.staging.get());
-        post_receive(i);
-    }
-
-    bool packs_at_source(transfer const& part) const {
-        return wire_dtype(bound_.whole, part) == bound_.whole.target_dtypes[part.target_key];
-    }
-
-    std::byte const* direct_source(chunk const& part) const {
-        if (part.packets.size() != 1)
-            return nullptr;
-        packet const& only = part.packets.front();
-        transfer const& moved = bound_.whole.transfers[only.transfer];
-        if (packs_at_source(moved) && !bound_.whole.chains[moved.chain].empty())
-            return nullptr;
-        auto end = source_end(bound_, moved);
-        detail::move_to(end.place, only.region.offset);
-        return detail::direct_bytes<std::byte const>(end, only, wire_dtype(bound_.whole, moved));
-    }
-
-    std::byte* direct_target(chunk const& part) const {
-        if (part.packets.size() != 1)
-            return nullptr;
-        packet const& only = part.packets.front();
-        transfer const& moved = bound_.whole.transfers[only.transfer];
-        if (!packs_at_source(moved))
-            return nullptr;
-        auto end = target_end(bound_, moved);
-        detail::move_to(end.place, only.region.offset);
-        return detail::direct_bytes<std::byte>(end, only, wire_dtype(bound_.whole, moved));
-    }
-
-    void pack(chunk const& part, std::byte* wire) const {
-        for (packet const& one : part.packets) {
-            transfer const& moved = bound_.whole.transfers[one.transfer];
-            auto end = source_end(bound_, moved);
-            detail::move_to(end.place, one.region.offset);
-            element_conversion conversion = conversion_of(bound_.whole, moved);
-            if (!packs_at_source(moved))
-                conversion.chain = {};
-            copy_elements({one.region.shape, end.place.offset, end.place.strides, 0,
-                           row_major_strides(one.region.shape)},
-                          conversion, end.data, wire);
-            wire += one.bytes;
+        auto const slot = static_cast<std::size_t>(which) % in_flight;
+        if (static_cast<std::size_t>(which) < in_flight) {
+            unpack(slot);
+            incoming_.finish(slot);
+        } else {
+            outgoing_.finish(slot);
         }
-    }
-
-    void unpack(chunk const& part, std::byte const* wire) const {
-        for (packet const& one : part.packets) {
-            transfer const& moved = bound_.whole.transfers[one.transfer];
-            auto end = target_end(bound_, moved);
-            detail::move_to(end.place, one.region.offset);
-            element_conversion conversion = conversion_of(bound_.whole, moved);
-            if (packs_at_source(moved))
-                conversion = {bound_.whole.target_dtypes[moved.target_key], {}};
-            copy_elements({one.region.shape, 0, row_major_strides(one.region.shape),
-                           end.place.offset, end.place.strides},
-                          conversion, wire, end.data);
-            wire += one.bytes;
-        }
+        post();
     }
 
     boost::mpi::communicator world_;
     bound_plan bound_;
-    direction outgoing_;
-    direction incoming_;
-    MPI_Request requests_[2 * slots] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
-                                        MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
-                                        MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    std::size_t pending_ = 0;
+    copy_table copies_;
+    std::vector<std::uint32_t> zeros_; ///< transfers that need no source
+    std::vector<bound_copy> local_;
+    direction<std::byte const> outgoing_;
+    direction<std::byte> incoming_;
+    std::vector<MPI_Request> requests_ =
+        std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
+    int pending_ = 0;
 };
 
 } // namespace reshard

@@ -32,7 +32,6 @@ struct prepared_state {
     plan whole;
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
-    std::vector<std::uint32_t> local; ///< transfers within this process
     process_cost cost;
     std::optional<exchange> moving;
 };
@@ -42,10 +41,13 @@ struct prepared_state {
 /// A redistribution that is ready to run, any number of times, as long as the tensors stay where they are.
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors' memory.
+/// It also owns a communicator, so every rank destroys its prepared redistributions in the same order.
 class prepared {
 public:
-    /// Moves the bytes. Call it on every rank of the communicator.
-    friend void run(prepared& all) { all.state_->moving->run(all.state_->local); }
+    /// Moves the bytes.
+    ///
+    /// \par Collective every rank of the communicator, in the same order
+    friend void run(prepared& all) { all.state_->moving->run(); }
 
     /// What this process gives and gets.
     process_cost const& cost() const { return state_->cost; }
@@ -132,9 +134,9 @@ inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict c
     auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
     all.cost = cost_of(all.whole, sorted);
     all.moving.emplace(ranks.base(), bound_plan{all.whole, all.problem, all.sources, all.targets},
-                       rotated_lanes(all.whole, sorted.to, ranks.rank(), 1),
-                       rotated_lanes(all.whole, sorted.from, ranks.rank(), -1));
-    all.local = std::move(sorted.local);
+                       process_transfers{rotated_lanes(all.whole, sorted.to, ranks.rank(), 1),
+                                         rotated_lanes(all.whole, sorted.from, ranks.rank(), -1),
+                                         std::move(sorted.local)});
 }
 
 inline mapping by_name(layout const& source, layout const& target) {
@@ -156,10 +158,10 @@ inline mapping by_name(layout const& source, layout const& target) {
 ///         target shares memory with another tensor
 inline prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
                         state_dict const& target, std::optional<mapping> program = std::nullopt) {
-    mpi_group const ranks = mpi_group::duplicate_of(world);
-    agree_to_run(ranks, "redistribute", program ? digest_of(*program) : 0, attempt([&] {
+    agree_to_run(mpi_group(world), "redistribute", program ? digest_of(*program) : 0, attempt([&] {
                      check_memory({&source, 1}, {&target, 1});
                  }));
+    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
     all->source = gather_layout(ranks, source);
     all->target = gather_layout(ranks, target);

@@ -7,6 +7,7 @@
 #include <reshard/plan/options.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -212,12 +213,14 @@ private:
     }
 
     constexpr std::uint16_t chain_number(cast_chain const& chain) {
-        auto const place = std::find(result_.chains.begin(), result_.chains.end(), chain);
-        if (place == result_.chains.end())
-            result_.chains.push_back(chain);
-        return static_cast<std::uint16_t>(
-            std::find(result_.chains.begin(), result_.chains.end(), chain) -
-            result_.chains.begin());
+        auto& chains = result_.chains;
+        auto const number = static_cast<std::size_t>(
+            std::find(chains.begin(), chains.end(), chain) - chains.begin());
+        if (number > std::numeric_limits<std::uint16_t>::max())
+            fail(errc::limit_exceeded, "a plan has more than 65536 different chains of casts");
+        if (number == chains.size())
+            chains.push_back(chain);
+        return static_cast<std::uint16_t>(number);
     }
 
     plan_problem const& problem_;

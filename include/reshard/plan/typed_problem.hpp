@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -74,7 +75,7 @@ public:
 
 private:
     template <class... Shards>
-    constexpr void add(holder_t rank, typed_state_dict<Shards...>) {
+    constexpr void add([[maybe_unused]] holder_t rank, typed_state_dict<Shards...>) {
         (add(rank, facts_of<Shards>()), ...);
     }
 
@@ -157,10 +158,12 @@ private:
             value = source(wanted.key);
         if (value->shape != wanted.shape)
             detail::fail_tensor(errc::shape_mismatch, wanted.key,
-                                "is wanted in another shape than it is defined");
+                                "is wanted in the shape " + to_string(wanted.shape) +
+                                    " and defined in " + to_string(value->shape));
         if (value->dtype != wanted.dtype)
             detail::fail_tensor(errc::dtype_mismatch, wanted.key,
-                                "is wanted in another data type than it is defined");
+                                "is wanted as " + std::string(name(wanted.dtype)) +
+                                    " and defined as " + std::string(name(value->dtype)));
         return {wanted.key, wanted.dtype, &wanted.shards, &value->pieces, false};
     }
 

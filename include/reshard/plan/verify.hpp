@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -17,11 +18,15 @@
 
 namespace reshard {
 
-/// What is wrong with a plan: elements of a target shard that are written never, or twice.
+/// What is wrong with a plan: elements of a target shard that are written never, or twice, or that the
+/// shard does not have.
 struct plan_fault {
+    enum class kind { missing, twice, outside } what{};
     key_id target_key = 0;
     std::uint32_t target_shard = 0;
-    cover_fault fault;
+    box where; ///< of the target tensor
+
+    constexpr bool operator==(plan_fault const&) const = default;
 };
 
 namespace detail {
@@ -38,22 +43,34 @@ constexpr box_list written_boxes(plan const& whole, std::size_t& first, key_id k
     return written;
 }
 
-/// `written` against one box of the shard: the boxes that lie in it must cover it once.
-constexpr std::optional<cover_fault> find_fault(box const& part, box_list const& written) {
-    box_list inside(written.ndim());
-    for (std::size_t i = 0; i < written.size(); ++i)
-        if (contains(part, written[i]))
-            inside.push_back(written[i]);
-    return find_cover_fault(part, box_index(std::move(inside)));
+/// What is wrong with the boxes that are written into one shard, of which `parts` are the boxes.
+constexpr std::optional<plan_fault> find_fault(std::vector<box> const& parts,
+                                               box_list const& written) {
+    std::vector<box_list> inside(parts.size(), box_list(written.ndim()));
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        std::size_t part = 0;
+        while (part < parts.size() && !contains(parts[part], written[i]))
+            ++part;
+        if (part == parts.size())
+            return plan_fault{plan_fault::kind::outside, 0, 0, written[i]};
+        inside[part].push_back(written[i]);
+    }
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        if (auto const fault = find_cover_fault(parts[part], box_index(std::move(inside[part]))))
+            return plan_fault{fault->what == cover_fault::kind::gap ? plan_fault::kind::missing
+                                                                    : plan_fault::kind::twice,
+                              0, 0, fault->where};
+    return std::nullopt;
 }
 
 } // namespace detail
 
 /// The first wanted shard that `whole` does not write exactly once, or nothing.
 ///
-/// Looks at the written boxes only, not at how the plan was made.
+/// Looks at the written boxes only, not at how the plan was made. A transfer that does not stand where
+/// its target shard has its turn is `outside`.
 ///
-/// \pre `whole` was made of `problem` for all transfers into the holders `targets`
+/// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps others
 constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const& problem,
                                            holder_set const& targets = {}) {
     std::size_t next = 0;
@@ -62,15 +79,19 @@ constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const
         for (std::uint32_t shard = 0; shard < target.shards->size(); ++shard) {
             box_list const written =
                 detail::written_boxes(whole, next, key, shard, target.shards->ndim());
-            if (target.added || !targets.contains(target.shards->holder(shard)))
+            if (!targets.contains(target.shards->holder(shard)))
                 continue;
-            for (box const& part : target.shards->boxes(shard))
-                if (auto const fault =
-                        is_empty(part) ? std::nullopt : detail::find_fault(part, written))
-                    return plan_fault{key, shard, *fault};
+            auto const fault = detail::find_fault(
+                target.added ? std::vector<box>{} : target.shards->boxes(shard), written);
+            if (fault)
+                return plan_fault{fault->what, key, shard, fault->where};
         }
     }
-    return std::nullopt;
+    if (next == whole.transfers.size())
+        return std::nullopt;
+    transfer const& stray = whole.transfers[next];
+    return plan_fault{plan_fault::kind::outside, stray.target_key, stray.target_shard,
+                      cut_of(whole, stray).target_box()};
 }
 
 } // namespace reshard

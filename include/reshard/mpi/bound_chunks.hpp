@@ -1,0 +1,177 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_BOUND_CHUNKS_HPP
+#define RESHARD_MPI_BOUND_CHUNKS_HPP
+
+#include <reshard/local/bind.hpp>
+#include <reshard/local/copy_table.hpp>
+#include <reshard/mpi/packets.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run time.
+
+namespace reshard {
+
+/// What a process sends to or receives from one other, in order.
+struct lane {
+    int peer = 0;
+    std::vector<chunk> chunks;
+};
+
+/// One packet: which copy, from or to which address, and where in the chunk.
+template <class Byte>
+struct bound_packet {
+    std::uint32_t copy = 0;
+    index_t wire = 0; ///< in bytes
+    Byte* memory = nullptr;
+};
+
+/// One chunk: packets `first` to `last`, or `direct`, where the memory is what the wire carries.
+template <class Byte>
+struct bound_chunk {
+    int peer = 0;
+    int bytes = 0;
+    Byte* direct = nullptr;
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+
+/// One direction, in the order of its lanes.
+template <class Byte>
+struct bound_chunks {
+    std::vector<bound_chunk<Byte>> chunks;
+    std::vector<bound_packet<Byte>> packets;
+};
+
+/// A copy within the process.
+struct bound_copy {
+    std::uint32_t copy = 0;
+    std::byte const* source = nullptr;
+    std::byte* target = nullptr;
+    index_t bytes = 0;
+};
+
+namespace detail {
+
+/// The largest piece of a local transfer between two looks at the network.
+inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
+
+/// Gives chunks and local transfers their addresses.
+class chunk_binder {
+public:
+    /// Results are written as `how` says; the wire is packed through the caches.
+    chunk_binder(bound_plan const& bound, stores how, copy_table& copies)
+        : bound_(bound), how_(how), copies_(copies) {}
+
+    bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const {
+        return bind<std::byte const>(lanes, [this](packet const& one, data_type& stored) {
+            transfer const& moved = bound_.whole.transfers[one.transfer];
+            stored = bound_.whole.source_dtypes[moved.source_key];
+            return source_end(bound_, moved);
+        });
+    }
+
+    bound_chunks<std::byte> receives(std::vector<lane> const& lanes) const {
+        return bind<std::byte>(lanes, [this](packet const& one, data_type& stored) {
+            transfer const& moved = bound_.whole.transfers[one.transfer];
+            stored = bound_.whole.target_dtypes[moved.target_key];
+            return target_end(bound_, moved);
+        });
+    }
+
+    /// \pre the transfer has a source, and both ends in this process
+    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const {
+        auto const source = source_end(bound_, moved);
+        auto const target = target_end(bound_, moved);
+        element_conversion const conversion = conversion_of(bound_.whole, moved);
+        data_type const stored = bound_.whole.target_dtypes[moved.target_key];
+        index_t const limit = std::max<index_t>(1, local_piece_bytes * 8 / bits(stored));
+        cut_to_size(whole(cut_of(bound_.whole, moved).extent), limit, [&](box const& region) {
+            byte_place const from = place_of(source.place, region, conversion.source);
+            byte_place const to = place_of(target.place, region, stored);
+            std::uint32_t const number = copies_.add(
+                {region.shape, from.rest, source.place.strides, to.rest, target.place.strides},
+                conversion, how_);
+            copies.push_back({number, static_cast<std::byte const*>(source.data) + from.bytes,
+                              static_cast<std::byte*>(target.data) + to.bytes,
+                              byte_count(element_count(region), stored)});
+        });
+    }
+
+private:
+    static byte_place place_of(memory_place const& place, box const& region, data_type dtype) {
+        return byte_place_of(place.offset + linear_offset(region.offset, place.strides), dtype);
+    }
+
+    template <class Byte, class End>
+    bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
+        bound_chunks<Byte> bound;
+        for (lane const& one : lanes)
+            for (chunk const& part : one.chunks) {
+                bound.chunks.push_back({one.peer, static_cast<int>(part.bytes), nullptr,
+                                        bound.packets.size(), bound.packets.size()});
+                bind_chunk(part, end, bound);
+            }
+        return bound;
+    }
+
+    template <class Byte, class End>
+    void bind_chunk(chunk const& part, End const& end, bound_chunks<Byte>& bound) const {
+        index_t wire = 0;
+        for (packet const& one : part.packets) {
+            data_type stored{};
+            auto const place = end(one, stored);
+            byte_place const at = place_of(place.place, one.region, stored);
+            auto* const memory = static_cast<Byte*>(place.data) + at.bytes;
+            element_conversion const conversion = conversion_at<Byte>(one);
+            if (part.packets.size() == 1 && conversion.chain.empty() && bits(stored) % 8 == 0 &&
+                is_row_major(one.region.shape, place.place.strides)) {
+                bound.chunks.back().direct = memory;
+                return;
+            }
+            bound.packets.push_back(
+                {add<Byte>(one.region.shape, at.rest, place.place.strides, conversion), wire,
+                 memory});
+            wire += one.bytes;
+        }
+        bound.chunks.back().last = bound.packets.size();
+    }
+
+    template <class Byte>
+    static constexpr bool is_source = std::is_const_v<Byte>;
+
+    /// What happens to elements at this end: the end of the wider type casts.
+    template <class Byte>
+    element_conversion conversion_at(packet const& one) const {
+        transfer const& moved = bound_.whole.transfers[one.transfer];
+        element_conversion const all = conversion_of(bound_.whole, moved);
+        data_type const target = bound_.whole.target_dtypes[moved.target_key];
+        bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
+        if (is_source<Byte> == casts_at_source)
+            return all;
+        return {is_source<Byte> ? all.source : target, {}};
+    }
+
+    template <class Byte>
+    std::uint32_t add(index_vector const& shape, index_t rest, index_vector const& strides,
+                      element_conversion const& conversion) const {
+        index_vector const dense = row_major_strides(shape);
+        if (is_source<Byte>)
+            return copies_.add({shape, rest, strides, 0, dense}, conversion, stores::cached);
+        return copies_.add({shape, 0, dense, rest, strides}, conversion, how_);
+    }
+
+    bound_plan const& bound_;
+    stores how_;
+    copy_table& copies_;
+};
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif
