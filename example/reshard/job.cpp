@@ -97,6 +97,8 @@ job make_job_with_target(catalog const& source, job_files const& files) {
     expand_into(all, written, source, &shapes);
     catalog const exports = catalog_of(aoa::lower_all(all.code, source).map);
     catalog const target = catalog_of(table, known_tensors(exports, source));
+    for (catalog_entry const& entry : target)
+        all.target_dtypes.emplace(entry.key, entry.dtype);
     lower_into(all, source, &target);
     if (all.first_error)
         return all;
@@ -138,10 +140,13 @@ std::vector<std::string> statement_lines(aoa::program const& code, layout const&
 std::string text_of(job const& all, aoa::finding const& one, job_files const& files) {
     if (one.where.last > one.where.first)
         return aoa::describe(all.code, one);
-    std::string text = files.target + ": " + one.message;
-    if (one.code == name(errc::dtype_mismatch))
-        text += "; without one, add a statement  " + one.key + " -> " + one.key + ", dtype=...";
-    return text;
+    std::string const text = files.target + ": " + one.message;
+    if (one.code != name(errc::dtype_mismatch) || !all.target_dtypes.contains(one.key))
+        return text;
+    // No statement makes it, so there is none in which to write the cast.
+    return text.substr(0, text.find("; write")) + "; to cast it, add the statement  " + one.key +
+           " -> " + one.key + ", dtype=\"" + std::string(name(all.target_dtypes.at(one.key))) +
+           "\"";
 }
 
 void print_notes(job const& all, layout const& source, job_files const& files) {

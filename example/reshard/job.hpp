@@ -7,6 +7,7 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/layout.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ struct job {
     std::optional<reshard::errc> first_error; ///< among the findings
     reshard::mapping map;
     std::optional<reshard::layout> target; ///< nothing without a target, or after an error
-    std::vector<std::string> notes;        ///< what a person should know besides
+    std::map<std::string, reshard::data_type> target_dtypes; ///< as the target's file wants them
+    std::vector<std::string> notes;                          ///< what a person should know besides
 };
 
 /// Reads program and target; errors of the program are findings.

@@ -2,6 +2,8 @@
 
 #include <reshard/copy/convert.hpp>
 
+#include <reshard/core/cast_chain.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <bit>
@@ -276,6 +278,21 @@ BOOST_AUTO_TEST_CASE(real_numbers_become_complex_but_not_the_other_way) {
         return problem.code() == errc::dtype_mismatch &&
                std::string(problem.what()).find("float64") != std::string::npos;
     });
+}
+
+BOOST_AUTO_TEST_CASE(casts_that_are_called_lossless_lose_no_bit) {
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        for (std::size_t k = 0; k < data_type_count; ++k) {
+            auto const narrow = static_cast<dtype>(i);
+            auto const wide = static_cast<dtype>(k);
+            if (bits(narrow) > 16 || narrow == dtype::boolean || wide == dtype::c64 ||
+                !is_lossless(narrow, wide))
+                continue;
+            for (std::uint64_t element = 0; element < std::uint64_t{1} << bits(narrow); ++element)
+                if (convert(wide, narrow, convert(narrow, wide, element)) != element)
+                    BOOST_ERROR(name(narrow)
+                                << " 0x" << std::hex << element << " by way of " << name(wide));
+        }
 }
 
 BOOST_AUTO_TEST_CASE(conversions_can_be_evaluated_by_the_compiler) {

@@ -1,0 +1,86 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard.hpp>
+#include <reshard/shard/equal_shares.hpp>
+
+#include <iostream>
+#include <vector>
+
+// A tensor type of one's own takes part when `tensor_traits` is told of it. Nothing else has to change: here a
+// matrix that is stored column by column, with room to spare between its columns.
+
+namespace my {
+
+/// A matrix as some numerical libraries have it.
+class matrix {
+public:
+    matrix(std::int64_t rows, std::int64_t columns)
+        : rows_(rows),
+          columns_(columns),
+          elements_(static_cast<std::size_t>(leading() * columns), -1.0) {}
+
+    std::int64_t rows() const { return rows_; }
+    std::int64_t columns() const { return columns_; }
+    std::int64_t leading() const { return rows_ + 2; }
+    double* data() { return elements_.data(); }
+    double const* data() const { return elements_.data(); }
+    double& operator()(std::int64_t row, std::int64_t column) {
+        return elements_[static_cast<std::size_t>(row + column * leading())];
+    }
+
+private:
+    std::int64_t rows_;
+    std::int64_t columns_;
+    std::vector<double> elements_;
+};
+
+} // namespace my
+
+template <>
+struct reshard::tensor_traits<my::matrix> {
+    using element_type = double;
+
+    static index_vector shape(my::matrix const& t) { return {t.rows(), t.columns()}; }
+    static index_vector strides(my::matrix const& t) { return {1, t.leading()}; }
+    static double* data(my::matrix& t) { return t.data(); }
+    static double const* data(my::matrix const& t) { return t.data(); }
+};
+
+static_assert(reshard::tensor<my::matrix>); // the whole conformance test
+
+int main() {
+    using namespace reshard;
+
+    // Two ranks hold rows of a matrix of 4 x 6; one wants all of it, two want columns.
+    my::matrix upper(2, 6), lower(2, 6), all(4, 6), left(4, 3), right(4, 3);
+    for (std::int64_t row = 0; row < 2; ++row)
+        for (std::int64_t column = 0; column < 6; ++column) {
+            upper(row, column) = static_cast<double>(6 * row + column);
+            lower(row, column) = static_cast<double>(6 * (row + 2) + column);
+        }
+
+    state_dict source[2], target[3];
+    auto const rows = [](index_t rank) {
+        return equal_shares("w", data_type::f64, {2, 6}, {{0, rank, 2}});
+    };
+    auto const columns = [](index_t rank) {
+        return equal_shares("w", data_type::f64, {4, 3}, {{1, rank, 2}});
+    };
+    source[0].add(rows(0), upper);
+    source[1].add(rows(1), lower);
+    target[0].add(equal_shares("w", data_type::f64, {4, 6}, {}), all);
+    target[1].add(columns(0), left);
+    target[2].add(columns(1), right);
+
+    std::vector<const_state_dict> const from(std::begin(source), std::end(source));
+    redistribute_locally(from, target);
+
+    for (std::int64_t row = 0; row < 4; ++row)
+        for (std::int64_t column = 0; column < 6; ++column) {
+            double const expected = static_cast<double>(6 * row + column);
+            my::matrix& half = column < 3 ? left : right;
+            if (all(row, column) != expected || half(row, column % 3) != expected)
+                return 1;
+        }
+    std::cout << "Each element is where it should be.\n";
+}

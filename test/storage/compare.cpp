@@ -1,0 +1,158 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/compare.hpp>
+
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// Checkpoints are equal when their tensors are, however each of them is cut.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+class fixture {
+public:
+    /// Writes a file, and opens it on every rank.
+    checkpoint file(std::string const& name, std::vector<file_tensor> const& tensors) const {
+        on_first_rank([&] { write_safetensors(directory / name, tensors); });
+        return open_checkpoint(world(), directory / name);
+    }
+
+    /// A directory of files of shards.
+    checkpoint sharded(std::string const& name,
+                       std::vector<std::vector<file_tensor>> const& files) const {
+        on_first_rank([&] {
+            std::filesystem::create_directory(directory / name);
+            for (std::size_t i = 0; i < files.size(); ++i)
+                write_safetensors(directory / name / (std::to_string(i) + ".safetensors"),
+                                  files[i]);
+        });
+        return open_checkpoint(world(), directory / name);
+    }
+
+    std::string text(std::string const& name) const { return (directory / name).string(); }
+
+    shared_directory directory;
+};
+
+/// Four bytes of a float that is exact in decimal.
+std::string bytes_of(float value) {
+    std::string bytes(4, '\0');
+    std::memcpy(bytes.data(), &value, 4);
+    return bytes;
+}
+
+bool has_first(comparison const& found, tensor_difference const& expected) {
+    if (!found.first)
+        return false;
+    BOOST_TEST(found.first->key == expected.key);
+    BOOST_TEST((found.first->index == expected.index));
+    BOOST_TEST(found.first->a == expected.a);
+    BOOST_TEST(found.first->b == expected.b);
+    return *found.first == expected;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(storage_compare, fixture)
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_equals_itself_in_other_shards) {
+    checkpoint const whole =
+        file("a.safetensors",
+             {{"w", "U8", "[2,3]", "abcdef"}, {"x", "U8", "[]", "s"}, {"z", "F32", "[0,4]", ""}});
+    checkpoint const parts = sharded("b", {{{"w", "U8", "[2,1]", "ad", "[0,0]", "[2,3]"},
+                                            {"z", "F32", "[0,4]", "", "[0,0]", "[0,4]"}},
+                                           {{"w", "U8", "[2,2]", "bcef", "[0,1]", "[2,3]"},
+                                            {"x", "U8", "[]", "s", "[]", "[]"}}});
+    BOOST_TEST(compare(world(), whole, whole).equal());
+    BOOST_TEST(compare(world(), whole, parts).equal());
+    BOOST_TEST(compare(world(), parts, whole).equal());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_difference_is_that_of_the_lowest_key_and_index) {
+    // v differs in its shards of columns at [0, 2] and [1, 0]; w differs, too.
+    checkpoint const a = file(
+        "a.safetensors",
+        {{"u", "U8", "[1]", "0"}, {"v", "U8", "[2,3]", "\1\2\3\4\5\6"}, {"w", "U8", "[1]", "0"}});
+    checkpoint const b = sharded("b", {{{"u", "U8", "[1]", "0", "[0]", "[1]"},
+                                        {"v", "U8", "[2,1]", "\1\7", "[0,0]", "[2,3]"}},
+                                       {{"v", "U8", "[2,2]", "\2\x9\5\6", "[0,1]", "[2,3]"},
+                                        {"w", "U8", "[1]", "1", "[0]", "[1]"}}});
+    comparison const found = compare(world(), a, b);
+    BOOST_TEST(!found.equal());
+    BOOST_TEST(has_first(found, {"v", index_vector{0, 2}, "3", "9"}));
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_one_side_are_listed) {
+    checkpoint const a = file("a.safetensors", {{"k", "U8", "[1]", "0"}, {"m", "U8", "[1]", "0"}});
+    checkpoint const b =
+        file("b.safetensors",
+             {{"l", "U8", "[1]", "0"}, {"m", "U8", "[1]", "0"}, {"n", "U8", "[1]", "0"}});
+    comparison const found = compare(world(), a, b);
+    BOOST_TEST(!found.equal());
+    BOOST_TEST(!found.first.has_value());
+    BOOST_TEST((found.only_a == std::vector<std::string>{"k"}));
+    BOOST_TEST((found.only_b == std::vector<std::string>{"l", "n"}));
+}
+
+BOOST_AUTO_TEST_CASE(another_shape_or_data_type_is_a_difference_without_an_index) {
+    checkpoint const a = file("a.safetensors", {{"w", "U8", "[2,3]", "abcdef"}});
+    checkpoint const turned = file("b.safetensors", {{"w", "U8", "[3,2]", "abcdef"}});
+    checkpoint const typed = file("c.safetensors", {{"w", "I8", "[2,3]", "abcdef"}});
+    BOOST_TEST(has_first(compare(world(), a, turned), {"w", {}, "U8 [2, 3]", "U8 [3, 2]"}));
+    BOOST_TEST(has_first(compare(world(), a, typed), {"w", {}, "U8 [2, 3]", "I8 [2, 3]"}));
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_compared_by_their_bits) {
+    std::string const quiet = bytes_of(std::numeric_limits<float>::quiet_NaN());
+    std::string other = quiet;
+    other[0] = '\1';
+    checkpoint const a = file("a.safetensors", {{"w", "F32", "[1]", quiet}});
+    checkpoint const b = file("b.safetensors", {{"w", "F32", "[1]", other}});
+    BOOST_TEST(compare(world(), a, a).equal());
+    BOOST_TEST(has_first(compare(world(), a, b),
+                         {"w", index_vector{0}, "nan 0x7fc00000", "nan 0x7fc00001"}));
+    checkpoint const plus = file("c.safetensors", {{"w", "F32", "[1]", bytes_of(0.0f)}});
+    checkpoint const minus = file("d.safetensors", {{"w", "F32", "[1]", bytes_of(-0.0f)}});
+    BOOST_TEST(has_first(compare(world(), plus, minus), {"w", index_vector{0}, "0", "-0"}));
+}
+
+BOOST_AUTO_TEST_CASE(elements_have_the_shortest_text_that_means_them) {
+    checkpoint const a =
+        file("a.safetensors", {{"f", "F32", "[2]", bytes_of(1.5f) + bytes_of(0.1f)}});
+    checkpoint const b =
+        file("b.safetensors", {{"f", "F32", "[2]", bytes_of(1.5f) + bytes_of(-2e30f)}});
+    BOOST_TEST(has_first(compare(world(), a, b), {"f", index_vector{1}, "0.1", "-2e+30"}));
+    std::string const three("\0\0\0\0\0\0\0\x80", 8), five("\5\0\0\0\0\0\0\0", 8);
+    checkpoint const c = file("c.safetensors", {{"u", "U64", "[1]", three}});
+    checkpoint const d = file("d.safetensors", {{"u", "U64", "[1]", five}});
+    BOOST_TEST(
+        has_first(compare(world(), c, d), {"u", index_vector{0}, "9223372036854775808", "5"}));
+}
+
+BOOST_AUTO_TEST_CASE(elements_of_four_bits_are_told_apart) {
+    // 0x21 is the elements 1 and 2 of F4, which stand for 0.5 and 1; 0x31 ends with 3, for 1.5.
+    checkpoint const a = file("a.safetensors", {{"w", "F4", "[2]", "\x21"}});
+    checkpoint const b = file("b.safetensors", {{"w", "F4", "[2]", "\x31"}});
+    BOOST_TEST(compare(world(), a, a).equal());
+    BOOST_TEST(has_first(compare(world(), a, b), {"w", index_vector{1}, "1", "1.5"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_as_a_whole_is_refused) {
+    checkpoint const gap = sharded("gap", {{{"w", "U8", "[1]", "a", "[0]", "[2]"}}});
+    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[2]", "ab"}});
+    BOOST_CHECK_EXCEPTION(
+        compare(world(), gap, whole), error,
+        says(errc::not_covered, text("gap") + ": 'w': elements [1:2] are held by no file"));
+    checkpoint const twice = sharded("twice", {{{"w", "U8", "[2]", "ab", "[0]", "[2]"}},
+                                               {{"w", "U8", "[1]", "b", "[1]", "[2]"}}});
+    BOOST_CHECK_EXCEPTION(
+        compare(world(), whole, twice), error,
+        says(errc::overlap,
+             text("twice") + ": 'w': elements [1:2] are held by more than one shard"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

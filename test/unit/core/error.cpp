@@ -1,0 +1,47 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/core/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(failing_throws_the_code_and_the_sentence) {
+    try {
+        fail(errc::shape_mismatch, "extent 10 into 4 parts");
+    } catch (error const& problem) {
+        BOOST_TEST((problem.code() == errc::shape_mismatch));
+        BOOST_TEST(std::string(problem.what()) == "extent 10 into 4 parts");
+        return;
+    }
+    BOOST_ERROR("fail returned");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_is_a_runtime_error) {
+    BOOST_CHECK_THROW(fail(errc::io, "disk full"), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(every_code_has_its_own_name) {
+    BOOST_TEST(name(errc::syntax) == "syntax");
+    BOOST_TEST(name(errc::unknown_key) == "unknown_key");
+    BOOST_TEST(name(errc::bad_macro) == "bad_macro");
+    BOOST_TEST(name(errc::shape_mismatch) == "shape_mismatch");
+    BOOST_TEST(name(errc::dtype_mismatch) == "dtype_mismatch");
+    BOOST_TEST(name(errc::not_covered) == "not_covered");
+    BOOST_TEST(name(errc::overlap) == "overlap");
+    BOOST_TEST(name(errc::overflow) == "overflow");
+    BOOST_TEST(name(errc::limit_exceeded) == "limit_exceeded");
+    BOOST_TEST(name(errc::bad_layout) == "bad_layout");
+    BOOST_TEST(name(errc::memory_overlap) == "memory_overlap");
+    BOOST_TEST(name(errc::ranks_disagree) == "ranks_disagree");
+    BOOST_TEST(name(errc::unsupported) == "unsupported");
+    BOOST_TEST(name(errc::usage) == "usage");
+    BOOST_TEST(name(errc::corrupt_file) == "corrupt_file");
+    BOOST_TEST(name(errc::missing_file) == "missing_file");
+    BOOST_TEST(name(errc::already_exists) == "already_exists");
+    BOOST_TEST(name(errc::io) == "io");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,47 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/core/index_rows.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(packed_rows)
+
+BOOST_AUTO_TEST_CASE(rows_come_back_as_they_went_in) {
+    index_rows rows(2);
+    rows.push_back({1, 2});
+    rows.push_back({3, 4});
+    BOOST_TEST(rows.size() == 2u);
+    BOOST_TEST(rows.ndim() == 2u);
+    BOOST_TEST((rows[1] == index_vector{3, 4}));
+    BOOST_TEST(rows.values().size() == 4u);
+    BOOST_TEST(rows.values()[2] == 3);
+    BOOST_TEST(rows.bytes() >= 4 * sizeof(index_t));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_no_numbers_are_counted_too) {
+    index_rows rows(0);
+    rows.push_back({});
+    rows.push_back({});
+    BOOST_TEST(rows.size() == 2u);
+    BOOST_TEST((rows[1] == index_vector{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_boxes_is_two_tables) {
+    box_list boxes(2);
+    BOOST_TEST(boxes.empty());
+    boxes.reserve(2);
+    boxes.push_back({{0, 1}, {2, 3}});
+    boxes.push_back({{4, 5}, {6, 7}});
+    BOOST_TEST(boxes.size() == 2u);
+    BOOST_TEST((boxes[0] == box{{0, 1}, {2, 3}}));
+    BOOST_TEST((boxes[1] == box{{4, 5}, {6, 7}}));
+    box_list same(2);
+    same.push_back(boxes[0]);
+    BOOST_TEST((same != boxes));
+    same.push_back(boxes[1]);
+    BOOST_TEST((same == boxes));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

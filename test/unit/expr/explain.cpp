@@ -1,0 +1,112 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/explain.hpp>
+
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+using namespace reshard;
+using reshard::test::says;
+
+namespace {
+
+/// c = the transpose of a, then b, along axis 1; a is 4 x 2 and b is 2 x 3.
+mapping program() {
+    mapping result;
+    expression const a = result.source("a", {4, 2}, data_type::f32);
+    expression const b = result.source("b", {2, 3}, data_type::f32);
+    result.define("c", concat({transpose(a), b}, 1));
+    return result;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(expr_explain)
+
+BOOST_AUTO_TEST_CASE(a_whole_target_is_its_pieces_in_order) {
+    mapping const all = program();
+    auto const pieces = explain(all, "c");
+    BOOST_TEST_REQUIRE(pieces.size() == 2u);
+    BOOST_TEST((pieces[0].target_box() == box{{0, 0}, {2, 4}}));
+    BOOST_TEST((pieces[0].source_box() == box{{0, 0}, {4, 2}}));
+    BOOST_TEST(all.sources()[pieces[0].source].key == "a");
+    BOOST_TEST((pieces[1].target_box() == box{{0, 4}, {2, 3}}));
+    BOOST_TEST((pieces[1].source_box() == box{{0, 0}, {2, 3}}));
+    BOOST_TEST(all.sources()[pieces[1].source].key == "b");
+}
+
+BOOST_AUTO_TEST_CASE(a_box_cuts_the_pieces) {
+    auto const pieces = explain(program(), "c", box{{1, 3}, {1, 2}});
+    BOOST_TEST_REQUIRE(pieces.size() == 2u);
+    BOOST_TEST((pieces[0].target_box() == box{{1, 3}, {1, 1}}));
+    BOOST_TEST((pieces[0].source_box() == box{{3, 1}, {1, 1}})); // c[1, 3] is a[3, 1]
+    BOOST_TEST((pieces[1].target_box() == box{{1, 4}, {1, 1}}));
+    BOOST_TEST((pieces[1].source_box() == box{{1, 0}, {1, 1}})); // c[1, 4] is b[1, 0]
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_box_has_no_pieces) {
+    BOOST_TEST(explain(program(), "c", box{{0, 7}, {2, 0}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_is_one_piece) {
+    mapping all;
+    all.define("t", all.source("s", {}, data_type::f64));
+    auto const pieces = explain(all, "t", box{});
+    BOOST_TEST_REQUIRE(pieces.size() == 1u);
+    BOOST_TEST((pieces[0].source_box() == box{}));
+}
+
+BOOST_AUTO_TEST_CASE(pieces_out_of_order_are_sorted_by_their_place_in_the_target) {
+    mapping all;
+    auto const parts = split(all.source("w", {6}, data_type::f32), 0, 3);
+    expression swapped = concat({parts[2], parts[0], parts[1]}, 0);
+    all.define("v", swapped);
+    auto const pieces = explain(all, "v");
+    BOOST_TEST_REQUIRE(pieces.size() == 3u);
+    BOOST_TEST((pieces[0].source_offset == index_vector{4}));
+    BOOST_TEST((pieces[1].source_offset == index_vector{0}));
+    BOOST_TEST((pieces[2].source_offset == index_vector{2}));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_explained_says_why) {
+    mapping const all = program();
+    BOOST_CHECK_EXCEPTION(explain(all, "x"), error,
+                          says(errc::unknown_key, "'x' is no tensor of the target"));
+    BOOST_CHECK_EXCEPTION(
+        explain(all, "c", box{{0}, {1}}), error,
+        says(errc::shape_mismatch, "'c' has 2 axes, shape [2, 7], and the box [0:1] has 1"));
+    BOOST_CHECK_EXCEPTION(explain(all, "c", box{{0, 5}, {2, 3}}), error,
+                          says(errc::shape_mismatch, "'c': axis 1: 5:8 leaves the extent 7"));
+}
+
+BOOST_AUTO_TEST_CASE(a_piece_is_cut_where_the_shards_of_its_source_are) {
+    // a is stored as rows 0 to 2 and row 3; row 3 has a copy, which does not count.
+    shard_table stored(2);
+    stored.push_back(0, {{0, 0}, {3, 2}});
+    stored.push_back(2, {{3, 0}, {1, 2}});
+    stored.push_back(1, {{3, 0}, {1, 2}});
+    mapping const all = program();
+    auto const found = locate(explain(all, "c")[0], stored);
+    BOOST_TEST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0].shard == 0u);
+    BOOST_TEST((found[0].part.target_box() == box{{0, 0}, {2, 3}}));
+    BOOST_TEST((found[0].part.source_box() == box{{0, 0}, {3, 2}}));
+    BOOST_TEST(found[1].shard == 2u);
+    BOOST_TEST((found[1].part.target_box() == box{{0, 3}, {2, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_holds_a_piece_as_the_boxes_that_it_is) {
+    // Elements 1 to 4 of a 4 x 2 tensor are a[0, 1], a[1, 0:2] and a[2, 0].
+    shard_table stored(2);
+    stored.push_back(0, {{0, 0}, {4, 2}}, flat_range{1, 5});
+    mapping all;
+    all.define("t", all.source("a", {4, 2}, data_type::f32));
+    auto const found = locate(explain(all, "t")[0], stored);
+    BOOST_TEST_REQUIRE(found.size() == 3u);
+    BOOST_TEST((found[0].part.source_box() == box{{0, 1}, {1, 1}}));
+    BOOST_TEST((found[1].part.source_box() == box{{1, 0}, {1, 2}}));
+    BOOST_TEST((found[2].part.source_box() == box{{2, 0}, {1, 1}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,84 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/cost.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::whole_problem;
+
+namespace {
+
+/// Rank 0 has all 8 floats; rank 0 wants 4 of them, rank 1 two, rank 2 two.
+whole_problem scattered() {
+    return {
+        {{part("w", {8}, {{0}, {8}})}},
+        {{part("w", {8}, {{0}, {4}})}, {part("w", {8}, {{4}, {2}})}, {part("w", {8}, {{6}, {2}})}}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_cost_)
+
+BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted_by_process) {
+    whole_problem const all = scattered();
+    plan_cost const cost = cost_of(make_plan(all()), 3);
+    BOOST_TEST(cost.transfers == 3);
+    BOOST_TEST(cost.messages == 2);
+    BOOST_TEST(cost.bytes == 32);
+    BOOST_TEST(cost.bytes_local == 16);
+    BOOST_TEST(cost.peak_extra_bytes == 16);
+    BOOST_TEST((cost.by_process[0] == process_cost{0, 16, 16, 0, 2}));
+    BOOST_TEST((cost.by_process[1] == process_cost{8, 0, 0, 1, 0}));
+    BOOST_TEST((cost.by_process[2] == process_cost{8, 0, 0, 1, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(holders_of_one_process_send_nothing_to_each_other) {
+    whole_problem const all = scattered();
+    plan_options const two{2, false}; // ranks 0 and 2 are process 0
+    plan_cost const cost = cost_of(make_plan(all(), {}, two), 2, two);
+    BOOST_TEST(cost.messages == 1);
+    BOOST_TEST(cost.bytes_local == 24);
+    BOOST_TEST((cost.by_process[0] == process_cost{0, 8, 24, 0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(what_everybody_can_read_is_local) {
+    whole_problem const all = scattered();
+    plan_options const files{3, true};
+    plan_cost const cost = cost_of(make_plan(all(), {}, files), 3, files);
+    BOOST_TEST(cost.messages == 0);
+    BOOST_TEST(cost.bytes_local == 32);
+}
+
+BOOST_AUTO_TEST_CASE(several_transfers_between_two_are_one_message) {
+    whole_problem const all({{part("a", {2}, {{0}, {2}}), part("b", {3}, {{0}, {3}})}},
+                            {{}, {part("a", {2}, {{0}, {2}}), part("b", {3}, {{0}, {3}})}});
+    plan_cost const cost = cost_of(make_plan(all()), 2);
+    BOOST_TEST(cost.transfers == 2);
+    BOOST_TEST(cost.messages == 1);
+    BOOST_TEST(cost.bytes == 20);
+}
+
+BOOST_AUTO_TEST_CASE(zeros_are_written_where_they_are_wanted) {
+    mapping program;
+    program.define("x", zeros({3}, data_type::f32));
+    whole_problem const all({{}}, {{}, {part("x", {3}, {{0}, {3}})}}, program);
+    plan_cost const cost = cost_of(make_plan(all()), 2);
+    BOOST_TEST(cost.messages == 0);
+    BOOST_TEST(cost.by_process[1].bytes_local == 12);
+}
+
+BOOST_AUTO_TEST_CASE(staging_is_bounded) {
+    index_t const large = 100'000'000;
+    whole_problem const all({{part("w", {large}, {{0}, {large}})}},
+                            {{}, {part("w", {large}, {{0}, {large}})}});
+    BOOST_TEST(cost_of(make_plan(all()), 2).peak_extra_bytes == 8 * 1024 * 1024);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,55 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/equal_classes.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace reshard;
+
+namespace {
+
+using numbers = std::vector<std::uint32_t>;
+
+equal_classes classes(std::vector<std::string> const& things, std::uint64_t digest_mask) {
+    std::vector<std::uint64_t> digests;
+    for (std::string const& thing : things)
+        digests.push_back(static_cast<std::uint64_t>(thing[0]) & digest_mask);
+    return classify(digests,
+                    [&](std::uint32_t a, std::uint32_t b) { return things[a] == things[b]; });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_equal_classes)
+
+BOOST_AUTO_TEST_CASE(equal_things_have_one_number) {
+    for (std::uint64_t const mask : {~0ull, 0ull}) { // good digests, and one for all
+        auto const found = classes({"b", "a", "b", "c", "a", "b"}, mask);
+        BOOST_TEST(found.representative.size() == 3u);
+        BOOST_TEST(found.class_of[0] == found.class_of[2]);
+        BOOST_TEST(found.class_of[0] == found.class_of[5]);
+        BOOST_TEST(found.class_of[1] == found.class_of[4]);
+        BOOST_TEST(found.class_of[0] != found.class_of[1]);
+        BOOST_TEST(found.class_of[3] != found.class_of[0]);
+        BOOST_TEST(found.class_of[3] != found.class_of[1]);
+        for (std::uint32_t i = 0; i < 3; ++i)
+            BOOST_TEST(found.class_of[found.representative[i]] == i);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(equal_digests_are_not_enough) {
+    auto const found = classes({"ax", "ay", "ax"}, ~0ull);
+    BOOST_TEST(found.representative.size() == 2u);
+    BOOST_TEST(found.class_of[0] == found.class_of[2]);
+    BOOST_TEST(found.class_of[0] != found.class_of[1]);
+}
+
+BOOST_AUTO_TEST_CASE(no_things_are_no_classes) {
+    auto const found = classes({}, 0);
+    BOOST_TEST(found.class_of.empty());
+    BOOST_TEST(found.representative.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

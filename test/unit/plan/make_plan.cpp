@@ -1,0 +1,220 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/make_plan.hpp>
+
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::says;
+using reshard::test::whole_problem;
+
+namespace {
+
+using ranks = std::vector<std::vector<shard_descriptor>>;
+
+/// A matrix of 4 x 6 as two ranks with two rows each, and as three ranks with two columns each.
+ranks by_rows(std::string const& key) {
+    return {{part(key, {4, 6}, {{0, 0}, {2, 6}})}, {part(key, {4, 6}, {{2, 0}, {2, 6}})}};
+}
+ranks by_columns(std::string const& key) {
+    return {{part(key, {4, 6}, {{0, 0}, {4, 2}})},
+            {part(key, {4, 6}, {{0, 2}, {4, 2}})},
+            {part(key, {4, 6}, {{0, 4}, {4, 2}})}};
+}
+
+/// `0>1 [2:4, 0:2]`: from, to, and which box of the target.
+std::vector<std::string> lines(plan const& whole) {
+    std::vector<std::string> all;
+    for (transfer const& one : whole.transfers)
+        all.push_back((one.source_holder == no_holder ? "-" : std::to_string(one.source_holder)) +
+                      ">" + std::to_string(one.target_holder) + " " +
+                      to_string(cut_of(whole, one).target_box()));
+    return all;
+}
+
+using texts = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_make_plan)
+
+BOOST_AUTO_TEST_CASE(rows_become_columns) {
+    whole_problem const all(by_rows("w"), by_columns("w"));
+    plan const whole = make_plan(all());
+    BOOST_TEST(lines(whole) == (texts{"0>0 [0:2, 0:2]", "1>0 [2:4, 0:2]", "0>1 [0:2, 2:4]",
+                                      "1>1 [2:4, 2:4]", "0>2 [0:2, 4:6]", "1>2 [2:4, 4:6]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((cut_of(whole, whole.transfers[3]).source_box() == box{{2, 2}, {2, 2}}));
+    BOOST_TEST(whole.transfers[3].source_shard == 1u);
+    BOOST_TEST(whole.transfers[3].target_shard == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_has_what_its_holders_give_and_get) {
+    whole_problem const all(by_rows("w"), by_columns("w"));
+    plan_problem const problem = all();
+    holder_set const one({1}), nobody = holder_set::nobody();
+    BOOST_TEST(lines(make_plan(problem, {one, one})) ==
+                   (texts{"1>0 [2:4, 0:2]", "0>1 [0:2, 2:4]", "1>1 [2:4, 2:4]", "1>2 [2:4, 4:6]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(lines(make_plan(problem, {nobody, one})) ==
+                   (texts{"0>1 [0:2, 2:4]", "1>1 [2:4, 2:4]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(lines(make_plan(problem, {one, nobody})) ==
+                   (texts{"1>0 [2:4, 0:2]", "1>1 [2:4, 2:4]", "1>2 [2:4, 4:6]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(make_plan(problem, {nobody, nobody}).transfers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_a_replica_takes_it_and_others_take_turns) {
+    box const all_rows{{0}, {8}};
+    whole_problem const all({{part("w", {8}, all_rows)}, {part("w", {8}, all_rows)}, {}, {}},
+                            {{part("w", {8}, {{0}, {2}})},
+                             {part("w", {8}, {{2}, {2}})},
+                             {part("w", {8}, {{4}, {2}})},
+                             {part("w", {8}, {{6}, {2}})}});
+    BOOST_TEST(lines(make_plan(all())) ==
+                   (texts{"0>0 [0:2]", "1>1 [2:4]", "0>2 [4:6]", "1>3 [6:8]"}),
+               boost::test_tools::per_element());
+    // As files that everybody reads, the first one serves all.
+    BOOST_TEST(lines(make_plan(all(), {}, {0, true})) ==
+                   (texts{"0>0 [0:2]", "0>1 [2:4]", "0>2 [4:6]", "0>3 [6:8]"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(equal_layers_share_one_pattern) {
+    ranks source(2), target(3);
+    for (std::string const key : {"layer.0", "layer.1", "layer.2"}) {
+        for (std::size_t rank = 0; rank < 2; ++rank)
+            source[rank].push_back(by_rows(key)[rank][0]);
+        for (std::size_t rank = 0; rank < 3; ++rank)
+            target[rank].push_back(by_columns(key)[rank][0]);
+    }
+    source[0].push_back(part("other", {4, 6}, {{0, 0}, {4, 6}}));
+    target[0].push_back(part("other", {4, 6}, {{0, 0}, {4, 6}}));
+    whole_problem const all(source, target);
+    plan const whole = make_plan(all());
+    BOOST_TEST(whole.patterns.size() == 2u);
+    BOOST_TEST(whole.transfers.size() == 19u);
+    BOOST_TEST(whole.pattern_of[0] == whole.pattern_of[1]);
+    BOOST_TEST(whole.pattern_of[0] == whole.pattern_of[2]);
+    BOOST_TEST(whole.pattern_of[3] != whole.pattern_of[0]);
+}
+
+BOOST_AUTO_TEST_CASE(equal_layers_on_other_ranks_share_a_pattern_and_keep_their_ranks) {
+    whole_problem const all({{part("a", {4}, {{0}, {4}})}, {part("b", {4}, {{0}, {4}})}},
+                            {{part("b", {4}, {{0}, {4}})}, {}, {part("a", {4}, {{0}, {4}})}});
+    plan const whole = make_plan(all());
+    BOOST_TEST(whole.patterns.size() == 1u);
+    BOOST_TEST(lines(whole) == (texts{"0>2 [0:4]", "1>0 [0:4]"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(tensors_made_of_one_source_twice_differ_from_those_made_of_two) {
+    // Equal geometry: x is a above a, y is a above b.
+    mapping program;
+    expression const a = program.source("a", {2}, data_type::f32);
+    expression const b = program.source("b", {2}, data_type::f32);
+    program.define("x", concat({a, a}, 0));
+    program.define("y", concat({a, b}, 0));
+    whole_problem const all({{part("a", {2}, {{0}, {2}})}, {part("b", {2}, {{0}, {2}})}},
+                            {{part("x", {4}, {{0}, {4}}), part("y", {4}, {{0}, {4}})}}, program);
+    plan const whole = make_plan(all());
+    BOOST_TEST(lines(whole) == (texts{"0>0 [0:2]", "0>0 [2:4]", "0>0 [0:2]", "1>0 [2:4]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(whole.transfers[3].source_key == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(zeros_come_from_nobody) {
+    mapping program;
+    expression const a = program.source("a", {2}, data_type::f32);
+    program.define("x", concat({a, zeros({3}, data_type::f32)}, 0));
+    whole_problem const all({{part("a", {2}, {{0}, {2}})}}, {{}, {part("x", {5}, {{1}, {3}})}},
+                            program);
+    plan const whole = make_plan(all());
+    BOOST_TEST(lines(whole) == (texts{"0>1 [1:2]", "->1 [2:4]"}), boost::test_tools::per_element());
+    BOOST_TEST(whole.transfers[1].source_key == zero_source);
+    // Their target writes them; nobody else hears of it.
+    BOOST_TEST(lines(make_plan(all(), {holder_set({0}), holder_set({0})})) == (texts{"0>1 [1:2]"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(added_tensors_are_left_alone) {
+    mapping program;
+    program.add("x", {5}, data_type::f32);
+    whole_problem const all({{}}, {{part("x", {5}, {{0}, {5}})}}, program);
+    BOOST_TEST(make_plan(all()).transfers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(each_piece_keeps_its_casts) {
+    mapping program;
+    expression const a = program.source("a", {2}, data_type::f32);
+    program.define("x", concat({a, cast(cast(a, data_type::bf16), data_type::f32)}, 0));
+    whole_problem const all({{part("a", {2}, {{0}, {2}})}}, {{part("x", {4}, {{0}, {4}})}},
+                            program);
+    plan const whole = make_plan(all());
+    BOOST_TEST_REQUIRE(whole.transfers.size() == 2u);
+    BOOST_TEST(whole.chains[whole.transfers[0].chain].empty());
+    BOOST_TEST(whole.chains[whole.transfers[1].chain].steps().size() == 2u);
+    BOOST_TEST((whole.source_dtypes[0] == data_type::f32));
+}
+
+BOOST_AUTO_TEST_CASE(flat_shards_meet_on_both_sides) {
+    // 3 x 4 elements: 0 to 4 and 5 to 11 become 0 to 8 and 9 to 11.
+    box const all_of_it{{0, 0}, {3, 4}};
+    whole_problem const all({{part("w", {3, 4}, all_of_it, flat_range{0, 5})},
+                             {part("w", {3, 4}, all_of_it, flat_range{5, 12})}},
+                            {{part("w", {3, 4}, all_of_it, flat_range{0, 9})},
+                             {part("w", {3, 4}, all_of_it, flat_range{9, 12})}});
+    plan const whole = make_plan(all());
+    BOOST_TEST(lines(whole) == (texts{"0>0 [0:1, 0:4]", "0>0 [1:2, 0:1]", "1>0 [1:2, 1:4]",
+                                      "1>0 [2:3, 0:1]", "1>1 [2:3, 1:4]"}),
+               boost::test_tools::per_element());
+    // The boxes of source 1 are the rest of row 1 and row 2; those of target 0 are two rows and one element.
+    BOOST_TEST(whole.transfers[2].source_part == 0);
+    BOOST_TEST(whole.transfers[2].target_part == 0);
+    BOOST_TEST(whole.transfers[3].source_part == 1);
+    BOOST_TEST(whole.transfers[3].target_part == 1);
+}
+
+BOOST_AUTO_TEST_CASE(scalars_and_empty_shards_are_planned_too) {
+    whole_problem const all(
+        {{part("s", {}, {})}, {part("w", {2}, {{0}, {2}}), part("w", {2}, {{2}, {0}})}},
+        {{part("w", {2}, {{0}, {0}}), part("s", {}, {})}, {part("w", {2}, {{0}, {2}})}});
+    BOOST_TEST(lines(make_plan(all())) == (texts{"0>0 []", "1>1 [0:2]"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_without_elements_needs_no_source) {
+    mapping program;
+    program.define("w", program.source("w", {0, 3}, data_type::f32));
+    whole_problem const all({{}}, {{part("w", {0, 3}, {{0, 0}, {0, 3}})}}, program);
+    BOOST_TEST(make_plan(all()).transfers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(targets_may_overlap) {
+    whole_problem const all({{part("w", {6}, {{0}, {6}})}},
+                            {{part("w", {6}, {{0}, {4}}), part("w", {6}, {{2}, {4}})}});
+    BOOST_TEST(lines(make_plan(all())) == (texts{"0>0 [0:4]", "0>0 [2:6]"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_is_refused_even_between_equal_layers) {
+    ranks source{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {3}})}};
+    ranks const target{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}};
+    whole_problem const all(source, target);
+    BOOST_CHECK_EXCEPTION(
+        make_plan(all()), error,
+        says(errc::not_covered, "'b' elements [3:4] are held by nobody; source 'b' lacks [3:4]"));
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_that_a_scope_does_not_want_is_no_matter) {
+    whole_problem const all({{part("w", {4}, {{0}, {2}})}},
+                            {{part("w", {4}, {{0}, {2}})}, {part("w", {4}, {{2}, {2}})}});
+    BOOST_TEST(make_plan(all(), {holder_set({0}), holder_set({0})}).transfers.size() == 1u);
+    BOOST_CHECK_THROW(make_plan(all()), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

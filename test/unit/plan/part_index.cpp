@@ -1,0 +1,55 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/part_index.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(plan_part_index)
+
+BOOST_AUTO_TEST_CASE(replicas_stand_together_in_the_order_of_shards) {
+    shard_table table(1);
+    table.push_back(0, {{4}, {2}});
+    table.push_back(1, {{0}, {4}});
+    table.push_back(2, {{4}, {2}});
+    part_index const index = index_parts(table);
+    BOOST_TEST_REQUIRE(index.boxes.size() == 2u);
+    BOOST_TEST((index.boxes[0] == box{{4}, {2}}));
+    BOOST_TEST(index.replicas(0) == 2u);
+    BOOST_TEST((index.replica(0, 0) == shard_part{0, 0}));
+    BOOST_TEST((index.replica(0, 1) == shard_part{2, 0}));
+    BOOST_TEST(index.replicas(1) == 1u);
+    BOOST_TEST((index.replica(1, 0) == shard_part{1, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_is_the_boxes_that_it_is) {
+    shard_table table(2);
+    table.push_back(0, {{0, 0}, {1, 4}});
+    table.push_back(1, {{0, 0}, {3, 4}}, flat_range{4, 10}); // row 1, and half of row 2
+    table.push_back(2, {{2, 2}, {1, 2}});
+    part_index const index = index_parts(table);
+    BOOST_TEST_REQUIRE(index.boxes.size() == 4u);
+    BOOST_TEST((index.boxes[1] == box{{1, 0}, {1, 4}}));
+    BOOST_TEST((index.boxes[2] == box{{2, 0}, {1, 2}}));
+    BOOST_TEST((index.replica(1, 0) == shard_part{1, 0}));
+    BOOST_TEST((index.replica(2, 0) == shard_part{1, 1}));
+    BOOST_TEST((index.replica(3, 0) == shard_part{2, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_box_and_a_flat_range_of_the_same_elements_are_replicas) {
+    shard_table table(2);
+    table.push_back(0, {{1, 0}, {2, 4}});
+    table.push_back(1, {{0, 0}, {3, 4}}, flat_range{4, 12});
+    part_index const index = index_parts(table);
+    BOOST_TEST(index.boxes.size() == 1u);
+    BOOST_TEST(index.replicas(0) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_table_has_an_empty_index) {
+    part_index const index = index_parts(shard_table(3));
+    BOOST_TEST(index.boxes.size() == 0u);
+    BOOST_TEST(index.parts.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

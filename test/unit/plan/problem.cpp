@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/problem.hpp>
+
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::says;
+
+namespace {
+
+layout const four = layout_of({{part("w", {4}, {{0}, {4}})}, {}});
+
+mapping made_for(index_vector const& shape, data_type dtype) {
+    mapping program;
+    program.define("w", program.source("w", shape, dtype));
+    return program;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_problem_)
+
+BOOST_AUTO_TEST_CASE(names_become_numbers) {
+    mapping program;
+    program.source("unused", {9}, data_type::f32);
+    program.define("w", program.source("w", {4}, data_type::f32));
+    layout const target = layout_of({{part("w", {4}, {{0}, {4}})}});
+    plan_problem const problem = problem_of(program, four, target);
+    BOOST_TEST(problem.source_holders == 2u);
+    BOOST_TEST(problem.target_holders == 1u);
+    BOOST_TEST_REQUIRE(problem.sources.size() == 2u);
+    BOOST_TEST(problem.sources[0].shards == nullptr); // nobody holds it, which may not matter
+    BOOST_TEST(problem.sources[1].shards == &four.tensors[0].shards);
+    BOOST_TEST_REQUIRE(problem.targets.size() == 1u);
+    BOOST_TEST(problem.targets[0].shards == &target.tensors[0].shards);
+    BOOST_TEST(problem.targets[0].pieces == &program.find("w")->value.pieces);
+    BOOST_TEST(!problem.targets[0].added);
+}
+
+BOOST_AUTO_TEST_CASE(outputs_that_nobody_wants_are_left_out) {
+    mapping program = made_for({4}, data_type::f32);
+    program.define("other", program.source(0));
+    BOOST_TEST(problem_of(program, four, four).targets.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(holders_are_ranks_or_files) {
+    plan_problem problem;
+    BOOST_TEST(source_name(problem, 3) == "rank 3");
+    std::vector<std::string> const files{"a.safetensors", "b.safetensors"};
+    problem.source_names = &files;
+    BOOST_TEST(source_name(problem, 1) == "b.safetensors");
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_the_program_does_not_yield_is_refused) {
+    layout const target = layout_of({{part("v", {4}, {{0}, {4}})}});
+    BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, target), error,
+                          says(errc::unknown_key,
+                               "'v' is wanted, and neither the program nor the source yields it; "
+                               "to leave it as it is write '_ -> v'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_for_another_source_is_refused) {
+    layout const target = layout_of({{part("w", {5}, {{0}, {5}})}});
+    BOOST_CHECK_EXCEPTION(
+        problem_of(made_for({5}, data_type::f32), four, target), error,
+        says(errc::shape_mismatch,
+             "'w' has the shape [4] in the source, and the program was made for [5]"));
+    BOOST_CHECK_EXCEPTION(
+        problem_of(made_for({4}, data_type::f16), four, four), error,
+        says(errc::dtype_mismatch,
+             "'w' is float32 in the source, and the program was made for float16"));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_of_another_shape_or_type_is_refused) {
+    layout const target = layout_of({{part("w", {5}, {{0}, {5}})}});
+    BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, target), error,
+                          says(errc::shape_mismatch,
+                               "'w' has the shape [5] in the target, and the program yields [4]"));
+    layout const half = layout_of({{{"w", data_type::f16, {4}, {{0}, {4}}, {}}}});
+    BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, half), error,
+                          says(errc::dtype_mismatch,
+                               "'w' is float16 in the target, and the program yields float32; "
+                               "to cast it write 'w -> w, dtype=\"float16\"'"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

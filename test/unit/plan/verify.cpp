@@ -1,0 +1,109 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/verify.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/plan/make_plan.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::whole_problem;
+
+namespace {
+
+using kind = plan_fault::kind;
+
+/// Two ranks with two rows each; one rank wants all, another the elements 1 to 6 of a flat tensor.
+struct verify_fixture {
+    whole_problem all{
+        {{part("w", {4, 3}, {{0, 0}, {2, 3}})}, {part("w", {4, 3}, {{2, 0}, {2, 3}})}},
+        {{part("w", {4, 3}, {{0, 0}, {4, 3}})},
+         {part("w", {4, 3}, {{0, 0}, {4, 3}}, flat_range{1, 7})}}};
+    plan_problem problem = all();
+    plan whole = make_plan(problem);
+
+    std::optional<plan_fault> fault() const { return verify(whole, problem); }
+
+    /// Changes the geometry of one transfer.
+    template <class Change>
+    void change(std::size_t number, Change&& change_cut) {
+        auto& geometry = whole.patterns[whole.pattern_of[0]];
+        pattern changed(2);
+        for (std::size_t i = 0; i < geometry.size(); ++i) {
+            cut one = geometry[i];
+            if (i == whole.transfers[number].cut)
+                change_cut(one);
+            changed.push_back(one);
+        }
+        geometry = changed;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(plan_verify, verify_fixture)
+
+BOOST_AUTO_TEST_CASE(a_plan_as_it_was_made_is_right) {
+    // Rows 0-1 and 2-3 for rank 0; for rank 1 row 0 from column 1, row 1, and row 2 up to column 1.
+    BOOST_TEST(whole.transfers.size() == 5u);
+    BOOST_TEST(!fault());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_transfer_is_noticed) {
+    whole.transfers.erase(whole.transfers.begin() + 1);
+    BOOST_TEST((fault() == plan_fault{kind::missing, 0, 0, {{2, 0}, {2, 3}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_that_is_too_small_is_noticed) {
+    change(3, [](cut& one) { one.extent = {1, 2}; });
+    BOOST_TEST((fault() == plan_fault{kind::missing, 0, 1, {{1, 2}, {1, 1}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_that_happens_twice_is_noticed) {
+    whole.transfers.insert(whole.transfers.begin(), whole.transfers.front());
+    BOOST_TEST((fault() == plan_fault{kind::twice, 0, 0, {{0, 0}, {2, 3}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_that_leaves_its_shard_is_noticed) {
+    change(0, [](cut& one) { one.extent = {2, 4}; });
+    BOOST_TEST((fault() == plan_fault{kind::outside, 0, 0, {{0, 0}, {2, 4}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_into_a_part_that_the_flat_shard_lacks_is_noticed) {
+    change(2, [](cut& one) {
+        one.target_offset = {0, 0};
+        one.extent = {1, 3};
+    });
+    BOOST_TEST((fault() == plan_fault{kind::outside, 0, 1, {{0, 0}, {1, 3}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_out_of_turn_is_noticed) {
+    std::swap(whole.transfers[0], whole.transfers[4]);
+    BOOST_TEST(fault().has_value());
+    whole.transfers[4].target_shard = 9;
+    BOOST_TEST(fault().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_wanted_holders_are_looked_at) {
+    whole.transfers.erase(whole.transfers.begin() + 1);
+    BOOST_TEST(!verify(whole, problem, holder_set({1})));
+    BOOST_TEST(verify(whole, problem, holder_set({0})).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_rank_gives_to_others_does_not_disturb) {
+    plan const mine = make_plan(problem, {holder_set({1}), holder_set({1})});
+    BOOST_TEST(mine.transfers.size() == 4u);
+    BOOST_TEST(!verify(mine, problem, holder_set({1})));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_written_into_added_tensors) {
+    problem.targets[0].added = true;
+    BOOST_TEST((fault() == plan_fault{kind::outside, 0, 0, {{0, 0}, {2, 3}}}));
+    whole.transfers.clear();
+    BOOST_TEST(!fault());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
