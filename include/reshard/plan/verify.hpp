@@ -81,8 +81,10 @@ constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const
                 detail::written_boxes(whole, next, key, shard, target.shards->ndim());
             if (!targets.contains(target.shards->holder(shard)))
                 continue;
-            auto const fault = detail::find_fault(
-                target.added ? std::vector<box>{} : target.shards->boxes(shard), written);
+            std::vector<box> parts; // none where nothing may be written
+            if (!target.added)
+                parts = target.shards->boxes(shard);
+            auto const fault = detail::find_fault(parts, written);
             if (fault)
                 return plan_fault{fault->what, key, shard, fault->where};
         }
