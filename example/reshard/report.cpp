@@ -48,7 +48,7 @@ std::string grouped(index_t number) {
     std::string text = std::to_string(number);
     for (std::size_t end = text.size(); end > 3 + (number < 0 ? 1u : 0u);) {
         end -= 3;
-        text.insert(end, ",");
+        text.insert(end, 1, ',');
     }
     return text;
 }
