@@ -6,122 +6,171 @@
 
 #include <reshard/group/solo.hpp>
 
-#include <memory>
-#include <stdexcept>
+#include <new>
 
 using namespace reshard;
 using reshard::test::says;
 
 namespace {
 
-/// Ranks that act one after the other: each says what it has to say, and hears what those before it said.
-///
-/// The last one hears all, so what it throws is what all throw.
-class in_turn {
-public:
-    in_turn(int rank, int size, std::shared_ptr<std::vector<std::string>> said)
-        : rank_(rank), size_(size), said_(std::move(said)) {}
+struct left_collective {};
 
-    int rank() const { return rank_; }
-    int size() const { return size_; }
+/// One rank of several that take turns in this thread: it first notes what it gives, and leaves the
+/// collective; when all have, it is called again and gets everybody's text.
+struct turn_taker {
+    int number;
+    std::vector<std::string>* texts;
+    bool is_complete;
 
+    int rank() const { return number; }
+    int size() const { return static_cast<int>(texts->size()); }
     std::vector<std::string> all_gather(std::string const& bytes) const {
-        said_->push_back(bytes);
-        return *said_;
+        (*texts)[static_cast<std::size_t>(number)] = bytes;
+        if (!is_complete)
+            throw left_collective();
+        return *texts;
     }
-
-private:
-    int rank_;
-    int size_;
-    std::shared_ptr<std::vector<std::string>> said_;
 };
 
-static_assert(group<in_turn>);
+static_assert(group<turn_taker>);
 
-/// What the last of `size` ranks throws when each of them does `work(group)`.
+/// What each of `ranks` ranks ends with when all call `work(group)`, which has one collective.
 template <class Work>
-local_error last_of(int size, Work&& work) {
-    auto const said = std::make_shared<std::vector<std::string>>();
-    local_error heard;
-    for (int rank = 0; rank < size; ++rank)
-        heard = attempt([&] { work(in_turn(rank, size, said)); });
-    return heard;
+std::vector<local_error> outcomes(int ranks, Work&& work) {
+    std::vector<std::string> texts(static_cast<std::size_t>(ranks));
+    std::vector<local_error> results(texts.size());
+    for (bool const is_complete : {false, true})
+        for (int rank = 0; rank < ranks; ++rank)
+            try {
+                work(turn_taker{rank, &texts, is_complete});
+            } catch (left_collective const&) {
+            } catch (error const& problem) {
+                results[static_cast<std::size_t>(rank)] = problem;
+            }
+    return results;
 }
 
-bool is(local_error const& found, errc code, std::string const& text) {
-    return found && says(code, text)(*found);
+void check_all(std::vector<local_error> const& results, errc code, std::string const& text) {
+    for (local_error const& one : results) {
+        BOOST_TEST_REQUIRE(one.has_value());
+        BOOST_TEST(name(one->code()) == name(code));
+        BOOST_TEST(one->what() == text);
+    }
+}
+
+bool none_failed(std::vector<local_error> const& results) {
+    for (local_error const& one : results)
+        if (one)
+            return false;
+    return true;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(group_agree)
 
-BOOST_AUTO_TEST_CASE(an_attempt_is_nothing_or_an_error) {
-    BOOST_TEST(!attempt([] {}));
-    BOOST_TEST(is(attempt([] { fail(errc::overlap, "both"); }), errc::overlap, "both"));
-    BOOST_TEST(is(attempt([] { throw std::runtime_error("disk"); }), errc::io, "disk"));
-    BOOST_TEST(is(attempt([] { throw 7; }), errc::io, "something was thrown that is no exception"));
+BOOST_AUTO_TEST_CASE(work_that_succeeds_leaves_no_error) {
+    int calls = 0;
+    BOOST_TEST(!attempt([&] { ++calls; }));
+    BOOST_TEST(calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_happens_where_nobody_fails) {
-    agree(solo(), std::nullopt);
-    agree_on(solo(), [] {});
-    BOOST_TEST(!last_of(3, [](in_turn const& world) { agree(world, std::nullopt); }));
+BOOST_AUTO_TEST_CASE(the_error_of_work_is_kept_as_it_is) {
+    local_error const problem = attempt([] { fail(errc::overlap, "'w' twice"); });
+    BOOST_TEST_REQUIRE(problem.has_value());
+    BOOST_TEST(name(problem->code()) == "overlap");
+    BOOST_TEST(problem->what() == "'w' twice");
 }
 
-BOOST_AUTO_TEST_CASE(the_lowest_failing_rank_speaks) {
-    auto const found = last_of(4, [](in_turn const& world) {
+BOOST_AUTO_TEST_CASE(other_exceptions_become_errors_of_the_system) {
+    local_error const known = attempt([] { throw std::runtime_error("disk full"); });
+    BOOST_TEST_REQUIRE(known.has_value());
+    BOOST_TEST(name(known->code()) == "io");
+    BOOST_TEST(known->what() == "disk full");
+    BOOST_TEST(attempt([] { throw std::bad_alloc(); }).has_value());
+    local_error const unknown = attempt([] { throw 7; });
+    BOOST_TEST_REQUIRE(unknown.has_value());
+    BOOST_TEST(name(unknown->code()) == "io");
+}
+
+BOOST_AUTO_TEST_CASE(without_errors_all_ranks_go_on) {
+    BOOST_TEST(none_failed(outcomes(3, [](auto const& world) { agree(world, {}); })));
+    BOOST_CHECK_NO_THROW(agree(solo{}, {}));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_of_one_throws_its_own_error) {
+    BOOST_CHECK_EXCEPTION(agree(solo{}, error(errc::io, "no disk")), error,
+                          says(errc::io, "no disk"));
+}
+
+BOOST_AUTO_TEST_CASE(every_rank_throws_the_error_of_the_lowest) {
+    auto const results = outcomes(4, [](auto const& world) {
+        agree(world, world.rank() == 2   ? local_error(error(errc::overlap, "of rank 2"))
+                     : world.rank() == 1 ? local_error(error(errc::corrupt_file, "of rank 1"))
+                                         : std::nullopt);
+    });
+    check_all(results, errc::corrupt_file, "of rank 1");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_and_the_last_code_travel_unharmed) {
+    for (errc const code : {errc::syntax, errc::io})
+        check_all(outcomes(2,
+                           [&](auto const& world) {
+                               agree(world, world.rank() == 1 ? local_error(error(code, ""))
+                                                              : std::nullopt);
+                           }),
+                  code, "");
+}
+
+BOOST_AUTO_TEST_CASE(work_that_fails_on_one_rank_fails_on_all) {
+    std::vector<int> calls(3);
+    auto const results = outcomes(3, [&](auto const& world) {
         agree_on(world, [&] {
-            if (world.rank() == 1)
-                fail(errc::not_covered, "of rank 1");
+            ++calls[static_cast<std::size_t>(world.rank())];
             if (world.rank() == 2)
-                fail(errc::io, "of rank 2");
+                fail(errc::missing_file, "a.bin is not there");
         });
     });
-    BOOST_TEST(is(found, errc::not_covered, "of rank 1"));
+    check_all(results, errc::missing_file, "a.bin is not there");
+    BOOST_TEST(calls == (std::vector{2, 2, 2}), boost::test_tools::per_element()); // two turns
 }
 
-BOOST_AUTO_TEST_CASE(every_code_and_every_byte_of_a_message_arrives) {
-    for (int code = 0; code <= static_cast<int>(errc::io); ++code) {
-        std::string const text("line\n\0 and more", 15);
-        BOOST_CHECK_EXCEPTION(agree(solo(), error(static_cast<errc>(code), text)), error,
-                              [&](error const& problem) {
-                                  return problem.code() == static_cast<errc>(code) &&
-                                         std::string(problem.what()) == text.c_str();
-                              });
-    }
-    BOOST_CHECK_EXCEPTION(agree(solo(), error(errc::io, "")), error, says(errc::io, ""));
+BOOST_AUTO_TEST_CASE(equal_calls_run) {
+    BOOST_TEST(none_failed(
+        outcomes(3, [](auto const& world) { agree_to_run(world, "save", 0xffffffffffffffff); })));
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_do_the_same_go_on) {
-    BOOST_TEST(!last_of(3, [](in_turn const& world) { agree_to_run(world, "load", 42); }));
+BOOST_AUTO_TEST_CASE(ranks_that_do_different_things_are_told_so) {
+    auto const results = outcomes(
+        3, [](auto const& world) { agree_to_run(world, world.rank() == 2 ? "load" : "save", 7); });
+    check_all(results, errc::ranks_disagree,
+              "rank 0 runs save and rank 2 runs load; every rank must make the same call");
 }
 
-BOOST_AUTO_TEST_CASE(ranks_with_other_options_are_named) {
-    auto const found = last_of(
-        4, [](in_turn const& world) { agree_to_run(world, "load", world.rank() >= 2 ? 7u : 8u); });
-    BOOST_TEST(
-        is(found, errc::ranks_disagree,
-           "rank 0 runs load and rank 2 runs it with another program or other options; every "
-           "rank must make the same call"));
-}
-
-BOOST_AUTO_TEST_CASE(ranks_that_run_other_operations_are_named) {
-    auto const found = last_of(3, [](in_turn const& world) {
+BOOST_AUTO_TEST_CASE(operations_may_have_any_sign_in_their_names) {
+    auto const results = outcomes(2, [](auto const& world) {
         agree_to_run(world, world.rank() == 1 ? "save of 'a#1'" : "load of 'b'", 7);
     });
-    BOOST_TEST(is(found, errc::ranks_disagree,
-                  "rank 0 runs load of 'b' and rank 1 runs save of 'a#1'; every rank must make the "
-                  "same call"));
+    check_all(
+        results, errc::ranks_disagree,
+        "rank 0 runs load of 'b' and rank 1 runs save of 'a#1'; every rank must make the same "
+        "call");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_that_is_known_before_goes_first) {
-    auto const found = last_of(3, [](in_turn const& world) {
+BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
+    auto const results = outcomes(
+        3, [](auto const& world) { agree_to_run(world, "load", world.rank() == 1 ? 7 : 8); });
+    check_all(results, errc::ranks_disagree,
+              "rank 0 runs load and rank 1 runs it with another program or other options; "
+              "every rank must make the same call");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_is_known_comes_before_a_difference) {
+    auto const results = outcomes(3, [](auto const& world) {
         agree_to_run(world, "load", static_cast<std::uint64_t>(world.rank()),
-                     world.rank() == 2 ? local_error(error(errc::missing_file, "no file"))
-                                       : std::nullopt);
+                     world.rank() == 2 ? local_error(error(errc::usage, "no path")) : std::nullopt);
     });
-    BOOST_TEST(is(found, errc::missing_file, "no file"));
+    check_all(results, errc::usage, "no path");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,23 +6,39 @@
 
 using namespace reshard;
 
+namespace {
+
+struct rank_without_neighbours {
+    int rank() const { return 0; }
+    int size() const { return 1; }
+};
+
+struct rank_that_gathers_one_text : rank_without_neighbours {
+    std::string all_gather(std::string const& bytes) const { return bytes; }
+};
+
+} // namespace
+
 BOOST_AUTO_TEST_SUITE(group_solo)
 
-BOOST_AUTO_TEST_CASE(a_group_of_one_hears_itself) {
-    BOOST_TEST(solo().rank() == 0);
-    BOOST_TEST(solo().size() == 1);
-    std::string const bytes("a\0b", 3);
-    BOOST_TEST((solo().all_gather(bytes) == std::vector<std::string>{bytes}));
+BOOST_AUTO_TEST_CASE(one_process_is_rank_0_of_1) {
+    BOOST_TEST(solo{}.rank() == 0);
+    BOOST_TEST(solo{}.size() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_gather_is_no_group) {
-    struct silent {
-        int rank() const { return 0; }
-        int size() const { return 1; }
-    };
+BOOST_AUTO_TEST_CASE(what_one_process_gathers_is_its_own_text) {
+    std::string const bytes("a\0b", 3);
+    BOOST_TEST(solo{}.all_gather(bytes) == std::vector{bytes}, boost::test_tools::per_element());
+    BOOST_TEST(solo{}.all_gather("") == std::vector<std::string>{""},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_group_gathers_the_texts_of_all) {
     static_assert(group<solo>);
-    static_assert(!group<silent>);
+    static_assert(!group<rank_without_neighbours>);
+    static_assert(!group<rank_that_gathers_one_text>);
     static_assert(!group<int>);
+    BOOST_TEST(group<solo const>);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,88 +2,146 @@
 
 #include <reshard/local/overlap.hpp>
 
-#include "support/layouts.hpp"
 #include "support/says.hpp"
 
+#include <reshard/adapt/raw_tensor.hpp>
+
+#include <array>
+
 using namespace reshard;
-using reshard::test::part;
+using adapt::raw_tensor;
 using reshard::test::says;
 
 namespace {
 
-/// Parts of one block of memory as tensors; `at` counts floats.
-struct overlap_fixture {
-    std::vector<float> memory = std::vector<float>(100);
-    state_dict source, target;
+/// Tensors in one memory of 24 floats, each added by its place in it.
+struct shared_memory {
+    std::array<float, 24> elements = {};
+    const_state_dict source;
+    state_dict target;
 
-    void add(state_dict& side, std::string const& key, index_t at, index_t count,
-             index_t stride = 1) {
-        side.add(part(key, {count}, {{0}, {count}}),
-                 tensor_view{memory.data() + at, data_type::f32, {count}, {stride}});
+    raw_tensor<float> tensor(index_t first, index_vector const& shape,
+                             index_vector const& strides) {
+        return {elements.data() + first, shape, strides};
     }
-
-    void check() const {
-        const_state_dict const from = source;
-        check_memory(std::span(&from, 1), std::span(&target, 1));
+    static shard_descriptor shard(std::string const& key, index_vector const& shape) {
+        return {key, data_type::f32, shape, whole(shape), {}};
     }
+    void read(std::string const& key, index_t first, index_vector const& shape,
+              index_vector const& strides) {
+        source.add(shard(key, shape), tensor(first, shape, strides));
+    }
+    void write(std::string const& key, index_t first, index_vector const& shape,
+               index_vector const& strides) {
+        target.add(shard(key, shape), tensor(first, shape, strides));
+    }
+    void check() const { check_memory({&source, 1}, {&target, 1}); }
 };
+
+auto says_shared(std::string const& a, std::string const& b) {
+    return says(errc::memory_overlap,
+                a + " and " + b + " share memory; give the target memory of its own");
+}
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(local_overlap, overlap_fixture)
+BOOST_AUTO_TEST_SUITE(local_overlap)
 
-BOOST_AUTO_TEST_CASE(tensors_side_by_side_are_legal) {
-    add(source, "a", 0, 10);
-    add(target, "b", 10, 10);
-    add(source, "c", 20, 5);
-    add(target, "d", 25, 75);
-    check();
+BOOST_AUTO_TEST_CASE(neighbours_share_nothing) {
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 6, {2, 3}, {3, 1});
+    all.read("c", 12, {6}, {1});
+    all.write("d", 18, {6}, {1});
+    BOOST_CHECK_NO_THROW(all.check());
 }
 
-BOOST_AUTO_TEST_CASE(sources_may_share) {
-    add(source, "a", 0, 10);
-    add(source, "b", 5, 10);
-    add(source, "c", 0, 10);
-    add(target, "d", 15, 1);
-    check();
+BOOST_AUTO_TEST_CASE(a_target_that_begins_within_a_source_is_refused) {
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 5, {6}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
 }
 
-BOOST_AUTO_TEST_CASE(a_target_in_a_source_is_refused) {
-    add(source, "a", 0, 10);
-    add(target, "b", 9, 1);
-    BOOST_CHECK_EXCEPTION(check(), error,
-                          says(errc::memory_overlap, "source 'a' and target 'b' share memory; give "
-                                                     "the target memory of its own"));
+BOOST_AUTO_TEST_CASE(a_source_that_begins_within_a_target_is_refused) {
+    shared_memory all;
+    all.write("b", 0, {6}, {1});
+    all.read("a", 3, {1}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'b'", "source 'a'"));
 }
 
-BOOST_AUTO_TEST_CASE(a_source_in_a_target_is_refused_behind_smaller_ones) {
-    add(target, "large", 0, 50);
-    add(target, "small", 60, 1);
-    add(source, "a", 40, 2);
-    BOOST_CHECK_EXCEPTION(check(), error,
-                          says(errc::memory_overlap, "target 'large' and source 'a' share memory; "
-                                                     "give the target memory of its own"));
+BOOST_AUTO_TEST_CASE(a_long_source_is_remembered_behind_short_ones) {
+    shared_memory all;
+    all.read("long", 0, {20}, {1});
+    all.read("short", 2, {2}, {1});
+    all.write("b", 19, {2}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'long'", "target 'b'"));
 }
 
-BOOST_AUTO_TEST_CASE(one_address_for_two_targets_is_refused) {
-    add(target, "a", 3, 4);
-    add(target, "b", 3, 4);
-    BOOST_CHECK_THROW(check(), error);
+BOOST_AUTO_TEST_CASE(a_target_in_the_gaps_of_a_source_is_refused) {
+    shared_memory all; // column 0 and column 1 of a matrix of 4 x 6
+    all.read("a", 0, {4}, {6});
+    all.write("b", 1, {4}, {6});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(sources_may_share_memory) {
+    shared_memory all;
+    all.read("tied", 0, {6}, {1});
+    all.read("other", 0, {6}, {1});
+    all.read("half", 3, {3}, {1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(interleaved_targets_are_legal) {
+    shared_memory all; // the left and the right half of a matrix of 4 x 6
+    all.write("left", 0, {4, 3}, {6, 1});
+    all.write("right", 3, {4, 3}, {6, 1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(dense_targets_that_share_an_element_are_refused) {
+    shared_memory all;
+    all.write("a", 0, {2, 6}, {6, 1});
+    all.write("b", 11, {2}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(targets_with_one_first_element_are_refused_however_they_lie) {
+    shared_memory all;
+    all.write("a", 2, {4}, {6});
+    all.write("b", 2, {4, 2}, {6, 3});
+    BOOST_CHECK_THROW(all.check(), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_transposed_target_is_dense) {
+    shared_memory all;
+    all.write("a", 0, {3, 4}, {1, 3});
+    all.write("b", 6, {6}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reversed_target_lies_before_its_first_element) {
+    shared_memory all; // elements 7 down to 2
+    all.write("b", 7, {6}, {-1});
+    all.read("a", 0, {3}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_without_elements_share_nothing) {
-    add(source, "a", 0, 10);
-    add(target, "b", 5, 0);
-    check();
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 3, {0, 2}, {2, 1});
+    BOOST_CHECK_NO_THROW(all.check());
 }
 
-BOOST_AUTO_TEST_CASE(targets_may_be_interleaved_and_sources_may_not) {
-    add(target, "even", 0, 10, 2);
-    add(target, "odd", 1, 10, 2);
-    check();
-    add(source, "between", 40, 10, 2);
-    add(target, "gaps", 41, 9, 2);
-    BOOST_CHECK_THROW(check(), error);
+BOOST_AUTO_TEST_CASE(tensors_of_different_ranks_are_compared) {
+    shared_memory one, two;
+    one.write("a", 0, {4}, {1});
+    two.target.add(shared_memory::shard("b", {4}), one.tensor(2, {4}, {1}));
+    state_dict const targets[] = {one.target, two.target};
+    BOOST_CHECK_EXCEPTION(check_memory({}, targets), error,
+                          says_shared("target 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
