@@ -21,35 +21,34 @@ using served =
     typed_layout<mesh{{"tp", 2}}, typed_tensor<"gate_up", float, index_vector{16, 4}, shard{0}>,
                  typed_tensor<"norm", float, index_vector{4}, replicate{}>>;
 
-/// The plan, handed to `use` as long as what it refers to lives.
-template <class Use>
-constexpr auto with_plan(Use use) {
+/// What of a plan outlives its making.
+struct facts {
+    bool is_complete; ///< every element of every shard is written exactly once
+    std::size_t transfers;
+    process_cost rank_0;
+};
+
+constexpr facts plan_it() {
     typed_problem<typed_ranks_of<trained>, typed_ranks_of<served>> job;
     job.define("gate_up", concat({job.source("gate"), job.source("up")}, 0));
     plan_problem const problem = job.problem();
     plan const whole = make_plan(problem);
-    return use(whole, problem);
+    return {!verify(whole, problem), whole.transfers.size(), cost_of(whole, 4).by_process[0]};
 }
 
-// Every element of every shard is written exactly once.
-static_assert(with_plan([](plan const& whole, plan_problem const& problem) {
-    return !verify(whole, problem);
-}));
+constexpr facts known = plan_it();
+static_assert(known.is_complete);
 
-// Rank 0 gets the gate of all four ranks, rank 1 their up; each has a norm of its own.
-constexpr std::size_t transfers =
-    with_plan([](plan const& whole, plan_problem const&) { return whole.transfers.size(); });
-static_assert(transfers == 4 + 4 + 2);
+// Rank 0 gets the gate of all four ranks, rank 1 their up; each keeps a norm of its own.
+static_assert(known.transfers == 4 + 4 + 2);
 
-// 2 x 8 rows of 4 floats, of which one part is where it belongs, and two norms that stay.
-constexpr process_cost rank_0 = with_plan(
-    [](plan const& whole, plan_problem const&) { return cost_of(whole, 4).by_process[0]; });
-static_assert(rank_0.bytes_in == 3 * 2 * 4 * 4);
-static_assert(rank_0.bytes_local == 2 * 4 * 4 + 4 * 4);
+// Of the gate's four parts of 2 x 4 floats, one is where it belongs.
+static_assert(known.rank_0.bytes_in == 3 * 2 * 4 * 4);
+static_assert(known.rank_0.bytes_local == 2 * 4 * 4 + 4 * 4);
 
 } // namespace
 
 int main() {
-    std::cout << transfers << " transfers, known before the program ran; rank 0 gets "
-              << rank_0.bytes_in << " bytes.\n";
+    std::cout << known.transfers << " transfers, known before the program ran; rank 0 gets "
+              << known.rank_0.bytes_in << " bytes.\n";
 }
