@@ -106,10 +106,10 @@ BOOST_AUTO_TEST_CASE(sizes_that_do_not_sum_up_are_refused) {
         says(errc::shape_mismatch,
              "axis 1 has the extent 6, and part 2 takes -1 of the 4 elements that are left"));
     constexpr index_t huge = index_t{1} << 62; // four of them sum to 0 in 64 bits
-    BOOST_CHECK_EXCEPTION(
-        sized(w, 1, {6, huge, huge, huge, huge}), error,
-        says(errc::shape_mismatch, "axis 1 has the extent 6, and part 2 takes 4611686018427387904 "
-                                   "of the 0 elements that are left"));
+    BOOST_CHECK_EXCEPTION(sized(w, 1, {6, huge, huge, huge, huge}), error,
+                          says(errc::shape_mismatch,
+                               "axis 1 has the extent 6, and part 2 takes 4611686018427387904 "
+                               "of the 0 elements that are left"));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_does_not_exist_is_refused) {
