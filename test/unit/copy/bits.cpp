@@ -27,6 +27,20 @@ BOOST_AUTO_TEST_CASE(writing_changes_those_bits_only) {
     BOOST_TEST(bytes[0] == 0b00110101);
 }
 
+BOOST_AUTO_TEST_CASE(single_values_of_every_width_go_to_every_place) {
+    std::mt19937 random(40);
+    for (int width = 1; width <= 8; ++width)
+        for (index_t position = 0; position + width <= 24; ++position) {
+            auto bytes = test::random_bytes(random, 3);
+            auto wanted = bytes;
+            auto const value = static_cast<unsigned>(random() & ((1u << width) - 1));
+            test::set_bits(wanted, position, width, value);
+            detail::write_bits(bytes.data(), position, width, value);
+            BOOST_TEST_REQUIRE((bytes == wanted));
+            BOOST_TEST_REQUIRE(detail::read_bits(bytes.data(), position, width) == value);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(runs_of_bits_go_from_any_place_to_any_other) {
     std::mt19937 random(41);
     for (int round = 0; round < 2000; ++round) {

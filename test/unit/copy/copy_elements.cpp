@@ -248,6 +248,9 @@ BOOST_AUTO_TEST_CASE(short_rows_are_taken_for_wider_elements) {
     BOOST_TEST((prepare(odd_offset, {data_type::bf16}).kernel == copy_kernel::rows));
     BOOST_TEST(copies_right(random, odd_offset, {data_type::bf16}));
     BOOST_TEST((prepare(pairs, {data_type::f64}).kernel == copy_kernel::rows));
+    affine_copy const odd_pitch{{300, 200, 2}, 0, {401, 2, 1}, 0, {2, 600, 1}};
+    BOOST_TEST((prepare(odd_pitch, {data_type::bf16}).kernel == copy_kernel::rows));
+    BOOST_TEST(copies_right(random, odd_pitch, {data_type::bf16}));
 }
 
 BOOST_AUTO_TEST_CASE(a_prepared_copy_runs_again_elsewhere) {

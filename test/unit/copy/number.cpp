@@ -131,7 +131,9 @@ BOOST_AUTO_TEST_CASE(integers_are_cut_and_held_within_their_bounds) {
     BOOST_TEST(to_i8(finite(7, -1, true)) == -3);
     BOOST_TEST(to_i8(finite(1, 7)) == 127);
     BOOST_TEST(to_i8(finite(1, 7, true)) == -128);
+    BOOST_TEST(to_i8(finite(1, 64)) == 127);
     BOOST_TEST(to_i8(finite(1, 700)) == 127);
+    BOOST_TEST(to_integer(finite(3, 63), ~std::uint64_t{0}, 0) == ~std::uint64_t{0});
     BOOST_TEST(to_i8(finite(9, 900, true)) == -128);
     BOOST_TEST(to_i8(finite(~std::uint64_t{0}, -64)) == 0);
     BOOST_TEST(to_i8(finite(0, 80)) == 0);

@@ -35,7 +35,7 @@ struct random_layout {
             std::shuffle(order.begin(), order.end(), random);
         for (std::size_t const axis : order) {
             if (draw(random, 0, 3) == 0)
-                size *= 1 + draw(random, 0, 2);
+                size = size * (1 + draw(random, 0, 2)) + draw(random, 0, 2);
             bool const backwards = draw(random, 0, 9) == 0;
             strides[axis] = backwards ? -size : size;
             if (backwards && extent[axis] > 0)

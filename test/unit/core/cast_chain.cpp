@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(what_has_fewer_digits_or_less_range_loses) {
 BOOST_AUTO_TEST_CASE(special_values_count) {
     BOOST_TEST(!is_lossless(dtype::f8_e4m3, dtype::f8_e4m3fnuz)); // minus zero, and the range
     BOOST_TEST(!is_lossless(dtype::f8_e5m2, dtype::f8_e5m2fnuz)); // infinity
+    BOOST_TEST(!is_lossless(dtype::f6_e2m3, dtype::f8_e4m3fnuz)); // minus zero alone
     BOOST_TEST(!is_lossless(dtype::f4, dtype::i8));               // minus zero
     BOOST_TEST(is_lossless(dtype::f4, dtype::f8_e4m3));
 }
