@@ -4,6 +4,7 @@
 
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
 
 #include "held.hpp"
 #include "shared_directory.hpp"
@@ -144,6 +145,24 @@ BOOST_AUTO_TEST_CASE(a_missing_shard_file_is_a_gap) {
     files.cannot_be_read(errc::not_covered, files.path().string() +
                                                 ": 'w' elements [2:4, 0:2] are held by nobody; "
                                                 "source 'w' lacks [2:4, 0:2]");
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_file_is_missed_even_where_it_held_all_of_a_tensor) {
+    shared_directory const directory;
+    auto const path = directory / "saved";
+    bool const is_last = world().rank() + 1 == world().size();
+    held tensors(is_last ? std::vector{whole_of("alone", data_type::u8, {1}),
+                                       shard_of("w", data_type::u8, {2}, {0}, {1}),
+                                       shard_of("w", data_type::u8, {2}, {1}, {1})}
+                         : std::vector<shard_descriptor>{});
+    save(world(), tensors.tensors(), path);
+    std::string const prefix =
+        (path / ("shard-0000" + std::to_string(world().size()) + "-model-0000")).string();
+    on_first_rank([&] { std::filesystem::remove(prefix + "1-of-00002.safetensors"); });
+    BOOST_CHECK_EXCEPTION(
+        open_checkpoint(world(), path), error,
+        says(errc::missing_file, path.string() + ": file 1 of 2 is missing: 1 are there, and " +
+                                     prefix + "2-of-00002.safetensors says how many there were"));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_that_nobody_asks_for_does_not_matter) {
