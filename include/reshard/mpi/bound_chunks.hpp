@@ -4,9 +4,10 @@
 #define RESHARD_MPI_BOUND_CHUNKS_HPP
 
 #include <reshard/local/bind.hpp>
-#include <reshard/local/copy_table.hpp>
+#include <reshard/local/side_by_side.hpp>
 #include <reshard/mpi/packets.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,7 +27,8 @@ struct lane {
 template <class Byte>
 struct bound_packet {
     std::uint32_t copy = 0;
-    index_t wire = 0; ///< in bytes
+    bool joins_next = false; ///< the next packet continues in the same rows of the memory
+    index_t wire = 0;        ///< in bytes
     Byte* memory = nullptr;
 };
 
@@ -40,7 +42,7 @@ struct bound_chunk {
     std::size_t last = 0;
 };
 
-/// One direction, in the order of its lanes.
+/// One direction: chunks by their number within a lane, then in the order of lanes.
 template <class Byte>
 struct bound_chunks {
     std::vector<bound_chunk<Byte>> chunks;
@@ -50,6 +52,7 @@ struct bound_chunks {
 /// A copy within the process.
 struct bound_copy {
     std::uint32_t copy = 0;
+    bool joins_next = false; ///< the next copy continues in the same rows of the target
     std::byte const* source = nullptr;
     std::byte* target = nullptr;
     index_t bytes = 0;
@@ -83,7 +86,17 @@ public:
         });
     }
 
-    /// \pre the transfer has a source, and both ends in this process
+    /// The transfers `numbers`, all of which have a source, and both ends in this process.
+    std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const {
+        std::vector<bound_copy> bound;
+        for (std::uint32_t const number : numbers)
+            add_local(bound_.whole.transfers[number], bound);
+        join_blocks(std::span(bound), copies_, &affine_copy::target_strides,
+                    [](bound_copy const& one) { return one.target; });
+        return bound;
+    }
+
+private:
     void add_local(transfer const& moved, std::vector<bound_copy>& copies) const {
         auto const source = source_end(bound_, moved);
         auto const target = target_end(bound_, moved);
@@ -96,26 +109,31 @@ public:
             std::uint32_t const number = copies_.add(
                 {region.shape, from.rest, source.place.strides, to.rest, target.place.strides},
                 conversion, how_);
-            copies.push_back({number, static_cast<std::byte const*>(source.data) + from.bytes,
+            copies.push_back({number, false,
+                              static_cast<std::byte const*>(source.data) + from.bytes,
                               static_cast<std::byte*>(target.data) + to.bytes,
                               byte_count(element_count(region), stored)});
         });
     }
 
-private:
     static byte_place place_of(memory_place const& place, box const& region, data_type dtype) {
         return byte_place_of(place.offset + linear_offset(region.offset, place.strides), dtype);
     }
 
+    /// The first chunk of every lane, then the second, and so on: no peer waits until another is served.
     template <class Byte, class End>
     bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
         bound_chunks<Byte> bound;
+        std::size_t longest = 0;
         for (lane const& one : lanes)
-            for (chunk const& part : one.chunks) {
-                bound.chunks.push_back({one.peer, static_cast<int>(part.bytes), nullptr,
-                                        bound.packets.size(), bound.packets.size()});
-                bind_chunk(part, end, bound);
-            }
+            longest = std::max(longest, one.chunks.size());
+        for (std::size_t i = 0; i < longest; ++i)
+            for (lane const& one : lanes)
+                if (i < one.chunks.size()) {
+                    bound.chunks.push_back({one.peer, static_cast<int>(one.chunks[i].bytes),
+                                            nullptr, bound.packets.size(), bound.packets.size()});
+                    bind_chunk(one.chunks[i], end, bound);
+                }
         return bound;
     }
 
@@ -134,11 +152,14 @@ private:
                 return;
             }
             bound.packets.push_back(
-                {add<Byte>(one.region.shape, at.rest, place.place.strides, conversion), wire,
+                {add<Byte>(one.region.shape, at.rest, place.place.strides, conversion), false, wire,
                  memory});
             wire += one.bytes;
         }
         bound.chunks.back().last = bound.packets.size();
+        join_blocks(std::span(bound.packets).subspan(bound.chunks.back().first), copies_,
+                    is_source<Byte> ? &affine_copy::source_strides : &affine_copy::target_strides,
+                    [](bound_packet<Byte> const& one) { return one.memory; });
     }
 
     template <class Byte>

@@ -29,9 +29,10 @@ struct process_transfers {
 /// The moving of a bound plan over a communicator.
 ///
 /// Each process has at most `in_flight` chunks under way in each direction, `staged` of them in staging
-/// memory, in the order of its lanes. Lanes are rotated: step `k` goes to rank + k and comes from
-/// rank - k. Of all steps that are not finished, the earliest has both its ends in front of these
-/// windows, and a front chunk always finds memory; so no order of waiting can lock.
+/// memory. They start in the order of (number within the lane, step), where step `k` goes to rank + k
+/// and comes from rank - k: both ends of a chunk give it the same place. Of all chunks that are not
+/// finished the earliest is therefore started at both ends, with memory that no later chunk can take
+/// from it; so no order of waiting can lock.
 ///
 /// \par Units staging is at most `2 * staged` chunks of `chunk_bytes`: 8 MiB
 class exchange {
@@ -41,12 +42,11 @@ public:
              process_transfers const& all)
         : world_(world), bound_(bound) {
         detail::chunk_binder const binder(bound_, stores_for(all), copies_);
+        std::vector<std::uint32_t> moved;
         for (std::uint32_t const number : all.local)
-            if (transfer const& part = bound_.whole.transfers[number];
-                part.source_key == zero_source)
-                zeros_.push_back(number);
-            else
-                binder.add_local(part, local_);
+            (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
+                .push_back(number);
+        local_ = binder.copies(moved);
         outgoing_.open(binder.sends(all.sends));
         incoming_.open(binder.receives(all.receives));
     }
@@ -64,8 +64,9 @@ public:
     }
 
 private:
-    static constexpr std::size_t in_flight = 16; ///< as many as keep both ends of a pair busy
-    static constexpr std::size_t staged = 4;     ///< as many as fit a core's cache
+    /// As many as outlast a time slice: a sender that waits for its core starves no receiver.
+    static constexpr std::size_t in_flight = 64;
+    static constexpr std::size_t staged = 4; ///< few, so that they stay in a core's cache
     static constexpr int tag = 0x5e5d;
 
     /// Chunks in order, and those that are under way. The staging memory is kept from run to run.
@@ -133,8 +134,9 @@ private:
         for (std::uint32_t const number : zeros_)
             run_locally(bound_, bound_.whole.transfers[number]);
         index_t bytes = 0;
+        side_by_side blocks;
         for (bound_copy const& one : local_) {
-            reshard::run(copies_[one.copy], one.source, one.target);
+            blocks.add(copies_[one.copy], one.source, one.target, one.joins_next);
             bytes += one.bytes;
             if (bytes >= chunk_bytes) {
                 advance(false);
@@ -161,9 +163,10 @@ private:
     void send(std::size_t slot) {
         bound_chunk<std::byte const> const& part = *outgoing_.under_way[slot];
         std::byte* const wire = outgoing_.wire[slot];
+        side_by_side blocks;
         for (std::size_t i = part.first; i < part.last; ++i) {
             auto const& one = outgoing_.all.packets[i];
-            reshard::run(copies_[one.copy], one.memory, wire + one.wire);
+            blocks.add(copies_[one.copy], one.memory, wire + one.wire, one.joins_next);
         }
         MPI_Isend(part.direct ? part.direct : wire, part.bytes, MPI_BYTE, part.peer, tag, world_,
                   &requests_[in_flight + slot]);
@@ -172,9 +175,11 @@ private:
 
     void unpack(std::size_t slot) const {
         bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+        side_by_side blocks;
         for (std::size_t i = part.first; i < part.last; ++i) {
             auto const& one = incoming_.all.packets[i];
-            reshard::run(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory);
+            blocks.add(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory,
+                       one.joins_next);
         }
     }
 

@@ -36,7 +36,7 @@ struct chunk {
 
 namespace detail {
 
-/// Halves the longest outer extent until a box has at most `limit` elements; calls `take(box)` in order.
+/// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in order.
 template <class Take>
 void cut_to_size(box const& region, index_t limit, Take&& take) {
     std::size_t axis = 0;
