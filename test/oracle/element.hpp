@@ -50,8 +50,8 @@ inline std::int64_t nearest(std::string const& dtype, std::int64_t value) {
     return value < 0 ? -rounded : rounded;
 }
 
-/// The value of element number `place` of source tensor number `tensor`: the place plus a number of the
-/// tensor's own, as near as the type comes; small types count in circles.
+/// The value of element number `place` of source tensor number `tensor`: the place plus a number of
+/// the tensor's own, as near as the type comes; small types count in circles.
 inline std::int64_t source_value(std::string const& dtype, std::int64_t tensor,
                                  std::int64_t place) {
     std::int64_t const value = tensor * 997 % 20000 + place;

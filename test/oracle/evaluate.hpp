@@ -215,8 +215,8 @@ private:
         return found == all.end() ? 1 : found->second.at(axis);
     }
 
-    /// The places of `2 * n` pieces, of which gate is 0 to n - 1 and up is n to 2n - 1, in a tensor that
-    /// `ranks` ranks store: each its gate pieces, then its up pieces.
+    /// The places of `2 * n` pieces, of which gate is 0 to n - 1 and up is n to 2n - 1, in a tensor
+    /// that `ranks` ranks store: each its gate pieces, then its up pieces.
     static numbers ffn_order(std::int64_t ranks, std::int64_t n) {
         numbers order;
         for (std::int64_t rank = 0; rank < ranks; ++rank)

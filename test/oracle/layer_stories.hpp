@@ -1,0 +1,107 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_ORACLE_LAYER_STORIES_HPP
+#define RESHARD_TEST_ORACLE_LAYER_STORIES_HPP
+
+#include "list_stories.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// \file
+/// Stories of statements with placeholders: one for each layer or expert that there is.
+
+namespace reshard::oracle {
+
+/// What happens to the tensors of each layer.
+struct layer_change {
+    operation what = operation::rename; ///< or concat, transpose, cast
+    numbers shape;
+    std::size_t axis = 0; ///< of a concat
+    std::string dtype;
+    std::string to_dtype; ///< of a cast
+};
+
+/// One layer, whose tensors are called `stem` and a letter; `made` is what they become.
+inline void add_layer(draft& program, layer_change const& how, std::string const& stem,
+                      std::string const& made) {
+    std::string const a = program.new_source(how.shape, how.dtype, stem + "a");
+    numbers shape = how.shape;
+    if (how.what == operation::concat) {
+        std::string const b = program.new_source(how.shape, how.dtype, stem + "b");
+        shape[how.axis] *= 2;
+        program.log({operation::concat, {a, b}, {made}, how.axis, {}, {}, {}});
+        program.bind(made, shape, how.dtype, {a, b});
+    } else if (how.what == operation::transpose) {
+        std::reverse(shape.begin(), shape.end());
+        program.log({operation::permute, {a}, {made}, 0, {}, reversed_order(shape.size()), {}});
+        program.bind(made, shape, how.dtype, {a});
+    } else {
+        program.log({how.what, {a}, {made}, 0, {}, {}, how.to_dtype});
+        program.bind(made, shape, how.what == operation::cast ? how.to_dtype : how.dtype, {a});
+    }
+}
+
+/// Every layer has two tensors, which are joined, transposed, cast or only renamed.
+inline void layer_story(draft& program) {
+    static operation const all[] = {operation::concat, operation::transpose, operation::cast,
+                                    operation::rename};
+    program.use(operation::layer_id);
+    std::string const stem = program.a_stem("l") + ".";
+    numbers const layers = some_ids(program, 1);
+    layer_change how;
+    how.shape = program.a_large_shape();
+    how.axis = program.an_axis(how.shape);
+    how.dtype = program.a_wide_dtype();
+    how.what = all[program.random.below(4)];
+    std::int64_t const shift = program.random.chance(20) ? 1 : 0;
+    how.to_dtype = program.a_wide_dtype();
+    for (std::int64_t const id : layers)
+        add_layer(program, how, stem + std::to_string(id) + ".",
+                  "m" + stem + std::to_string(id + shift) + ".w");
+    program.use(how.what);
+    std::string const dollar = stem + "$LAYER_ID";
+    std::string const to = " -> m" + dollar + (shift ? " + 1" : "") + ".w";
+    switch (how.what) {
+    case operation::concat:
+        return program.say(dollar + ".a, " + dollar + ".b" + to +
+                           program.axis_text(how.axis, how.shape.size()));
+    case operation::transpose: return program.say(dollar + ".a^T" + to);
+    case operation::cast: return program.say(dollar + ".a" + to + ", dtype='" + how.to_dtype + "'");
+    default: return program.say(dollar + ".a" + to);
+    }
+}
+
+/// Some layers have experts, others have none.
+inline void expert_story(draft& program) {
+    program.use(operation::expert_id);
+    program.use(operation::layer_id);
+    std::string const stem = program.a_stem("x") + ".";
+    numbers const shape = program.a_large_shape();
+    std::string const dtype = program.a_dtype();
+    bool const turns = program.random.chance(50);
+    operation const what = turns ? operation::permute : operation::rename;
+    numbers const order = reversed_order(shape.size());
+    numbers turned = shape;
+    if (turns)
+        std::reverse(turned.begin(), turned.end());
+    numbers const layers = some_ids(program, 2);
+    for (std::size_t i = 1; i < layers.size(); ++i)
+        for (std::int64_t const expert : some_ids(program, 1)) {
+            std::string const tail =
+                stem + std::to_string(layers[i]) + ".e." + std::to_string(expert) + ".w";
+            std::string const from = program.new_source(shape, dtype, tail);
+            program.log({what, {from}, {"y" + tail}, 0, {}, order, {}});
+            program.bind("y" + tail, turned, dtype, {from});
+        }
+    program.new_source(shape, dtype, stem + std::to_string(layers[0]) + ".w"); // a dense layer
+    std::string const dollar = stem + "$LAYER_ID.e.$EXPERT_ID.w";
+    program.use(turns ? operation::transpose : operation::rename);
+    program.say(dollar + (turns ? "^T" : "") + " -> y" + dollar);
+}
+
+} // namespace reshard::oracle
+
+#endif

@@ -1,0 +1,217 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_ORACLE_OPERATIONS_HPP
+#define RESHARD_TEST_ORACLE_OPERATIONS_HPP
+
+#include "draft.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+/// \file
+/// One statement each: operations on a tensor that a program has.
+
+namespace reshard::oracle {
+
+/// The name of what is made of `from`: now and then the same name again.
+inline std::string result_name(draft& program, std::string const& from) {
+    if (program.variables.at(from).must_be_target || !program.random.chance(8))
+        return program.a_name("t");
+    return from;
+}
+
+inline std::string rename(draft& program, std::string const& from) {
+    variable const old = program.variables.at(from);
+    std::string const to = program.a_name("t");
+    program.use(operation::rename);
+    program.say(from + " -> " + to);
+    program.log({operation::rename, {from}, {to}, 0, {}, {}, {}});
+    program.bind(to, old.shape, old.dtype, {from});
+    return to;
+}
+
+/// One statement of one tensor to one, as it grows: what it makes, and its steps without the
+/// language.
+struct change_text {
+    std::string from;
+    std::string to;
+    variable now;
+    std::vector<step> steps;
+};
+
+/// Reverses the axes; what is written behind the name.
+inline std::string transpose(draft& program, change_text& change) {
+    program.use(operation::transpose);
+    std::reverse(change.now.shape.begin(), change.now.shape.end());
+    change.steps.push_back({operation::permute,
+                            {change.from},
+                            {change.to},
+                            0,
+                            {},
+                            reversed_order(change.now.shape.size()),
+                            {}});
+    return "^T";
+}
+
+/// Permutes; what is written behind the statement.
+inline std::string permute(draft& program, change_text& change) {
+    variable& now = change.now;
+    numbers order(now.shape.size(), 0);
+    std::iota(order.begin(), order.end(), 0);
+    bool const is_reverse = program.random.chance(20);
+    if (is_reverse)
+        std::reverse(order.begin(), order.end());
+    else
+        program.random.shuffle(order);
+    numbers shape;
+    for (std::int64_t const axis : order)
+        shape.push_back(now.shape[static_cast<std::size_t>(axis)]);
+    now.shape = shape;
+    program.use(operation::permute);
+    change.steps.push_back({operation::permute, {change.from}, {change.to}, 0, {}, order, {}});
+    return ", permute=\"" + (is_reverse ? "[]" : bracketed(order)) + "\"";
+}
+
+/// Casts; what is written behind the statement.
+inline std::string cast(draft& program, change_text& change) {
+    change.now.dtype = program.a_wide_dtype();
+    program.use(operation::cast);
+    change.steps.push_back(
+        {operation::cast, {change.from}, {change.to}, 0, {}, {}, change.now.dtype});
+    return ", dtype=\"" + change.now.dtype + "\"";
+}
+
+/// Permutes, casts, transposes, or several of that in one statement.
+inline std::string change(draft& program, std::string const& from) {
+    change_text all{from, result_name(program, from), program.variables.at(from), {}};
+    std::string const mark = program.random.chance(35) ? transpose(program, all) : "";
+    auto const what = program.random.below(4); // permute, cast, both, both reversed
+    std::string attributes;
+    if (what == 0 || what == 2)
+        attributes += permute(program, all);
+    if (what != 0)
+        attributes += cast(program, all);
+    if (what == 3)
+        attributes += permute(program, all);
+    for (std::size_t i = 0; i < all.steps.size(); ++i) {
+        all.steps[i].left = {i == 0 ? from : all.to};
+        program.log(all.steps[i]);
+    }
+    program.say(from + mark + " -> " + all.to + attributes);
+    program.bind(all.to, all.now.shape, all.now.dtype, {from}, static_cast<int>(all.steps.size()));
+    return all.to;
+}
+
+/// Joins a tensor with others, new ones or itself again.
+inline std::string concat(draft& program, std::string const& name) {
+    variable const from = program.variables.at(name);
+    std::size_t const axis = program.an_axis(from.shape);
+    names operands{name};
+    std::int64_t extent = from.shape[axis];
+    for (std::int64_t more = program.random.between(1, 2); more > 0; --more) {
+        numbers shape = from.shape;
+        shape[axis] = program.random.between(0, 4);
+        bool const is_again = program.random.chance(15);
+        operands.push_back(is_again ? name : program.new_source(shape, from.dtype));
+        extent += program.variables.at(operands.back()).shape[axis];
+    }
+    program.random.shuffle(operands);
+    numbers shape = from.shape;
+    shape[axis] = extent;
+    std::string const to = program.a_name("t");
+    program.use(operation::concat);
+    program.say(list(operands) + " -> " + to + program.axis_text(axis, shape.size()));
+    program.log({operation::concat, operands, {to}, axis, {}, {}, {}});
+    program.bind(to, shape, from.dtype, operands);
+    return to;
+}
+
+/// Cuts a tensor into parts of any sizes; the result is the largest.
+inline std::string split(draft& program, std::string const& name) {
+    variable const from = program.variables.at(name);
+    std::size_t const axis = program.an_axis(from.shape);
+    numbers sizes;
+    std::int64_t left = from.shape[axis];
+    for (std::int64_t more = program.random.between(1, 3); more > 0; --more) {
+        sizes.push_back(program.random.between(0, left));
+        left -= sizes.back();
+    }
+    sizes.push_back(left);
+    program.random.shuffle(sizes);
+    names to;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        to.push_back(program.a_name("t"));
+    program.use(operation::sized_split);
+    program.say(name + " -> " + list(to) + program.axis_text(axis, from.shape.size()) +
+                ", sizes=\"" + bracketed(sizes) + "\"");
+    program.log({operation::sized_split, {name}, to, axis, sizes, {}, {}});
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        numbers shape = from.shape;
+        shape[axis] = sizes[i];
+        program.bind(to[i], shape, from.dtype, {name});
+        if (sizes[i] > sizes[largest])
+            largest = i;
+    }
+    return to[largest];
+}
+
+/// Cuts a tensor into equal parts where its extent allows it; the result is one of them.
+inline std::string even_split(draft& program, std::string const& name) {
+    variable const from = program.variables.at(name);
+    std::size_t const axis = program.an_axis(from.shape);
+    numbers counts;
+    for (std::int64_t parts = 2; parts <= 4; ++parts)
+        if (from.shape[axis] % parts == 0)
+            counts.push_back(parts);
+    if (counts.empty())
+        return split(program, name);
+    std::int64_t const parts = program.random.pick(counts);
+    names to;
+    for (std::int64_t i = 0; i < parts; ++i)
+        to.push_back(program.a_name("t"));
+    program.use(operation::even_split);
+    program.say(name + " -> " + list(to) + program.axis_text(axis, from.shape.size()));
+    program.log({operation::even_split, {name}, to, axis, {}, {}, {}});
+    numbers shape = from.shape;
+    shape[axis] /= parts;
+    for (std::string const& one : to)
+        program.bind(one, shape, from.dtype, {name});
+    return program.random.pick(to);
+}
+
+/// Applies something to a tensor; the result is the name of what to go on with.
+inline std::string any_operation(draft& program, std::string const& name) {
+    variable const from = program.variables.at(name);
+    bool const is_large = count_of(from.shape) > 250;
+    switch (from.shape.empty() ? program.random.below(3) : program.random.below(9)) {
+    case 0: return rename(program, name);
+    case 1:
+    case 2: return change(program, name);
+    case 3: return change(program, name);
+    case 4:
+    case 5: return is_large ? split(program, name) : concat(program, name);
+    case 6: return even_split(program, name);
+    default: return split(program, name);
+    }
+}
+
+/// One operation after the other, mostly on what came last.
+inline void chain(draft& program, std::int64_t length) {
+    numbers const shape = program.is_deep ? program.a_large_shape() : program.a_shape();
+    std::string at =
+        program.new_source(shape, program.is_deep ? program.a_wide_dtype() : program.a_dtype());
+    bool const is_long = length >= 3;
+    for (std::int64_t i = 0; i < length; ++i)
+        at = any_operation(program, at);
+    if (is_long)
+        program.variables.at(at).must_be_target = true;
+}
+
+} // namespace reshard::oracle
+
+#endif
