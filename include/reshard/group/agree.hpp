@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ namespace reshard {
 /// What a rank has to report before the next collective: nothing, or its error.
 using local_error = std::optional<error>;
 
-/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io.
+/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what the
+/// system refused, memory among it.
 template <class Work>
 local_error attempt(Work&& work) {
     try {
@@ -30,6 +32,8 @@ local_error attempt(Work&& work) {
         return std::nullopt;
     } catch (error const& problem) {
         return problem;
+    } catch (std::bad_alloc const&) {
+        return error(errc::io, "out of memory");
     } catch (std::exception const& problem) {
         return error(errc::io, problem.what());
     } catch (...) {

@@ -87,7 +87,10 @@ BOOST_AUTO_TEST_CASE(other_exceptions_become_errors_of_the_system) {
     BOOST_TEST_REQUIRE(known.has_value());
     BOOST_TEST(name(known->code()) == "io");
     BOOST_TEST(known->what() == "disk full");
-    BOOST_TEST(attempt([] { throw std::bad_alloc(); }).has_value());
+    local_error const memory = attempt([] { throw std::bad_alloc(); });
+    BOOST_TEST_REQUIRE(memory.has_value());
+    BOOST_TEST(name(memory->code()) == "io");
+    BOOST_TEST(memory->what() == "out of memory");
     local_error const unknown = attempt([] { throw 7; });
     BOOST_TEST_REQUIRE(unknown.has_value());
     BOOST_TEST(name(unknown->code()) == "io");
