@@ -30,7 +30,7 @@ BOOST_FIXTURE_TEST_SUITE(storage_mapped_file, fixture)
 
 BOOST_AUTO_TEST_CASE(what_is_written_into_memory_stands_in_the_file) {
     mapped_output output(file(), 6);
-    BOOST_TEST(output.size() == 6u);
+    BOOST_TEST(output.bytes() == 6u);
     BOOST_TEST(read_file(file()) == std::string(6, '\0'));
     std::fill_n(output.data() + 1, 3, std::byte{'x'});
     output.sync();
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_into_memory_stands_in_the_file) {
 BOOST_AUTO_TEST_CASE(a_file_is_read_as_memory) {
     write_file(file(), "abc");
     mapped_input input(file());
-    BOOST_TEST_REQUIRE(input.size() == 3u);
+    BOOST_TEST_REQUIRE(input.bytes() == 3u);
     mapped_input const moved = std::move(input);
     BOOST_TEST((moved.data()[2] == std::byte{'c'}));
 }
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_as_memory) {
 BOOST_AUTO_TEST_CASE(a_file_without_bytes_has_no_memory) {
     mapped_output(file(), 0).sync();
     mapped_input const input(file());
-    BOOST_TEST(input.size() == 0u);
+    BOOST_TEST(input.bytes() == 0u);
     BOOST_TEST(input.data() == nullptr);
 }
 

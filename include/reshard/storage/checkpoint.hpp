@@ -33,11 +33,11 @@ public:
         std::vector<std::byte const*> files;
         for (checkpoint_file const& file : metadata_.files) {
             inputs_.emplace_back(file.path);
-            if (inputs_.back().size() != file.bytes)
+            if (inputs_.back().bytes() != file.bytes)
                 fail(errc::corrupt_file, file.path.string() +
                                              ": the file changed while it was opened, from " +
                                              std::to_string(file.bytes) + " bytes to " +
-                                             std::to_string(inputs_.back().size()));
+                                             std::to_string(inputs_.back().bytes()));
             files.push_back(inputs_.back().data());
             names_.push_back(file.path.string());
         }

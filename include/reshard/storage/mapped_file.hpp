@@ -79,7 +79,7 @@ public:
     }
 
     std::byte* data() const { return data_; }
-    std::size_t size() const { return bytes_; }
+    std::size_t bytes() const { return bytes_; }
 
 private:
     std::byte* data_ = nullptr;
@@ -102,7 +102,7 @@ public:
     }
 
     std::byte const* data() const { return memory_.data(); }
-    std::size_t size() const { return memory_.size(); }
+    std::size_t bytes() const { return memory_.bytes(); }
 
 private:
     detail::mapping_handle memory_;
@@ -125,13 +125,13 @@ public:
     }
 
     std::byte* data() const { return memory_.data(); }
-    std::size_t size() const { return memory_.size(); }
+    std::size_t bytes() const { return memory_.bytes(); }
 
     /// Waits until the file's bytes are on the disk.
     ///
     /// \throws error with errc::io when the system could not write them
     void sync() {
-        if (memory_.size() != 0 && ::msync(memory_.data(), memory_.size(), MS_SYNC) != 0)
+        if (memory_.bytes() != 0 && ::msync(memory_.data(), memory_.bytes(), MS_SYNC) != 0)
             detail::fail_io(path_, "cannot be written");
     }
 

@@ -18,9 +18,9 @@
 
 namespace reshard::detail {
 
-/// Renames; returns 0 or what the system says.
-inline int try_rename(std::filesystem::path const& from, std::filesystem::path const& to) {
-    return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+/// Gives `source` the name `target`; returns 0 or what the system says.
+inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {
+    return ::rename(source.c_str(), target.c_str()) == 0 ? 0 : errno;
 }
 
 /// Lets two names change their places; returns 0 or what the system says.

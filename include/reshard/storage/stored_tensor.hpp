@@ -96,10 +96,10 @@ inline index_vector global_index(shard_table const& table, std::size_t shard, in
 class stored_tensor {
 public:
     /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
-    stored_tensor(checkpoint const& from, std::size_t number)
-        : from_(from),
+    stored_tensor(checkpoint const& source, std::size_t number)
+        : source_(source),
           number_(number),
-          tensor_(from.files_layout().tensors[number]),
+          tensor_(source.files_layout().tensors[number]),
           boxes_(tensor_.shape.size()) {
         for (std::uint32_t const shard : main_copies(tensor_.shards))
             for (box const& part : tensor_.shards.boxes(shard)) {
@@ -112,7 +112,7 @@ public:
     tensor_layout const& tensor() const { return tensor_; }
     box_list const& boxes() const { return boxes_; }
     std::uint32_t shard(std::size_t i) const { return shards_[i]; }
-    const_tensor_view const& view(std::size_t i) const { return from_.view(number_, shards_[i]); }
+    const_tensor_view const& view(std::size_t i) const { return source_.view(number_, shards_[i]); }
 
     memory_place place(std::size_t i, index_vector const& global) const {
         return place_in_shard(tensor_.shards, shards_[i], global, view(i).strides);
@@ -135,12 +135,12 @@ private:
             return;
         bool const is_gap = fault->what == cover_fault::kind::gap;
         fail(is_gap ? errc::not_covered : errc::overlap,
-             from_.metadata().path.string() + ": '" + tensor_.key + "': elements " +
+             source_.metadata().path.string() + ": '" + tensor_.key + "': elements " +
                  to_string(fault->where) + " are held by " +
                  (is_gap ? "no file" : "more than one shard"));
     }
 
-    checkpoint const& from_;
+    checkpoint const& source_;
     std::size_t number_;
     tensor_layout const& tensor_;
     box_list boxes_;
