@@ -68,7 +68,7 @@ key_classes classify(mapping const& map) {
     for (mapping_output const& output : map.outputs()) {
         if (output.added)
             classes.added.push_back(output.key);
-        else if (!is_whole_source(output.value) ||
+        else if (!is_source_box(output.value) ||
                  map.sources()[output.value.pieces.source(0)].shape != output.value.shape)
             classes.transformed.push_back(output.key);
         else if (map.sources()[output.value.pieces.source(0)].key == output.key)

@@ -24,7 +24,7 @@ static_assert([] {
 
 // A transpose of a transpose is nothing; on a square matrix one transpose is something.
 static_assert(transpose(transpose(w({2, 3, 4}))) == w({2, 3, 4}));
-static_assert(is_whole_source(w({3, 3})) && !is_whole_source(transpose(w({3, 3}))));
+static_assert(is_source_box(w({3, 3})) && !is_source_box(transpose(w({3, 3}))));
 static_assert(permute(w({2, 3, 4}), {2, 0, 1}).shape == index_vector{4, 2, 3});
 
 // f32 -> bf16 -> f32 rounds, f32 -> f64 -> f32 does not.

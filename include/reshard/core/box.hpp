@@ -5,7 +5,11 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <boost/assert.hpp>
+
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -26,6 +30,7 @@ struct box {
     index_vector shape;
 
     constexpr std::size_t ndim() const { return shape.size(); }
+    /// Behind the last element along `axis`.
     constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
     constexpr bool operator==(box const&) const = default;
@@ -42,7 +47,9 @@ constexpr bool is_empty(box const& region) {
     return std::find(region.shape.begin(), region.shape.end(), index_t{0}) != region.shape.end();
 }
 
-/// The number of elements.
+/// The number of elements: 1 for a scalar, 0 where an extent is zero.
+///
+/// \throws error with errc::overflow when it does not fit 64 bits
 constexpr index_t element_count(box const& region) { return element_count(region.shape); }
 
 /// The elements that `a` and `b` share, or nothing.
@@ -63,7 +70,8 @@ constexpr std::optional<box> intersect(box const& a, box const& b) {
     return common;
 }
 
-/// True where every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds too.
+/// True where every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds
+/// too.
 ///
 /// \pre `outer.ndim() == inner.ndim()`
 constexpr bool contains(box const& outer, box const& inner) {
@@ -74,13 +82,13 @@ constexpr bool contains(box const& outer, box const& inner) {
     return true;
 }
 
-/// The same extents, counted from `origin`: where `region` lies inside a box that begins there.
+/// The same elements, counted from `offset`: where `region` lies inside a box of that offset.
 ///
-/// \pre `region.ndim() == origin.size()`
-constexpr box relative_to(box region, index_vector const& origin) {
-    BOOST_ASSERT(region.ndim() == origin.size());
-    for (std::size_t axis = 0; axis < origin.size(); ++axis)
-        region.offset[axis] -= origin[axis];
+/// \pre `region.ndim() == offset.size()`
+constexpr box relative_to(box region, index_vector const& offset) {
+    BOOST_ASSERT(region.ndim() == offset.size());
+    for (std::size_t axis = 0; axis < offset.size(); ++axis)
+        region.offset[axis] -= offset[axis];
     return region;
 }
 

@@ -6,8 +6,8 @@
 #include <reshard/core/data_type.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <span>
-#include <string>
 
 /// \file
 /// The data types that an element passes through on its way, rounding at each.
@@ -16,7 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// What a number format can hold: significant bits, the range of its exponents, and its special values.
+/// What a number format can hold: significant bits, the range of its exponents, and its special
+/// values.
 struct number_range {
     int precision;  ///< significant binary digits, the hidden one counted
     int lowest;     ///< exponent of the smallest subnormal
@@ -27,10 +28,12 @@ struct number_range {
     bool has_minus_zero;
 };
 
+/// The range of integers of that many binary digits, the sign not counted.
 constexpr number_range integer_range(int digits, bool is_signed) {
     return {digits, 0, digits - 1, is_signed, false, false, false};
 }
 
+/// What a data type can hold; of a complex number, each of its two parts.
 constexpr number_range range_of(data_type dtype) {
     switch (dtype) {
     case data_type::boolean: return integer_range(1, false);
@@ -63,7 +66,8 @@ constexpr number_range range_of(data_type dtype) {
 
 /// True where every value of `from`, with infinities, NaN and minus zero, is a value of `to`.
 ///
-/// Integer minimum values count: they are powers of two, so a type of at least as many digits holds them.
+/// Integer minimum values count: they are powers of two, so a type of at least as many digits holds
+/// them.
 constexpr bool is_lossless(data_type from, data_type to) {
     if (from == to)
         return true;
@@ -83,7 +87,8 @@ constexpr bool is_castable(data_type from, data_type to) {
 
 /// The data types that follow the source's own, each a rounding that must happen.
 ///
-/// f32 -> bf16 -> f32 must round, so a chain is kept; steps that lose nothing on the way are dropped.
+/// f32 -> bf16 -> f32 must round, so a chain is kept; steps that lose nothing on the way are
+/// dropped.
 struct cast_chain {
     data_type values[15] = {};
     std::uint8_t count = 0;
@@ -104,8 +109,8 @@ constexpr data_type result(data_type source, cast_chain const& chain) {
 /// \par Units  data types; `source` is the type in which the elements are stored
 /// \post       `result(source, then(chain, source, dtype)) == dtype`
 /// \throws     error with errc::limit_exceeded where more than 15 roundings remain
-/// \par Source PaddlePaddle keeps a list of casts in text form and runs each of them; here a widening
-///             that is taken back is no step at all
+/// \par Source PaddlePaddle keeps a list of casts in text form and runs each of them; here a
+///             widening that is taken back is no step at all
 constexpr cast_chain then(cast_chain chain, data_type source, data_type dtype) {
     while (!chain.empty()) {
         data_type const last = result(source, chain);

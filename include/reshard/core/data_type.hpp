@@ -6,11 +6,12 @@
 #include <reshard/core/index_vector.hpp>
 
 #include <complex>
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <string>
 #include <string_view>
+#include <type_traits>
 
 /// \file
 /// What an element is: every data type of safetensors, its size in bits and its names.
@@ -52,6 +53,7 @@ struct data_type_facts {
     int bits;              ///< of one element; types below 8 bits are packed, lowest bits first
 };
 
+/// Every data type, each at the place that its enumerator counts.
 inline constexpr data_type_facts all_data_types[] = {
     {"BOOL", "bool", 8},
     {"F4", "float4_e2m1", 4},
@@ -79,6 +81,7 @@ inline constexpr data_type_facts all_data_types[] = {
 
 inline constexpr std::size_t data_type_count = std::size(all_data_types);
 
+/// What the library knows of that data type.
 constexpr data_type_facts const& facts(data_type dtype) {
     return all_data_types[static_cast<std::size_t>(dtype)];
 }
@@ -113,6 +116,7 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
 /// The bytes that `elements` elements take when they are packed one after the other.
 ///
 /// \par Units elements in, bytes out, the last byte filled up
+/// \pre       `elements` is not negative
 /// \throws    error with errc::overflow when the bits do not fit 64 bits
 constexpr index_t byte_count(index_t elements, data_type dtype) {
     index_t const total = checked_multiply(elements, bits(dtype));
@@ -131,10 +135,12 @@ struct float16 {
     constexpr bool operator==(float16 const&) const = default;
 };
 
-/// The data type of a C++ element type. Left undefined where there is none; specialise it for your own.
+/// The data type of a C++ element type. Left undefined where there is none; specialise it for your
+/// own.
 template <class T>
 struct data_type_traits;
 
+/// A data type as a type: a base of `data_type_traits`, or an element type where C++ has none.
 template <data_type Value>
 struct data_type_constant {
     static constexpr data_type value = Value;

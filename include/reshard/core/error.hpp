@@ -3,6 +3,7 @@
 #ifndef RESHARD_CORE_ERROR_HPP
 #define RESHARD_CORE_ERROR_HPP
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,8 +49,10 @@ constexpr std::string_view name(errc code) {
 /// Everything that this library throws for bad input.
 class error : public std::runtime_error {
 public:
+    /// `text` is the sentence: it names key, axis and both numbers, and what to do.
     error(errc code, std::string const& text) : std::runtime_error(text), code_(code) {}
 
+    /// The code, for programs.
     errc code() const noexcept { return code_; }
 
 private:
@@ -58,8 +61,8 @@ private:
 
 /// Throws `error(code, text)`.
 ///
-/// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails in
-/// a constant expression.
+/// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
+/// in a constant expression.
 [[noreturn]] inline void fail(errc code, std::string const& text) { throw error(code, text); }
 
 } // namespace reshard

@@ -20,6 +20,7 @@ struct fixed_string {
 
     constexpr fixed_string(char const (&text)[N]) { std::copy_n(text, N, characters); }
 
+    /// The text without the terminating zero.
     constexpr std::string_view view() const { return {characters, N - 1}; }
     constexpr operator std::string_view() const { return view(); }
 

@@ -6,21 +6,29 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/strides.hpp>
 
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 /// \file
-/// A flat range of a row-major block, as ZeRO shards have them, seen as boxes, and back.
+/// A flat range of a row-major box, as ZeRO shards have them, seen as boxes, and back.
 
 namespace reshard {
 
-/// The elements `begin <= i < end` of a block, counted in row-major order.
+/// The elements `begin <= i < end` of a box, counted in row-major order.
+///
+/// \par Units elements
 struct flat_range {
     index_t begin = 0;
     index_t end = 0;
 
     constexpr index_t size() const { return end - begin; }
+
     constexpr bool operator==(flat_range const&) const = default;
     constexpr std::strong_ordering operator<=>(flat_range const&) const = default;
 };
@@ -46,15 +54,16 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
 
 } // namespace detail
 
-/// The boxes whose elements are exactly those of `range`, in order; each is contiguous in row-major order.
+/// The boxes whose elements are exactly those of `range`, in order; each is contiguous in row-major
+/// order.
 ///
-/// \par Shape  of the block that the range counts in; at most `2 * shape.size() - 1` boxes result
-/// \throws     error with errc::shape_mismatch when the range leaves the block
-/// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core; there one enclosing
-///             box (too large, and wrong from three axes on), here the exact union
+/// \par Shape  of the box that the range counts in; at most `2 * shape.size() - 1` boxes result
+/// \throws     error with errc::shape_mismatch when the range leaves the box
+/// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core; there one
+///             enclosing box (too large, and wrong from three axes on), here the exact union
 constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
     if (range.begin < 0 || range.end < range.begin || range.end > element_count(shape))
-        fail(errc::shape_mismatch, "flat range " + to_string(range) + " leaves a block of shape " +
+        fail(errc::shape_mismatch, "flat range " + to_string(range) + " leaves a box of shape " +
                                        to_string(shape) + " with " +
                                        std::to_string(element_count(shape)) + " elements");
     std::vector<box> boxes;
@@ -67,8 +76,8 @@ constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const&
 
 /// The flat range that holds exactly the elements of `region`, where there is one.
 ///
-/// \par Shape of the block that `region` lies in
-/// \pre `contains(whole(shape), region)`
+/// \par Shape of the box that `region` lies in
+/// \pre       `contains(whole(shape), region)`
 constexpr std::optional<flat_range> flat_range_of(box const& region, index_vector const& shape) {
     BOOST_ASSERT(contains(whole(shape), region));
     if (is_empty(region))
@@ -85,7 +94,10 @@ constexpr std::optional<flat_range> flat_range_of(box const& region, index_vecto
 
 /// The flat range that `boxes`, in order, make up without a gap, where there is one.
 ///
-/// \post `flat_range_of(boxes_of(range, shape), shape) == range` for every range that is not empty
+/// \par Shape of the box that `boxes` lie in
+/// \pre       `contains(whole(shape), region)` for each `region` of `boxes`
+/// \post      `flat_range_of(boxes_of(range, shape), shape) == range` for each range that is not
+///            empty
 constexpr std::optional<flat_range> flat_range_of(std::vector<box> const& boxes,
                                                   index_vector const& shape) {
     std::optional<flat_range> joined;

@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -24,6 +25,7 @@ public:
         ++words_;
     }
 
+    /// The length counts too: `"ab"` and `"c"` are not `"a"` and `"bc"`.
     constexpr void add(std::string_view text) {
         add(static_cast<std::uint64_t>(text.size()));
         std::uint64_t word = 0;
@@ -41,6 +43,7 @@ public:
             add(static_cast<std::uint64_t>(number));
     }
 
+    /// The hash of all that has been added so far.
     constexpr std::uint64_t value() const { return mix(state_ ^ words_); }
 
 private:

@@ -5,6 +5,8 @@
 
 #include <reshard/core/box.hpp>
 
+#include <boost/assert.hpp>
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -16,8 +18,8 @@ namespace reshard {
 
 /// Rows of `ndim` numbers in one block of memory.
 ///
-/// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by page
-/// faults; here a row of a matrix's box costs 16 bytes.
+/// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by
+/// page faults; here a row of a matrix's box costs 16 bytes.
 class index_rows {
 public:
     constexpr index_rows() = default;
@@ -34,7 +36,9 @@ public:
         ++size_;
     }
 
+    /// \pre `row < size()`
     constexpr index_vector operator[](std::size_t row) const {
+        BOOST_ASSERT(row < size_);
         index_t const* const first = values_.data() + row * ndim_;
         return index_vector(first, first + ndim_);
     }
@@ -42,6 +46,7 @@ public:
     /// The numbers themselves, row after row.
     constexpr std::span<index_t const> values() const { return values_; }
 
+    /// The memory that the numbers take.
     constexpr std::size_t bytes() const { return values_.capacity() * sizeof(index_t); }
 
     constexpr bool operator==(index_rows const&) const = default;
@@ -61,6 +66,7 @@ public:
     constexpr std::size_t ndim() const { return offsets_.ndim(); }
     constexpr std::size_t size() const { return offsets_.size(); }
     constexpr bool empty() const { return size() == 0; }
+    /// The memory that the boxes take.
     constexpr std::size_t bytes() const { return offsets_.bytes() + shapes_.bytes(); }
 
     constexpr void reserve(std::size_t boxes) {
@@ -74,6 +80,7 @@ public:
         shapes_.push_back(region.shape);
     }
 
+    /// \pre `i < size()`
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
 
     constexpr index_rows const& offsets() const { return offsets_; }

@@ -17,7 +17,8 @@
 #include <string>
 
 /// \file
-/// Shapes, offsets, strides: a handful of 64-bit numbers, one an axis, that may be template arguments.
+/// Shapes, offsets, strides: a handful of 64-bit numbers, one an axis, that may be template
+/// arguments.
 
 namespace reshard {
 
@@ -43,6 +44,7 @@ struct index_vector {
             push_back(number);
     }
 
+    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
     template <std::input_iterator Iterator>
     constexpr index_vector(Iterator first, Iterator last) {
         for (; first != last; ++first)
@@ -50,6 +52,8 @@ struct index_vector {
     }
 
     /// `size` times `value`.
+    ///
+    /// \throws error with errc::limit_exceeded when `size` is more than `max_ndim`
     static constexpr index_vector filled(std::size_t size, index_t value) {
         index_vector result;
         while (result.size() < size)
@@ -92,8 +96,9 @@ struct index_vector {
     }
 };
 
-/// `a * b` of two numbers that are not negative.
+/// `a * b`.
 ///
+/// \pre    neither is negative
 /// \throws error with errc::overflow when the product does not fit 64 bits
 constexpr index_t checked_multiply(index_t a, index_t b) {
     BOOST_ASSERT(a >= 0 && b >= 0);
@@ -105,7 +110,9 @@ constexpr index_t checked_multiply(index_t a, index_t b) {
 
 /// The product of all extents: 1 for a scalar, 0 where an extent is zero.
 ///
-/// \throws error with errc::overflow when it does not fit 64 bits; a zero extent anywhere makes it fit
+/// \pre    no extent is negative
+/// \throws error with errc::overflow when it does not fit 64 bits; a zero extent anywhere makes it
+///         fit
 constexpr index_t element_count(index_vector const& shape) {
     if (std::find(shape.begin(), shape.end(), index_t{0}) != shape.end())
         return 0;

@@ -5,7 +5,9 @@
 
 #include <reshard/core/box.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// \file
 /// An order of axes.
@@ -20,6 +22,8 @@ public:
     constexpr permutation() = default;
 
     /// The order that changes nothing.
+    ///
+    /// \pre `ndim <= max_ndim`
     static constexpr permutation identity(std::size_t ndim) {
         permutation order;
         for (std::size_t axis = 0; axis < ndim; ++axis)
@@ -28,6 +32,8 @@ public:
     }
 
     /// The order that reverses all axes.
+    ///
+    /// \pre `ndim <= max_ndim`
     static constexpr permutation reversed(std::size_t ndim) {
         permutation order;
         for (std::size_t axis = 0; axis < ndim; ++axis)
@@ -35,6 +41,8 @@ public:
         return order;
     }
 
+    /// The order in which the axes stand in `axes`.
+    ///
     /// \throws error with errc::shape_mismatch unless `axes` names each of `ndim` axes once
     static constexpr permutation of(index_vector const& axes, std::size_t ndim) {
         permutation order;
@@ -51,11 +59,14 @@ public:
         return order;
     }
 
+    /// The axis of what is permuted that becomes axis `axis` of the result.
     constexpr std::size_t operator[](std::size_t axis) const {
         return (nibbles_ >> (4 * axis)) & 15;
     }
 
     /// The vector in the new order: `result[j] == numbers[order[j]]`.
+    ///
+    /// \pre this is an order of `numbers.size()` axes
     constexpr index_vector apply(index_vector const& numbers) const {
         index_vector result = numbers;
         for (std::size_t axis = 0; axis < numbers.size(); ++axis)
@@ -64,6 +75,8 @@ public:
     }
 
     /// The vector in the old order: `apply(undo(numbers)) == numbers`.
+    ///
+    /// \pre this is an order of `numbers.size()` axes
     constexpr index_vector undo(index_vector const& numbers) const {
         index_vector result = numbers;
         for (std::size_t axis = 0; axis < numbers.size(); ++axis)

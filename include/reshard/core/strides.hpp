@@ -5,6 +5,10 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <boost/assert.hpp>
+
+#include <cstddef>
+
 /// \file
 /// From an index to a place in memory and back.
 
@@ -48,6 +52,9 @@ constexpr index_t linear_offset(index_vector const& index, index_vector const& s
 }
 
 /// The row-major number of the element at `index`.
+///
+/// \pre    `index.size() == shape.size()`
+/// \throws error with errc::overflow when the strides do not fit 64 bits
 constexpr index_t ravel_index(index_vector const& index, index_vector const& shape) {
     return linear_offset(index, row_major_strides(shape));
 }
@@ -66,10 +73,11 @@ constexpr index_vector unravel_index(index_t position, index_vector const& shape
     return index;
 }
 
-/// True where the elements lie one after the other in row-major order; strides of axes of extent 1 do
-/// not matter, nor any where there is no element.
+/// True where the elements lie one after the other in row-major order; strides of axes of extent 1
+/// do not matter, nor any where there is no element.
 ///
-/// \pre `shape.size() == strides.size()`
+/// \par Units strides in elements
+/// \pre       `shape.size() == strides.size()`
 constexpr bool is_row_major(index_vector const& shape, index_vector const& strides) {
     BOOST_ASSERT(shape.size() == strides.size());
     if (element_count(shape) == 0)

@@ -5,6 +5,9 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <cstddef>
+#include <string>
+
 /// \file
 /// The elements of a tensor in another data type.
 
@@ -12,7 +15,8 @@ namespace reshard {
 
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
-/// \throws error with errc::dtype_mismatch for complex to real, with errc::limit_exceeded where more than 15 roundings follow one another
+/// \throws     error with errc::dtype_mismatch for complex to real, with errc::limit_exceeded where
+///             more than 15 roundings follow one another
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
     if (!is_castable(tensor.dtype, dtype))

@@ -5,9 +5,11 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <cstddef>
 #include <initializer_list>
 #include <limits>
 #include <span>
+#include <string>
 
 /// \file
 /// Several tensors into one along an axis.
@@ -16,8 +18,10 @@ namespace reshard {
 
 namespace detail {
 
+/// `operand 1` for the first (0).
 inline std::string operand(std::size_t number) { return "operand " + std::to_string(number + 1); }
 
+/// Refuses an operand whose axes, data type or other extents are not those of the first.
 constexpr void check_operand(expression const& first, expression const& other, std::size_t number,
                              std::size_t axis) {
     if (other.ndim() != first.ndim())
@@ -35,6 +39,9 @@ constexpr void check_operand(expression const& first, expression const& other, s
                                            std::to_string(first.shape[i]));
 }
 
+/// `before + more`.
+///
+/// \throws error with errc::overflow when it does not fit 64 bits
 constexpr index_t joined_extent(index_t before, index_t more) {
     if (more > std::numeric_limits<index_t>::max() - before)
         fail(errc::overflow, "the sum of the extents " + std::to_string(before) + " and " +
@@ -73,6 +80,7 @@ constexpr expression concat(std::span<expression const> tensors, std::size_t axi
     return result;
 }
 
+/// The same for operands that are written out.
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis) {
     return concat(std::span<expression const>(tensors.begin(), tensors.size()), axis);
 }

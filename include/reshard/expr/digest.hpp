@@ -6,7 +6,9 @@
 #include <reshard/core/hasher.hpp>
 #include <reshard/expr/mapping.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// \file
 /// A number that stands for a mapping: ranks compare it before they act.
@@ -15,6 +17,7 @@ namespace reshard {
 
 namespace detail {
 
+/// Adds all that a piece says.
 inline void add(hasher& digest, piece const& part) {
     digest.add(static_cast<std::uint64_t>(part.source));
     digest.add(static_cast<std::uint64_t>(part.stored));
@@ -28,7 +31,8 @@ inline void add(hasher& digest, piece const& part) {
 
 } // namespace detail
 
-/// A digest of sources, outputs and removed keys; equal mappings have equal digests on every machine.
+/// A digest of sources, outputs and removed keys; equal mappings have equal digests on every
+/// machine.
 inline std::uint64_t digest_of(mapping const& program) {
     hasher digest;
     for (mapping_source const& source : program.sources()) {

@@ -7,6 +7,8 @@
 #include <reshard/shard/main_copies.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,11 +46,13 @@ inline void check_region(mapping_output const& output, box const& region) {
 
 } // namespace detail
 
-/// The pieces that make up `region` of the target tensor `key`, or all of it, ordered by target offset.
+/// The pieces that make up `region` of the target tensor `key`, or all of it, ordered by target
+/// offset.
 ///
-/// \post   the target boxes share no elements and cover `region`
-/// \throws error with errc::unknown_key when the mapping has no such target, or with
-///         errc::shape_mismatch when `region` is no box of it
+/// \par Units elements, in global coordinates of the two tensors
+/// \post      the target boxes share no elements and cover `region`
+/// \throws    error with errc::unknown_key when the mapping has no such target, or with
+///            errc::shape_mismatch when `region` is no box of it
 inline std::vector<piece> explain(mapping const& program, std::string_view key,
                                   std::optional<box> const& region = {}) {
     mapping_output const* const output = program.find(key);

@@ -5,8 +5,8 @@
 
 #include <reshard/expr/piece.hpp>
 
+#include <cstddef>
 #include <string>
-#include <utility>
 
 /// \file
 /// A tensor as something made of source tensors: the values of the algebra.
@@ -15,7 +15,8 @@ namespace reshard {
 
 /// Shape and data type of a tensor and, for each of its elements, which source element it is.
 ///
-/// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is empty
+/// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is
+///            empty
 struct expression {
     index_vector shape;
     data_type dtype{};
@@ -28,6 +29,7 @@ struct expression {
 
 namespace detail {
 
+/// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
     expression result{shape, dtype, piece_list(shape.size())};
     if (!is_empty(whole(shape))) {
@@ -58,8 +60,11 @@ constexpr expression zeros(index_vector const& shape, data_type dtype) {
     return detail::one_piece(zero_source, shape, dtype);
 }
 
-/// True where the expression is one source tensor, whole and unchanged.
-constexpr bool is_whole_source(expression const& tensor) {
+/// True where the expression is one box of one source tensor, in the order of its axes and uncast.
+///
+/// The box may be less than the source tensor, whose shape an expression does not know: what
+/// `split` cuts off a source is such a box too. A tensor without elements is none.
+constexpr bool is_source_box(expression const& tensor) {
     if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
         return false;
     piece const only = tensor.pieces[0];

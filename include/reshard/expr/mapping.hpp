@@ -6,7 +6,10 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <boost/assert.hpp>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -64,7 +67,8 @@ class mapping {
 public:
     mapping() = default;
 
-    /// A mapping over all tensors of `source`: the `key_id` of a tensor is its place in the catalog.
+    /// A mapping over all tensors of `source`: the `key_id` of a tensor is its place in the
+    /// catalog.
     explicit mapping(catalog const& source) {
         sources_.reserve(source.size());
         for (catalog_entry const& entry : source)
@@ -78,7 +82,8 @@ public:
 
     /// The source tensor of that key as an expression; makes it known where it is new.
     ///
-    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as another tensor
+    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as
+    ///         another tensor
     expression source(std::string_view key, index_vector const& shape, data_type dtype) {
         for (std::size_t i = 0; i < sources_.size(); ++i)
             if (sources_[i].key == key)
@@ -88,7 +93,10 @@ public:
     }
 
     /// Source tensor number `id` as an expression.
+    ///
+    /// \pre `id < sources().size()`
     expression source(key_id id) const {
+        BOOST_ASSERT(id < sources_.size());
         return source_tensor(id, sources_[id].shape, sources_[id].dtype);
     }
 
@@ -105,6 +113,7 @@ public:
     /// Says that the source tensor `key` is knowingly not used.
     void remove(std::string_view key) { removed_.emplace_back(key); }
 
+    /// Says that `entry.companion` follows `entry.key`; what it is made of is said by `define`.
     void relate(relation entry) { relations_.push_back(std::move(entry)); }
 
     /// The output of that key, or null.
@@ -134,6 +143,7 @@ private:
             outputs_.insert(place, std::move(output));
     }
 
+    /// Source tensor number `i`, if it is of that shape and data type.
     expression known(std::size_t i, index_vector const& shape, data_type dtype) const {
         mapping_source const& tensor = sources_[i];
         if (tensor.shape != shape)

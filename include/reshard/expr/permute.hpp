@@ -5,12 +5,16 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <cstddef>
+
 /// \file
 /// The axes of a tensor in another order.
 
 namespace reshard {
 
 /// The tensor whose axis `j` is axis `order[j]` of `tensor`.
+///
+/// \pre `order` is an order of `tensor.ndim()` axes, as `permutation::of` and `identity` make them
 constexpr expression permute(expression const& tensor, permutation order) {
     expression result{order.apply(tensor.shape), tensor.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
@@ -26,9 +30,9 @@ constexpr expression permute(expression const& tensor, permutation order) {
 
 /// The same with the axes as numbers.
 ///
-/// \throws error with errc::shape_mismatch unless `axes` names each axis of `tensor` once
-/// \par Source the permute attribute of AOA; there nothing is checked, and negative or repeated axes move
-///             the wrong elements
+/// \throws     error with errc::shape_mismatch unless `axes` names each axis of `tensor` once
+/// \par Source the permute attribute of AOA; there nothing is checked, and negative or repeated
+///             axes move the wrong elements
 constexpr expression permute(expression const& tensor, index_vector const& axes) {
     return permute(tensor, permutation::of(axes, tensor.ndim()));
 }

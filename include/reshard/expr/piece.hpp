@@ -7,6 +7,9 @@
 #include <reshard/core/index_rows.hpp>
 #include <reshard/core/permutation.hpp>
 
+#include <boost/assert.hpp>
+
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +47,7 @@ struct piece {
 ///
 /// \pre `contains(whole.target_box(), region)`
 constexpr piece cut_to_target(piece whole, box const& region) {
+    BOOST_ASSERT(contains(whole.target_box(), region));
     index_vector moved = region.offset;
     for (std::size_t axis = 0; axis < moved.size(); ++axis)
         moved[axis] -= whole.target_offset[axis];
@@ -59,6 +63,7 @@ constexpr piece cut_to_target(piece whole, box const& region) {
 ///
 /// \pre `contains(part.source_box(), region)`
 constexpr box target_box_of(piece const& part, box const& region) {
+    BOOST_ASSERT(contains(part.source_box(), region));
     box result{part.order.apply(relative_to(region, part.source_offset).offset),
                part.order.apply(region.shape)};
     for (std::size_t axis = 0; axis < result.ndim(); ++axis)
@@ -81,6 +86,8 @@ public:
         source_offsets_.reserve(pieces);
     }
 
+    /// Appends a piece.
+    ///
     /// \pre `part.extent.size() == ndim()`
     constexpr void push_back(piece const& part) {
         facts_.push_back({part.source, part.stored, part.order, part.casts});
@@ -88,7 +95,9 @@ public:
         source_offsets_.push_back(part.source_offset);
     }
 
+    /// \pre `i < size()`
     constexpr piece operator[](std::size_t i) const {
+        BOOST_ASSERT(i < size());
         box const target = targets_[i];
         return {facts_[i].source,   facts_[i].stored, facts_[i].order, facts_[i].casts,
                 source_offsets_[i], target.offset,    target.shape};
@@ -98,6 +107,7 @@ public:
     constexpr box_list const& target_boxes() const { return targets_; }
     constexpr key_id source(std::size_t i) const { return facts_[i].source; }
 
+    /// The memory that the pieces take.
     constexpr std::size_t bytes() const {
         return facts_.capacity() * sizeof(facts) + targets_.bytes() + source_offsets_.bytes();
     }

@@ -6,7 +6,9 @@
 #include <reshard/expr/expression.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 /// \file
@@ -16,6 +18,7 @@ namespace reshard {
 
 namespace detail {
 
+/// \throws error with errc::shape_mismatch unless the sizes are those of parts of that axis
 constexpr void check_sizes(expression const& tensor, std::size_t axis,
                            std::span<index_t const> sizes) {
     check_axis(tensor, axis);
@@ -62,8 +65,8 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
 ///
 /// \par Units  elements
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
-/// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative, or
-///             when the sizes do not sum to the extent
+/// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative,
+///             or when the sizes do not sum to the extent
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes) {
@@ -84,9 +87,12 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 
 /// Cuts a tensor along `axis` into `parts` equal parts, in order.
 ///
-/// \post   `concat` of the results along `axis` has the elements of `tensor`
-/// \throws error with errc::shape_mismatch when there is no such axis, or `parts` does not divide its extent
-/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as there
+/// \par Shape  each result has `1 / parts` of the extent along `axis`
+/// \post       `concat` of the results along `axis` has the elements of `tensor`
+/// \throws     error with errc::shape_mismatch when there is no such axis, or when `parts` does not
+///             divide its extent
+/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as
+///             there
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::size_t parts) {
     detail::check_axis(tensor, axis);

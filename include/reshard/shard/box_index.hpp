@@ -6,8 +6,10 @@
 #include <reshard/core/index_rows.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -18,8 +20,9 @@ namespace reshard {
 /// A static search tree over the boxes of one tensor.
 ///
 /// Boxes are halved at the median of the axis along which they are spread most; each node knows the
-/// box around its part. Nodes stand in preorder with the place behind their subtree, so that a query
-/// is one loop. A query costs O(log n + k) for shards that do not overlap; k of them are found.
+/// box around its part. Nodes stand in preorder with the place behind their subtree, so that a
+/// query is one loop. A query costs O(log n + k) for shards that do not overlap; k of them are
+/// found.
 ///
 /// \par Source the packed R-tree idea (bulk loading by sort and tile), here constexpr and 64-bit
 class box_index {
@@ -41,7 +44,8 @@ public:
     constexpr box operator[](std::size_t i) const { return boxes_[i]; }
     constexpr box_list const& boxes() const { return boxes_; }
 
-    /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special order.
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
+    /// order; `common` are the shared ones.
     ///
     /// \pre `region.ndim()` is that of the boxes
     template <class Visitor>
@@ -61,6 +65,8 @@ public:
     }
 
     /// The numbers of the boxes that share elements with `region`, ascending.
+    ///
+    /// \pre `region.ndim()` is that of the boxes
     constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
         std::vector<std::uint32_t> found;
         for_each_overlap(region, [&](std::uint32_t i, box const&) { found.push_back(i); });
@@ -77,6 +83,7 @@ private:
 
     static constexpr std::size_t leaf_size = 4;
 
+    /// The smallest box around the boxes `order_[first]` to `order_[last - 1]`.
     constexpr box around(std::size_t first, std::size_t last) const {
         box hull = boxes_[order_[first]];
         for (std::size_t i = first + 1; i < last; ++i) {
@@ -90,7 +97,8 @@ private:
         return hull;
     }
 
-    /// The axis along which the first elements of the boxes lie furthest apart, relative to box widths.
+    /// The axis along which the first elements of the boxes lie furthest apart, relative to box
+    /// widths.
     constexpr std::size_t widest_axis(std::size_t first, std::size_t last, box const& hull) const {
         std::size_t widest = 0;
         double most = -1;
@@ -108,6 +116,7 @@ private:
         return widest;
     }
 
+    /// Appends the node of the boxes `order_[first]` to `order_[last - 1]` and its subtree.
     constexpr void build(std::size_t first, std::size_t last) {
         std::size_t const at = nodes_.size();
         nodes_.push_back({first, last, 0});

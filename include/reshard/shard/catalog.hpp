@@ -6,6 +6,7 @@
 #include <reshard/shard/layout.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,8 +63,8 @@ private:
 
 /// The number of different places at which shards that are not empty begin, along each axis.
 ///
-/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes together,
-///             so that a 2 x 2 grid counts 4; here each axis counts for itself
+/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
+///             together, so that a 2 x 2 grid counts 4; here each axis counts for itself
 constexpr index_vector parts_of(tensor_layout const& tensor) {
     index_vector parts;
     for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {

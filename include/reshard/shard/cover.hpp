@@ -6,6 +6,10 @@
 #include <reshard/shard/box_index.hpp>
 #include <reshard/shard/layout.hpp>
 
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -24,6 +28,8 @@ struct distinct_boxes {
     std::vector<std::uint32_t> which; ///< for each given box, its place in `boxes`
 };
 
+/// The different boxes among the given ones.
+///
 /// \post `result.boxes[result.which[i]] == given[i]`, and no box stands twice in `result.boxes`
 constexpr distinct_boxes distinct(box_list const& given) {
     std::vector<std::uint32_t> order;
@@ -60,7 +66,8 @@ struct cover_fault {
 
 namespace detail {
 
-/// Some elements of `region` that no box of `index` holds: what is left beside one that overlaps it.
+/// Some elements of `region` that no box of `index` holds: what is left beside one that overlaps
+/// it.
 constexpr std::optional<box> uncovered(box region, box_index const& index) {
     std::optional<box> hit;
     index.for_each_overlap(region, [&](std::uint32_t, box const& common) {
@@ -101,9 +108,10 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
 
 /// Elements of `region` that no box holds, or nothing.
 ///
-/// \pre the boxes share no elements, and all lie inside `region`
-/// \par Source counting elements first keeps a cover of n boxes at O(n log n), where comparing every pair
-///             takes minutes at a thousand ranks (PyTorch issue 163548)
+/// \pre        the boxes share no elements, and all lie inside `region`
+/// \throws     error with errc::overflow when `region` has more than 2^63 - 1 elements
+/// \par Source counting elements first keeps a cover of n boxes at O(n log n), where comparing
+///             every pair takes minutes at a thousand ranks (PyTorch issue 163548)
 constexpr std::optional<cover_fault> find_gap(box const& region, box_index const& index) {
     index_t held = 0;
     for (std::size_t i = 0; i < index.size(); ++i)
@@ -116,6 +124,9 @@ constexpr std::optional<cover_fault> find_gap(box const& region, box_index const
 }
 
 /// What keeps the distinct boxes of `index` from holding each element of `region` exactly once.
+///
+/// \pre    all boxes lie inside `region`
+/// \throws error with errc::overflow when `region` has more than 2^63 - 1 elements
 constexpr std::optional<cover_fault> find_cover_fault(box const& region, box_index const& index) {
     auto const overlap = find_overlap(index);
     return overlap ? overlap : find_gap(region, index);

@@ -6,6 +6,7 @@
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/flat_range.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ namespace reshard {
 /// A part of a global tensor: a box of it, or a flat range of that box.
 ///
 /// \par Units  elements
-/// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here with the data type, and with the
-///             flat range as a part of the identity
+/// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here with the data type, and with
+///             the flat range as a part of the identity
 struct shard_descriptor {
     std::string key;
     data_type dtype{};
@@ -31,11 +32,16 @@ struct shard_descriptor {
 };
 
 /// The shape of the tensor that holds the shard: the region's, or one axis where the shard is flat.
+///
+/// \pre the shard passes `check`
 constexpr index_vector local_shape(shard_descriptor const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
 }
 
-/// The boxes of the global tensor whose elements the shard holds, in the order in which it stores them.
+/// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
+/// them.
+///
+/// \throws error with errc::shape_mismatch when `flat` leaves `region`
 constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
     if (!flat)
         return {region};
@@ -46,7 +52,7 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
     return boxes;
 }
 
-/// One line: key, data type, shape, region.
+/// One line: `w: BF16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
 inline std::string to_string(shard_descriptor const& shard) {
     return shard.key + ": " + std::string(code(shard.dtype)) + " " + to_string(shard.global_shape) +
            " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
@@ -54,6 +60,7 @@ inline std::string to_string(shard_descriptor const& shard) {
 
 namespace detail {
 
+/// \throws error with errc::bad_layout when the shard leaves the global extent along `axis`
 constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
     index_t const first = shard.region.offset[axis];
     index_t const extent = shard.region.shape[axis];
@@ -69,8 +76,8 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
 
 /// Refuses a shard that is not a part of its tensor.
 ///
-/// \throws error with errc::bad_layout when key, shapes or flat range contradict one another, or with
-///         errc::overflow when the tensor has more than 2^63 - 1 elements
+/// \throws error with errc::bad_layout when key, shapes or flat range contradict one another, or
+///         with errc::overflow when the tensor has more than 2^63 - 1 elements
 constexpr void check(shard_descriptor const& shard) {
     if (shard.key.empty())
         fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");

@@ -7,6 +7,8 @@
 #include <reshard/shard/placement.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,15 +43,15 @@ struct placement_fault {
 namespace detail {
 
 /// A half-open interval of one axis, as first element and extent.
-struct block {
+struct interval {
     index_t offset;
     index_t extent;
 };
 
-/// Part `i` of an extent cut into `parts`.
-constexpr block block_of(placement const& how, index_t extent, index_t parts, index_t i) {
+/// Part `i` of an extent cut into `parts`; parts behind the end are empty.
+constexpr interval interval_of(placement const& how, index_t extent, index_t parts, index_t i) {
     if (how.what == placement::kind::sizes) {
-        block result{0, how.sizes[static_cast<std::size_t>(i)]};
+        interval result{0, how.sizes[static_cast<std::size_t>(i)]};
         for (index_t before = 0; before < i; ++before)
             result.offset += how.sizes[static_cast<std::size_t>(before)];
         return result;
@@ -60,6 +62,7 @@ constexpr block block_of(placement const& how, index_t extent, index_t parts, in
     return {i * most, std::min(most, extent - i * most)};
 }
 
+/// What keeps the sizes of `how` from being those of `parts` parts of an extent, or nothing.
 constexpr std::optional<placement_fault>
 find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t parts) {
     using kind = placement_fault::kind;
@@ -92,10 +95,10 @@ constexpr std::optional<placement_fault> cut_extents(placement const& how, std::
         }
         if (how.what == placement::kind::even && extent % parts != 0)
             return placement_fault{placement_fault::kind::uneven, mesh_axis, parts, extent};
-        index_t const most = block_of(how, extent, parts, 0).extent;
+        index_t const most = interval_of(how, extent, parts, 0).extent;
         index_t const shorter = most == 0 ? 0 : std::min(extent / most, parts - 1);
         for (index_t const i : {index_t{0}, shorter, parts - 1})
-            left.push_back(block_of(how, extent, parts, i).extent);
+            left.push_back(interval_of(how, extent, parts, i).extent);
     }
     std::sort(left.begin(), left.end());
     left.erase(std::unique(left.begin(), left.end()), left.end());
@@ -168,18 +171,19 @@ inline std::string sentence(placement_fault const& fault, mesh const& ranks,
 
 /// A tensor's shape, spread over a mesh: one placement for each mesh axis.
 ///
-/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each of
-/// its blocks. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
+/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each
+/// of the parts. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
 ///
 /// \par Units   elements
-/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh axis
-///              that cuts before an outer one is a placement of its own; here it is given as boxes
+/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh
+///              axis that cuts before an outer one is a placement of its own; here it is given as
+///              boxes
 class distribution {
 public:
     /// `key` is for messages only.
     ///
-    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`) or
-    ///         a negative extent, with errc::overflow for more than 2^63 - 1 elements
+    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`)
+    ///         or a negative extent, with errc::overflow for more than 2^63 - 1 elements
     constexpr distribution(mesh const& ranks, std::vector<placement> placements,
                            index_vector const& shape, std::string_view key = "a tensor")
         : ranks_(ranks), placements_(std::move(placements)), shape_(shape) {
@@ -210,7 +214,7 @@ public:
             if (!how.cuts())
                 continue;
             auto const cut =
-                detail::block_of(how, held.shape[how.axis], ranks_.all_axes[i].extent, at[i]);
+                detail::interval_of(how, held.shape[how.axis], ranks_.all_axes[i].extent, at[i]);
             held.offset[how.axis] += cut.offset;
             held.shape[how.axis] = cut.extent;
         }
@@ -248,7 +252,7 @@ constexpr void append(shard_table& table, distribution const& how) {
             table.push_back(rank, *region);
 }
 
-/// A tensor with the shards of all ranks.
+/// A tensor with the shards of all ranks, in rank order.
 constexpr tensor_layout tensor_layout_of(std::string key, data_type dtype,
                                          distribution const& how) {
     tensor_layout result{std::move(key), dtype, how.shape(), shard_table(how.shape().size())};

@@ -5,6 +5,7 @@
 
 #include <reshard/shard/descriptor.hpp>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -17,12 +18,13 @@ namespace reshard {
 /// Share `index` of `count` equal ones along an axis.
 struct equal_share {
     std::size_t axis = 0;
-    index_t index = 0;
+    index_t index = 0; ///< from 0
     index_t count = 1;
 };
 
 namespace detail {
 
+/// Refuses a share along an axis that is not there, or that is none of `share.count`.
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
@@ -38,12 +40,13 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 
 /// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
 ///
-/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal shares:
-/// a layout made of their descriptors is refused, because the global shapes differ.
+/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal
+/// shares: a layout made of their descriptors is refused, because the global shapes differ.
 ///
 /// \par Units  elements
-/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout for
-///             a share that is not one of `count` or an axis named twice, with errc::overflow
+/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout
+///             for a share that is not one of `count` or an axis named twice, with errc::overflow
+///             for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,

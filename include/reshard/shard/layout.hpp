@@ -6,6 +6,7 @@
 #include <reshard/shard/shard_table.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct tensor_layout {
 };
 
 /// Shard `i` of a tensor as a descriptor of its own.
+///
+/// \pre `i < tensor.shards.size()`
 constexpr shard_descriptor descriptor_of(tensor_layout const& tensor, std::size_t i) {
     return {tensor.key, tensor.dtype, tensor.shape, tensor.shards.region(i), tensor.shards.flat(i)};
 }
@@ -52,6 +55,7 @@ struct layout {
 
 namespace detail {
 
+/// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
 constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor const& shard,
                                  holder_t holder) {
     holder_t const other = tensor.shards.holder(0);
@@ -71,10 +75,12 @@ constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor c
 
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///
-/// Within a tensor, shards stand in the order of their holders, and within a holder in the given order.
+/// Within a tensor, shards stand in the order of their holders, and within a holder in the given
+/// order.
 ///
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
-///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names both ranks
+///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
+///         both ranks
 constexpr layout layout_of(std::vector<std::vector<shard_descriptor>> const& held) {
     struct entry {
         shard_descriptor const* shard;

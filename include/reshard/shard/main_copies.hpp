@@ -15,9 +15,11 @@
 
 namespace reshard {
 
-/// The places in `table` of the main copies: of equal shards the one of the lowest holder, ascending.
+/// The places in `table` of the main copies: of equal shards the one of the lowest holder,
+/// ascending.
 ///
-/// Shards without elements are left out, unless the table has no others: then one stands for the tensor.
+/// Shards without elements are left out, unless the table has no others: then one stands for the
+/// tensor.
 constexpr std::vector<std::uint32_t> main_copies(shard_table const& table) {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < table.size(); ++i)

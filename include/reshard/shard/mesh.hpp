@@ -7,7 +7,9 @@
 #include <reshard/shard/shard_table.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,8 @@ struct mesh_axis {
 
     constexpr mesh_axis() = default;
 
+    /// An axis of that name along which `ranks` ranks stand.
+    ///
     /// \throws error with errc::limit_exceeded for a name of more than 31 characters
     constexpr mesh_axis(std::string_view name, index_t ranks) : extent(ranks) {
         if (name.size() >= std::size(characters))
@@ -53,6 +57,8 @@ struct mesh {
 
     constexpr mesh() = default;
 
+    /// A mesh of these axes, the last one fastest.
+    ///
     /// \throws error with errc::bad_layout for an axis that breaks the invariant, with
     ///         errc::limit_exceeded for too many axes or more than 2^31 - 1 ranks
     constexpr explicit mesh(std::span<mesh_axis const> axes) {
@@ -77,6 +83,7 @@ struct mesh {
         return extents;
     }
 
+    /// The product of the extents: ranks are less.
     constexpr holder_t rank_count() const { return static_cast<holder_t>(element_count(shape())); }
 
     /// Where a rank stands, one coordinate an axis.

@@ -5,6 +5,8 @@
 
 #include <reshard/shard/mesh.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,8 +31,8 @@ struct only {
 
 /// How an extent is cut.
 enum class split_rule {
-    ceil, ///< blocks of extent / parts, rounded up; the last ones shorter or empty
-    even, ///< equal blocks; the number of parts must divide the extent
+    ceil, ///< parts of extent / parts, rounded up; the last ones shorter or empty
+    even, ///< equal parts; the number of parts must divide the extent
 };
 
 /// The mesh axis cuts that axis of the tensor.
@@ -43,7 +45,7 @@ struct shard {
     constexpr bool operator==(shard const&) const = default;
 };
 
-/// The mesh axis cuts that axis of the tensor into blocks of these extents, as a template argument.
+/// The mesh axis cuts that axis of the tensor into parts of these extents, as a template argument.
 template <std::size_t N>
 struct shard_sizes {
     std::size_t axis = 0;
@@ -66,7 +68,7 @@ struct placement {
     kind what = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, where it is cut
     index_t coordinate = 0;     ///< of the mesh axis, where one alone holds it
-    std::vector<index_t> sizes; ///< of the blocks, where they are given
+    std::vector<index_t> sizes; ///< of the parts, where they are given
 
     constexpr placement() = default;
     constexpr placement(replicate) {}

@@ -6,6 +6,7 @@
 #include <reshard/core/index_rows.hpp>
 #include <reshard/shard/descriptor.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,7 +19,8 @@ namespace reshard {
 /// Whoever holds a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
 using holder_t = std::uint32_t;
 
-/// The shards of one tensor, packed: holder, region and flat range of each, in the order of insertion.
+/// The shards of one tensor, packed: holder, region and flat range of each, in the order of
+/// insertion.
 ///
 /// \par Units elements
 class shard_table {
@@ -31,6 +33,7 @@ public:
     constexpr holder_t holder(std::size_t i) const { return holders_[i]; }
     constexpr box region(std::size_t i) const { return regions_[i]; }
 
+    /// The flat range of shard `i`, or nothing where it is the whole region.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (flats_.empty() || flats_[i].begin < 0)
             return std::nullopt;
@@ -42,6 +45,8 @@ public:
         regions_.reserve(shards);
     }
 
+    /// Appends a shard.
+    ///
     /// \pre `region.ndim() == ndim()`
     constexpr void push_back(holder_t holder, box const& region,
                              std::optional<flat_range> const& flat = {}) {
@@ -64,6 +69,7 @@ public:
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
     constexpr std::vector<flat_range> const& flat_ranges() const { return flats_; }
 
+    /// The memory that the shards take.
     constexpr std::size_t bytes() const {
         return regions_.bytes() + holders_.capacity() * sizeof(holder_t) +
                flats_.capacity() * sizeof(flat_range);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -26,15 +27,18 @@ namespace reshard {
 
 namespace detail {
 
+/// A type with a data type as its `value`, such as `data_type_constant`.
 template <class T>
 concept names_data_type = requires {
     { T::value } -> std::convertible_to<data_type>;
 };
 
+/// A type that a typed shard may name as that of its elements.
 template <class T>
 concept has_data_type =
     names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
 
+/// The data type that a `T` names.
 template <has_data_type T>
 consteval data_type named_data_type() {
     if constexpr (names_data_type<T>)
@@ -56,6 +60,7 @@ constexpr bool is_shape(index_vector const& shape) {
     return true;
 }
 
+/// True where the region has `ndim` axes.
 constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
@@ -138,6 +143,7 @@ struct shard_facts {
     constexpr bool operator==(shard_facts const&) const = default;
 };
 
+/// What a shard type says, as a value.
 template <shard_type T>
 constexpr shard_facts facts_of() {
     return {T::key, T::dtype, T::global_shape, T::region, T::flat};
@@ -149,6 +155,7 @@ struct place_pair {
     std::size_t second;
 };
 
+/// True where two shards of one key cannot stand side by side.
 constexpr bool clash(shard_facts const& a, shard_facts const& b) {
     return a.global_shape != b.global_shape || a.dtype != b.dtype || a == b;
 }
@@ -178,6 +185,7 @@ struct shards_of_one_key {
     static_assert(facts_of<A>() != facts_of<B>(), "a typed_state_dict has the same shard twice");
 };
 
+/// True; does not compile where two of the shards clash.
 template <shard_type... Shards>
 consteval bool shards_agree() {
     constexpr auto pair =

@@ -6,11 +6,15 @@
 #include <reshard/shard/distribution.hpp>
 #include <reshard/shard/typed.hpp>
 
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -63,6 +67,7 @@ struct placement_of {
                   "explicit sizes of a typed_tensor must sum to the extent");
 };
 
+/// True; does not compile where the placements of a tensor do not fit it or the mesh.
 template <mesh Ranks, class Tensor>
 consteval bool is_placed() {
     constexpr auto fault = find_fault(Ranks.shape(), Tensor::placements(), Tensor::shape);
@@ -71,6 +76,7 @@ consteval bool is_placed() {
     return true;
 }
 
+/// True where no key stands twice.
 template <std::size_t N>
 constexpr bool all_different(std::array<std::string_view, N> keys) {
     std::sort(keys.begin(), keys.end());
@@ -113,6 +119,7 @@ struct typed_layout {
 
 namespace detail {
 
+/// A list of the one shard that a rank holds of a tensor, or of none.
 template <class Layout, class Tensor, holder_t Rank>
 consteval auto shards_of_rank() {
     constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
@@ -122,6 +129,7 @@ consteval auto shards_of_rank() {
         return boost::mp11::mp_list<>();
 }
 
+/// The `typed_state_dict` of a rank as its `type`.
 template <class Layout, holder_t Rank, class Tensors>
 struct rank_shards;
 

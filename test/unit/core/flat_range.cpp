@@ -25,14 +25,14 @@ BOOST_AUTO_TEST_CASE(three_axes_make_at_most_five_boxes) {
     BOOST_TEST((boxes_of({6, 31}, {3, 3, 4}) == wanted));
 }
 
-BOOST_AUTO_TEST_CASE(whole_blocks_and_scalars_are_one_box_and_nothing_is_none) {
+BOOST_AUTO_TEST_CASE(whole_boxes_and_scalars_are_one_box_and_nothing_is_none) {
     BOOST_TEST((boxes_of({0, 20}, {5, 4}) == std::vector<box>{whole({5, 4})}));
     BOOST_TEST((boxes_of({0, 1}, {}) == std::vector<box>{box{}}));
     BOOST_TEST(boxes_of({7, 7}, {5, 4}).empty());
     BOOST_TEST(boxes_of({0, 0}, {5, 0}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(every_range_of_small_blocks_is_tiled_exactly) {
+BOOST_AUTO_TEST_CASE(every_range_of_small_boxes_is_tiled_exactly) {
     for (index_vector const& shape : {index_vector{12}, index_vector{4, 3}, index_vector{2, 3, 4},
                                       index_vector{2, 1, 3, 2}, index_vector{1, 5, 1}}) {
         index_t const count = element_count(shape);
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(only_contiguous_boxes_are_ranges) {
     BOOST_TEST(!flat_range_of(std::vector<box>{}, {5, 4}).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(ranges_that_leave_the_block_are_refused_with_the_numbers) {
+BOOST_AUTO_TEST_CASE(ranges_that_leave_the_box_are_refused_with_the_numbers) {
     auto const names_the_numbers = [](error const& problem) {
         std::string const text = problem.what();
         return problem.code() == errc::shape_mismatch && text.find("4:21") != std::string::npos &&

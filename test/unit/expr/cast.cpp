@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_cast_changes_the_type_and_remembers_the_step) {
     BOOST_TEST((narrow.shape == index_vector{4}));
     BOOST_TEST((steps(narrow) == types{data_type::bf16}));
     BOOST_TEST((narrow.pieces[0].stored == data_type::f32));
-    BOOST_TEST(!is_whole_source(narrow));
+    BOOST_TEST(!is_source_box(narrow));
 }
 
 BOOST_AUTO_TEST_CASE(a_rounding_that_is_widened_again_is_kept) {

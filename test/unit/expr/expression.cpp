@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(expr_expression)
 
 BOOST_AUTO_TEST_CASE(a_source_is_itself) {
     expression const w = source_tensor(0, {2, 3}, data_type::f32);
-    BOOST_TEST(is_whole_source(w));
+    BOOST_TEST(is_source_box(w));
     BOOST_TEST((w.shape == index_vector{2, 3}));
     BOOST_TEST((w.dtype == data_type::f32));
     BOOST_TEST(
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(a_source_is_itself) {
 
 BOOST_AUTO_TEST_CASE(zeros_have_no_source) {
     expression const z = zeros({3}, data_type::f16);
-    BOOST_TEST(!is_whole_source(z));
+    BOOST_TEST(!is_source_box(z));
     BOOST_TEST((evaluate(z, {}, {}) == std::vector<index_t>{0, 0, 0}));
 }
 
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_without_elements_has_no_pieces) {
 BOOST_AUTO_TEST_CASE(a_scalar_has_one_piece) {
     expression const s = source_tensor(2, {}, data_type::i64);
     BOOST_TEST(s.pieces.size() == 1u);
-    BOOST_TEST(is_whole_source(s));
+    BOOST_TEST(is_source_box(s));
     BOOST_TEST((evaluate(s, {{}, {}, {}}, {{}, {}, {42}}) == std::vector<index_t>{42}));
 }
 

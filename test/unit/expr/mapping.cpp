@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(removed_keys_and_relations_are_remembered) {
 BOOST_AUTO_TEST_CASE(the_identity_keeps_every_tensor) {
     mapping const all = identity_mapping(two);
     BOOST_TEST(all.outputs().size() == 2u);
-    BOOST_TEST(is_whole_source(all.find("a")->value));
+    BOOST_TEST(is_source_box(all.find("a")->value));
     BOOST_TEST(all.find("b")->value.pieces.source(0) == 1u);
 }
 

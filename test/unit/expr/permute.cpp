@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(an_order_and_its_inverse_cancel) {
 
 BOOST_AUTO_TEST_CASE(a_square_matrix_is_transposed_too) {
     expression const t = transpose(source_tensor(0, {2, 2}, data_type::f32));
-    BOOST_TEST(!is_whole_source(t));
+    BOOST_TEST(!is_source_box(t));
     BOOST_TEST((evaluate(t, {{2, 2}}, {up_to(4)}) == numbers{0, 2, 1, 3}));
 }
 

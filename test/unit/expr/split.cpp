@@ -55,6 +55,14 @@ BOOST_AUTO_TEST_CASE(sizes_may_differ_and_be_zero) {
 
 BOOST_AUTO_TEST_CASE(one_part_is_the_tensor) { BOOST_TEST((split(w, 0, 1)[0] == w)); }
 
+BOOST_AUTO_TEST_CASE(a_part_of_a_source_is_a_box_of_it_and_one_of_two_sources_is_not) {
+    expression const both = concat({w, w}, 0);
+    BOOST_TEST(is_source_box(split(w, 1, 3)[1]));
+    BOOST_TEST(is_source_box(split(both, 0, 2)[1]));
+    BOOST_TEST(!is_source_box(both));
+    BOOST_TEST(!is_source_box(sized(w, 1, {6, 0})[1]));
+}
+
 BOOST_AUTO_TEST_CASE(pieces_are_cut_where_the_parts_meet) {
     // [0..5] and [6..11] side by side, cut into 5, 2 and 5 columns.
     auto const rows = split(w, 0, 2);

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {
-    // A grid of 2 x 3 blocks, one of them held twice.
+    // A grid of 2 x 3 boxes, one of them held twice.
     std::vector<std::vector<shard_descriptor>> ranks;
     for (index_t row = 0; row < 2; ++row)
         for (index_t column = 0; column < 3; ++column)

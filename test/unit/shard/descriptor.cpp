@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_is_held_in_one_axis) {
     shard_descriptor const part{"w", data_type::f32, {4, 6}, {{2, 0}, {2, 6}}, flat_range{4, 10}};
     BOOST_TEST((local_shape(part) == index_vector{6}));
     check(part);
-    // Elements 4 to 9 of a 2 x 6 block whose first row is row 2 of the tensor.
+    // Elements 4 to 9 of a 2 x 6 box whose first row is row 2 of the tensor.
     BOOST_TEST(
         (boxes_of(part.region, part.flat) == std::vector<box>{{{2, 4}, {1, 2}}, {{3, 0}, {1, 4}}}));
 }

@@ -37,7 +37,7 @@ void refused(mesh const& ranks, std::vector<placement> const& placements, index_
 
 BOOST_AUTO_TEST_SUITE(shard_distribution)
 
-BOOST_AUTO_TEST_CASE(even_rows_are_cut_in_equal_blocks) {
+BOOST_AUTO_TEST_CASE(even_rows_are_cut_in_equal_parts) {
     row_list const expected{{0, 4}, {4, 4}, {8, 4}};
     BOOST_TEST((rows({{{"tp", 3}}, {shard{0}}, {12, 2}}) == expected));
     BOOST_TEST((rows({{{"tp", 3}}, {shard{0, split_rule::even}}, {12, 2}}) == expected));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(two_mesh_axes_cut_the_remainder_again) {
     mesh const grid{{"a", 2}, {"b", 2}};
     BOOST_TEST(
         (rows({grid, {shard{0}, shard{0}}, {10}}) == row_list{{0, 3}, {3, 2}, {5, 3}, {8, 2}}));
-    // The inner cut of a block of one row leaves nothing: an empty box at the end of the tensor.
+    // The inner cut of a part of one row leaves nothing: an empty box at the end of the tensor.
     BOOST_TEST(
         (rows({grid, {shard{0}, shard{0}}, {2}}) == row_list{{0, 1}, {2, 0}, {1, 1}, {2, 0}}));
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(the_largest_extent_is_cut_without_overflow) {
     distribution const how({{"tp", 4}}, {shard{0}}, {most});
     index_t const rows_each = 2305843009213693952; // 2^61
     BOOST_TEST((how.region(3) == box{{3 * rows_each}, {rows_each - 1}}));
-    // The extent is (2^31 - 1) * (2^32 + 2) + 1: blocks of 2^32 + 3, and 2^31 + 5 are left for the last.
+    // The extent is (2^31 - 1) * (2^32 + 2) + 1: parts of 2^32 + 3, and 2^31 + 5 are left for the last.
     distribution const many({{"tp", 2147483647}}, {shard{0}}, {most});
     BOOST_TEST(many.region(0)->shape[0] == 4294967299);
     BOOST_TEST((many.region(2147483646) == box{{most - 2147483653}, {2147483653}}));
