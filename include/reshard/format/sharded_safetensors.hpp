@@ -27,6 +27,7 @@ inline std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
            five_digits(count) + ".safetensors";
 }
 
+/// True where the metadata of a file says which shards its tensors are, as torch writes it.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }

@@ -21,8 +21,8 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// True where replacing `path` can lose nothing but a checkpoint: a safetensors file, an empty directory,
-/// or a directory that holds safetensors files and no directories.
+/// True where `path` is what a checkpoint may replace: a `.safetensors` file, an empty directory, or a
+/// directory that has a `.safetensors` file, and no directory, in it; its other files go with it.
 inline bool is_replaceable(std::filesystem::path const& path) {
     auto const is_data = [](std::filesystem::path const& file) {
         return file.extension() == ".safetensors";
