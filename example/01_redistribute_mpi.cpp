@@ -9,8 +9,8 @@
 #include <iostream>
 #include <numeric>
 
-// Two vectors change places over MPI: `weight` is cut over the ranks and becomes whole everywhere, `bias` is
-// whole everywhere and becomes cut. Run it on any number of ranks.
+// Two vectors change places over MPI: `weight` is cut over the ranks and becomes whole everywhere,
+// `bias` is whole everywhere and becomes cut. Run it on any number of ranks.
 
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <vector>
 
-// The algebra without its text: a query and a key projection are transposed and fused, head by head. Nothing is
-// computed until the end, when what is left are copies of boxes.
+// The algebra without its text: a query and a key projection are transposed and fused, head by
+// head. Nothing is computed until the end, when what is left are copies of boxes.
 
 int main() {
     using namespace reshard;
@@ -27,7 +27,8 @@ int main() {
         std::cout << to_string(part.target_box()) << " is " << program.sources()[part.source].key
                   << to_string(part.source_box()) << '\n';
 
-    // Memory of any strides: both sources are row-major, and so is the target of three rows and eight columns.
+    // Memory of any strides: both sources are row-major, and so is the target of three rows and
+    // eight columns.
     std::vector<float> qk(24);
     auto const held = [&](char const* key, std::vector<float> const& elements) {
         return const_local_shard{{key, data_type::f32, shape, whole(shape), {}},

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <vector>
 
-// A tensor type of one's own takes part when `tensor_traits` is told of it. Nothing else has to change: here a
-// matrix that is stored column by column, with room to spare between its columns.
+// A tensor type of one's own takes part when `tensor_traits` is told of it. Nothing else has to
+// change: here a matrix that is stored column by column, with room to spare between its columns.
 
 namespace my {
 

@@ -5,8 +5,8 @@
 
 #include <iostream>
 
-// Layouts as types. Who sends what is then known to the compiler: this program does not compile unless the
-// redistribution is complete, and costs what is written here.
+// Layouts as types. Who sends what is then known to the compiler: this program does not compile
+// unless the redistribution is complete, and costs what is written here.
 
 namespace {
 
