@@ -20,6 +20,10 @@
 //     #! target KEY DTYPE SHAPE [PARTS]
 //     #! target                              known, and without tensors
 //     #! reverse
+// and options of the stages:
+//     #! no_match ignore|error
+//     #! max_names NUMBER
+//     #! dtype_policy widen
 
 using namespace reshard;
 using namespace reshard::aoa;
@@ -38,6 +42,7 @@ struct tensors {
     catalog source;
     std::optional<catalog> target;
     expand_options options;
+    lower_options lowering;
 };
 
 index_vector numbers(std::string const& text) {
@@ -55,6 +60,17 @@ catalog_entry entry_of(std::istringstream& words, std::string const& key) {
                         data_type_from_name(dtype).value(), numbers(parts));
 }
 
+/// A line about the stages: which option, and what it is set to.
+void set_option(tensors& given, std::string const& option, std::string const& value) {
+    given.options.reverse = given.options.reverse || option == "reverse";
+    if (option == "no_match")
+        given.options.no_match = value == "error" ? on_no_match::error : on_no_match::ignore;
+    if (option == "max_names")
+        given.options.max_names = std::stoul(value);
+    if (option == "dtype_policy")
+        given.lowering.policy = dtype_policy::widen;
+}
+
 tensors tensors_of(std::string const& text) {
     std::vector<catalog_entry> source, target;
     tensors result;
@@ -63,10 +79,11 @@ tensors tensors_of(std::string const& text) {
         std::istringstream words(line.substr(2));
         std::string side, key;
         words >> side >> key;
-        result.options.reverse = result.options.reverse || side == "reverse";
         if (side == "target")
             result.target.emplace();
-        if (!key.empty())
+        if (side != "source" && side != "target")
+            set_option(result, side, key);
+        else if (!key.empty())
             (side == "source" ? source : target).push_back(entry_of(words, key));
     }
     result.source = catalog(source);
@@ -117,7 +134,9 @@ std::string run(std::string const& stage, std::string const& text, std::string c
         expansion const expanded = expand(written, given.source, target, given.options);
         if (stage == "expand")
             return print(expanded.code) + said(expanded.code, expanded.findings);
-        lowering const lowered = lower_all(expanded.code, given.source, target);
+        lowering const lowered = lower_all(expanded.code, given.source, target, given.lowering);
+        if (stage == "check")
+            return said(expanded.code, expanded.findings) + said(expanded.code, lowered.findings);
         return (lowered.first_error ? "" : mapping_text(lowered.map)) +
                said(expanded.code, lowered.findings);
     } catch (error const& problem) {
@@ -171,9 +190,10 @@ BOOST_AUTO_TEST_SUITE(aoa_goldens)
 BOOST_AUTO_TEST_CASE(parse_says_what_is_expected) { check_goldens("parse"); }
 BOOST_AUTO_TEST_CASE(expand_says_what_is_expected) { check_goldens("expand"); }
 BOOST_AUTO_TEST_CASE(lower_says_what_is_expected) { check_goldens("lower"); }
+BOOST_AUTO_TEST_CASE(all_that_there_is_to_say_of_a_program_is_said) { check_goldens("check"); }
 
 BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
-    for (char const* stage : {"parse", "expand", "lower"})
+    for (char const* stage : {"parse", "expand", "lower", "check"})
         for (fs::path const& program_file : goldens(stage)) {
             fs::path expect = program_file;
             expect.replace_extension(".expect");
@@ -182,7 +202,7 @@ BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
 }
 
 BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
-    for (char const* stage : {"parse", "expand", "lower"})
+    for (char const* stage : {"parse", "expand", "lower", "check"})
         for (fs::path const& program_file : goldens(stage)) {
             try {
                 std::string const text = content(program_file);
