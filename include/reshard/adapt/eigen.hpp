@@ -18,9 +18,12 @@ namespace reshard {
 
 namespace detail {
 
-// Deduction finds the base without instantiating it for types that are not Eigen's.
+/// The type of a dense object. Deduction finds the base without instantiating it for types that are
+/// not Eigen's.
 template <class Derived>
 Derived dense_of(Eigen::DenseBase<Derived> const&);
+
+/// True for a matrix or an array; false for what shows the coefficients of another object.
 template <class Derived>
 constexpr bool owns_coefficients(Eigen::PlainObjectBase<Derived> const*) {
     return true;

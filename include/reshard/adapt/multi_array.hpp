@@ -8,6 +8,7 @@
 #include <boost/multi_array.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +31,7 @@ concept boost_array = requires(Array const& array) {
     *array.origin();
 };
 
+/// True for an array; false for a reference or a view, which shows the elements of an array.
 template <class T, std::size_t N, class Allocator>
 constexpr bool owns_elements(boost::multi_array<T, N, Allocator> const*) {
     return true;
@@ -38,10 +40,10 @@ constexpr bool owns_elements(void const*) { return false; }
 
 /// The address of the element at the first index of each axis; `origin()` is that of index 0.
 template <class Array, class Element>
-Element* first_element(Array const& array, Element* origin) {
+Element* first_element(Array const& array, Element* zero) {
     for (std::size_t axis = 0; axis < Array::dimensionality; ++axis)
-        origin += array.index_bases()[axis] * array.strides()[axis];
-    return origin;
+        zero += array.index_bases()[axis] * array.strides()[axis];
+    return zero;
 }
 
 } // namespace detail

@@ -6,6 +6,8 @@
 #include <reshard/core/strides.hpp>
 #include <reshard/tensor/traits.hpp>
 
+#include <boost/assert.hpp>
+
 /// \file
 /// A pointer and a shape, as a tensor.
 
@@ -31,12 +33,16 @@ struct raw_tensor {
     constexpr raw_tensor(T* first, index_vector const& extents)
         : raw_tensor(first, extents, row_major_strides(extents)) {}
 
+    /// Elements that lie as the strides say.
     constexpr raw_tensor(T* first, index_vector const& extents, index_vector const& steps)
-        : data(first), shape(extents), strides(steps) {}
+        : data(first), shape(extents), strides(steps) {
+        BOOST_ASSERT(shape.size() == strides.size());
+    }
 };
 
 } // namespace adapt
 
+/// The elements belong to somebody else, so a temporary shows them too.
 template <class T>
 struct tensor_traits<adapt::raw_tensor<T>> {
     using element_type = T;

@@ -6,6 +6,7 @@
 #include <reshard/tensor/traits.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 namespace reshard {
 
+/// A span owns no element, so a temporary shows them too.
 template <class T, std::size_t Extent>
 struct tensor_traits<std::span<T, Extent>> {
     using element_type = T;

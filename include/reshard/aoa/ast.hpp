@@ -5,12 +5,9 @@
 
 #include <reshard/core/index_vector.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 /// \file
 /// What a program is made of: names, attributes, statements, and where each of them came from.

@@ -9,8 +9,9 @@
 #include <reshard/core/error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// \file

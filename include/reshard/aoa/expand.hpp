@@ -11,7 +11,9 @@
 #include <reshard/aoa/macro/star.hpp>
 #include <reshard/aoa/macro/transpose.hpp>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -6,6 +6,8 @@
 #include <reshard/aoa/ast.hpp>
 #include <reshard/core/error.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,7 @@ enum class severity {
     error,   ///< the program cannot run
 };
 
+/// The word for it, as it stands in messages: `note`, `warning`, `error`.
 constexpr std::string_view name_of(severity level) {
     constexpr std::string_view names[] = {"note", "warning", "error"};
     return names[static_cast<std::size_t>(level)];

@@ -9,7 +9,9 @@
 #include <boost/fusion/include/adapt_struct.hpp>
 #include <boost/spirit/home/x3.hpp>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -57,6 +59,7 @@ struct placed {
     }
 };
 
+/// Makes a segment of two numbers an array.
 struct array_rule {
     template <class Iterator, class Context>
     void on_success(Iterator const&, Iterator const&, segment& tree, Context const&) {

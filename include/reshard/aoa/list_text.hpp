@@ -5,9 +5,13 @@
 
 #include <reshard/aoa/finding.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <variant>
 #include <vector>
 
 /// \file

@@ -23,8 +23,9 @@ enum class dtype_policy {
     widen, ///< one that holds every value of the program's
 };
 
+/// What `lower` may be told.
 struct lower_options {
-    std::vector<state_suffix> state_suffixes = default_state_suffixes();
+    std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     dtype_policy policy = dtype_policy::equal;
 };
 
@@ -59,12 +60,14 @@ struct lower_context {
     lower_context(lower_context const&) = delete;
     lower_context& operator=(lower_context const&) = delete;
 
+    /// Adds a finding that is an error of that code.
     void report(errc problem, finding found) {
         if (!result.first_error)
             result.first_error = problem;
         result.findings.push_back(std::move(found));
     }
 
+    /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
     void warn(statement const& one, std::string kind, std::string key, std::string message) {
         result.findings.push_back({severity::warning, std::move(kind), std::move(key),
                                    std::move(message), one.where, one.origin});

@@ -21,6 +21,7 @@ namespace reshard::aoa {
 /// Texts one after the other in one allocation, numbered in the order in which they came.
 class text_list {
 public:
+    /// Appends a text; the result is its number.
     std::uint32_t push_back(std::string_view text) {
         characters_ += text;
         ends_.push_back(characters_.size());

@@ -8,10 +8,12 @@
 #include <reshard/aoa/words.hpp>
 #include <reshard/expr/algebra.hpp>
 
+#include <cstddef>
 #include <iterator>
-#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file

@@ -8,8 +8,11 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/error.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file

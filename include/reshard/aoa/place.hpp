@@ -29,6 +29,7 @@ constexpr std::size_t characters(std::string_view text) {
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+/// True for the characters that end a line, alone or as `\r\n`.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 /// Where the line begins that the byte `offset` stands in.

@@ -6,11 +6,15 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/words.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -36,6 +40,7 @@ inline std::string quoted_name(std::string_view text) {
     return quote + std::string(text) + quote;
 }
 
+/// A segment as it has to be written, without the quotes that its name may need.
 inline std::string segment_text(segment const& one) {
     std::string const sign = one.first > 0 ? "+" : "";
     switch (one.kind) {
@@ -66,6 +71,7 @@ inline std::string pattern_text(std::vector<segment> const& segments) {
     return (plain && starts_plain ? inside : '"' + inside + '"') + array;
 }
 
+/// An attribute as it has to be written, in the quotes in which it was.
 inline std::string attribute_text(attribute const& one) {
     if (auto const* const number = std::get_if<index_t>(&one.value))
         return one.word + '=' + std::to_string(*number);

@@ -9,9 +9,14 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
 /// A program: statements, with the text that they were written in.
@@ -151,6 +156,7 @@ inline bool same_name(program const& a, name const& of_a, program const& b, name
     return same_number && a.text(of_a) == b.text(of_b);
 }
 
+/// True where the programs say the same; places in the text do not count.
 inline bool operator==(program const& a, program const& b) {
     auto const same_names = [&](name const& x, name const& y) { return same_name(a, x, b, y); };
     auto const same = [&](statement const& x, statement const& y) {

@@ -6,7 +6,10 @@
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/operation.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -9,7 +9,9 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -96,21 +98,29 @@ public:
     scope(program const& code, source_names const& source)
         : code_(code), source_(source), bindings_(code.text_count() + code.fresh_count()) {}
 
+    /// What a name means now.
+    ///
+    /// \pre it is a text or a temporary
     binding& operator[](name const& one) {
         return bindings_[one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0)];
     }
+
     /// The binding of a key, or null where no name of the program has that text.
     binding const* find(std::string_view key) const {
         auto const id = code_.find(key);
         return id ? &bindings_[*id] : nullptr;
     }
 
+    /// The value of that number; it lasts until the next `store`.
     expression const& value(std::uint32_t id) const { return values_[id]; }
+
+    /// The number of a new value.
     std::uint32_t store(expression made) {
         values_.push_back(std::move(made));
         return static_cast<std::uint32_t>(values_.size() - 1);
     }
 
+    /// A statement of that origin binds a name to a value.
     void bind(name const& one, std::uint32_t value, std::uint32_t origin) {
         binding& bound = (*this)[one];
         bound.value = value;
@@ -120,6 +130,7 @@ public:
         bound.origin = origin;
     }
 
+    /// The statement that should have bound a name has an error.
     void spoil(name const& one) {
         bind(one, binding::none, 0);
         (*this)[one].is_spoilt = true;

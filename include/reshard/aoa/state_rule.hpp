@@ -6,6 +6,7 @@
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 

@@ -6,6 +6,7 @@
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -40,13 +41,19 @@ struct element_reach {
     index_t behind = 0;
 };
 
+/// `a + b` of two numbers that are not negative.
+///
+/// \throws error with errc::overflow when the sum does not fit 64 bits
 constexpr index_t checked_add(index_t a, index_t b) {
     if (b > std::numeric_limits<index_t>::max() - a)
         fail(errc::overflow, "a tensor's strides lead beyond 64 bits");
     return a + b;
 }
 
-/// \pre there is an element
+/// How far the elements reach from the first one.
+///
+/// \pre    there is an element
+/// \throws error with errc::overflow where strides lead out of 64 bits
 constexpr element_reach reach_of(index_vector const& shape, index_vector const& strides) {
     element_reach reach;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -78,6 +85,8 @@ inline address_range addresses(const_tensor_view const& elements) {
 ///
 /// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still
 /// lie in overlapping ranges: exact answers are as hard as integer programming.
+///
+/// \throws error with errc::overflow where strides lead out of 64 bits
 inline bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b) {
     return a.memory == b.memory && overlap(addresses(a), addresses(b));
 }

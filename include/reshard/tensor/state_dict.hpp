@@ -6,6 +6,8 @@
 #include <reshard/shard/descriptor.hpp>
 #include <reshard/tensor/address_range.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,7 @@ using const_local_shard = basic_local_shard<const_tensor_view>;
 
 namespace detail {
 
+/// \throws error with errc::shape_mismatch where the tensor has another shape than the shard
 inline void check_shape(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_vector const expected = local_shape(shard);
     if (expected.size() != elements.shape.size() || expected.size() != elements.strides.size())
@@ -45,6 +48,8 @@ inline void check_shape(shard_descriptor const& shard, const_tensor_view const& 
                                            std::to_string(elements.shape[axis]));
 }
 
+/// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
+///         errc::overflow where strides lead out of 64 bits
 inline void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_t const count = element_count(elements.shape);
     if (elements.memory != memory_kind::host)
@@ -56,6 +61,7 @@ inline void check_memory(shard_descriptor const& shard, const_tensor_view const&
     addresses(elements);
 }
 
+/// \throws error with errc::memory_overlap where elements that will be written lie at one address
 inline void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
     if (element_count(elements.shape) == 0)
         return;
@@ -66,6 +72,7 @@ inline void check_writable(shard_descriptor const& shard, tensor_view const& ele
                                            " elements at one address (stride 0) cannot be written");
 }
 
+/// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 
 } // namespace detail
@@ -74,8 +81,8 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
 ///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a
-///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap for a
-///         tensor to be written whose elements lie at one address
+///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap
+///         for a tensor to be written whose elements lie at one address
 template <class View>
 void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
@@ -111,7 +118,7 @@ public:
             shards_.push_back({descriptor, tensor});
     }
 
-    /// Adds a shard whose elements are seen through a view.
+    /// Adds a shard whose elements are seen through a view; their memory has to outlive this.
     ///
     /// \throws error as `check` does; then nothing is added
     void add(shard_descriptor descriptor, View const& tensor) {

@@ -31,16 +31,19 @@ enum class memory_kind {
 
 namespace detail {
 
+/// Says itself what its elements are, at run time.
 template <class T>
 concept has_dtype = requires(T const& ct) {
     { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
 };
 
+/// Says itself where its elements live.
 template <class T>
 concept has_memory = requires(T const& ct) {
     { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;
 };
 
+/// Has an element type that the library knows.
 template <class T>
 concept has_static_dtype = requires {
     data_type_traits<std::remove_cv_t<typename tensor_traits<T>::element_type>>::value;

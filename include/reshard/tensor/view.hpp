@@ -6,6 +6,7 @@
 #include <reshard/core/strides.hpp>
 #include <reshard/tensor/traits.hpp>
 
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
@@ -32,6 +33,7 @@ struct const_tensor_view {
 
 /// Elements that may be written too.
 ///
+/// \par Units strides in elements; `data` is the address of the element at index 0, 0, ...
 /// \invariant `shape.size() == strides.size()`
 struct tensor_view {
     void* data = nullptr;

@@ -6,7 +6,11 @@
 #include <reshard/aoa/macro/context.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -32,16 +36,21 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
     segments.back().text += text;
 }
 
+/// Whether a name has a segment of that kind.
 inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
     return one.kind == name::kind_type::pattern &&
            std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
 }
 
+/// Whether any name of a statement has a segment of that kind.
 inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
     return std::ranges::any_of(code.names(one),
                                [&](name const& n) { return has_segment(code, n, kind); });
 }
 
+/// Appends the names that stand for `array`.
+///
+/// \throws error with errc::bad_macro for a range without numbers
 inline void append_array(macro_context& context, statement const& one, name const& array,
                          std::vector<name>& names) {
     std::vector<segment> segments = context.code.pattern(array);

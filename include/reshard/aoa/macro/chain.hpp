@@ -6,6 +6,7 @@
 #include <reshard/aoa/program.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,19 +34,24 @@ public:
     static constexpr std::uint32_t none = 0xffffffff;
 
     std::vector<statement> const& statements() const { return statements_; }
+
     /// The version that name number `i` of a statement reads or binds.
     std::uint32_t version(statement const& of, std::uint32_t i) const {
         return version_of_[of.names + i];
     }
+    /// The name that a version is of.
     name const& name_of(std::uint32_t version) const { return versions_[version].called; }
+
     /// The statement that binds a version, or `none`: a tensor of the source.
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
+
     /// Calls `visit` with each statement that reads a version.
     template <class Visit>
     void for_each_reader(std::uint32_t version, Visit const& visit) const {
         for (std::uint32_t i = versions_[version].first_read; i != none; i = reads_[i].next)
             visit(statements_[reads_[i].reader]);
     }
+
     /// Whether no later statement binds the name again.
     bool is_last(std::uint32_t version) const {
         name const& called = versions_[version].called;

@@ -8,6 +8,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,9 +23,10 @@ namespace reshard::aoa {
 /// What to do with a statement whose placeholder matches no key.
 enum class on_no_match { ignore, warn, error };
 
+/// What `expand` may be told.
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
-    std::vector<state_suffix> state_suffixes = default_state_suffixes();
+    std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     bool reverse = false; ///< the program will run backwards: the source has the names on the right
     std::size_t max_names = 64'000'000; ///< in all statements together, those in between included
 };
@@ -46,6 +48,8 @@ struct macro_context {
         return made;
     }
 
+    /// Counts names that are about to be made.
+    ///
     /// \throws error with errc::limit_exceeded when the program grows too large
     void count(statement const& about, std::size_t names) {
         names_made += names;
@@ -63,6 +67,7 @@ struct macro_context {
         return code.make_statement(from, to, like);
     }
 
+    /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
     void warn(statement const& about, std::string kind, std::string key, std::string message) {
         findings.push_back({severity::warning, std::move(kind), std::move(key), std::move(message),
                             about.where, about.origin});

@@ -6,8 +6,16 @@
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 /// \file
 /// What the fused macros share: their arguments by name, and pieces that are split and put
@@ -67,8 +75,10 @@ public:
         return found;
     }
 
+    /// The axis along which the macro cuts and joins: 1 where the statement names none.
     index_t axis() const { return number("axis").value_or(1); }
 
+    /// Throws what is wrong with the statement; `why` goes on after the macro's word.
     [[noreturn]] void refuse(std::string const& why, text_span where) const {
         fail_in(context_.code, one_,
                 {errc::bad_macro,
@@ -79,6 +89,7 @@ public:
     index_t left_parts() const { return parts(true, 0, &part_counter::before); }
     index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
 
+    /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1);
         return context_.code.make_fresh(preferred, one_.where);
@@ -152,6 +163,10 @@ struct head_counts {
     index_t key;
 };
 
+/// The numbers of heads that a statement of `fused_qkv` or `fused_qkv_old` names.
+///
+/// \throws error with errc::bad_macro for one that is missing, said twice or no multiple of the
+///         other, and for another attribute
 inline head_counts read_heads(fused_statement const& fused) {
     fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
     head_counts const heads{fused.heads("num_heads", "num_q_heads"),

@@ -5,7 +5,11 @@
 
 #include <reshard/aoa/macro/fused.hpp>
 
+#include <cstddef>
 #include <numeric>
+#include <span>
+#include <string>
+#include <vector>
 
 /// \file
 /// The gate and the up projection in one tensor, of which each rank holds its part of both.
@@ -37,6 +41,7 @@ inline index_t common_pieces(fused_statement const& fused, index_t source, index
     return step * target;
 }
 
+/// The statements of one macro that has `left` and `right` names.
 inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
                        std::vector<statement>& expanded) {
     index_t const source = left == 1 ? fused.left_parts() : 1;

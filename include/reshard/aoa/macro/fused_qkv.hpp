@@ -5,6 +5,10 @@
 
 #include <reshard/aoa/macro/fused.hpp>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 /// \file
 /// Query, key and value projections in one tensor, by groups of heads.
 

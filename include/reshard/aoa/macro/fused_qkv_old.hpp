@@ -5,6 +5,11 @@
 
 #include <reshard/aoa/macro/fused.hpp>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
 /// \file
 /// Query, key and value projections in one tensor, by the ranks that hold it.
 
@@ -12,6 +17,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
+/// Refuses parts of which some would have a key head more than others.
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
@@ -21,6 +27,8 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
                      {});
 }
 
+/// The statements of one macro; it has three names on the left where it `fuses`, three on the right
+/// where it `parts_it`.
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
                            std::vector<statement>& expanded) {
     index_t const source = fuses ? 1 : fused.left_parts();

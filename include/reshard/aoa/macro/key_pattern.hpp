@@ -6,6 +6,7 @@
 #include <reshard/aoa/macro/context.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ namespace detail {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// How many digits stand in a row from `at` on.
 constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
     std::size_t last = at;
     while (last < text.size() && is_digit(text[last]))
@@ -60,6 +62,7 @@ inline void append_outline(std::string& outline, std::string_view text) {
             outline += '0';
 }
 
+/// The outline of all keys that a pattern may match.
 inline std::string outline_of(key_pattern const& pattern) {
     std::string outline;
     for (pattern_piece const& piece : pattern.pieces) {
@@ -103,6 +106,7 @@ inline std::optional<std::vector<index_t>> match(key_pattern const& pattern, std
 /// length of the keys and not that times the number of patterns.
 class pattern_index {
 public:
+    /// Adds a pattern; the result is its number.
     std::size_t add(key_pattern pattern) {
         std::uint32_t const outline = outlines_.intern(detail::outline_of(pattern));
         by_outline_.resize(outlines_.size());
@@ -133,6 +137,8 @@ public:
     }
 
     /// The matches of a pattern by ascending numbers, each key once.
+    ///
+    /// \pre `search` has been called since the pattern was added
     std::vector<key_match> const& matches(std::size_t pattern) const { return matches_[pattern]; }
 
 private:

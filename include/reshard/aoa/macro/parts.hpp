@@ -8,9 +8,15 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 /// \file
 /// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.

@@ -6,6 +6,15 @@
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/key_pattern.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 /// \file
 /// `l.$LAYER_ID.w -> m.$LAYER_ID.w` becomes a statement for each layer that the source has.
 
@@ -34,6 +43,7 @@ struct placeholder_use {
     std::size_t pattern = 0;
 };
 
+/// The place of a name in a list that has it.
 inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }

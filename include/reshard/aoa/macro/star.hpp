@@ -6,6 +6,15 @@
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/key_pattern.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 /// \file
 /// `e.*.w` becomes all keys that are `e.`, a number, `.w`.
 
@@ -39,6 +48,7 @@ struct star_side {
     std::size_t next = 0;
 };
 
+/// Adds the names with a star of one statement to the side that they stand on.
 inline void collect_stars(macro_context const& context, statement const& one,
                           star_side (&sides)[2]) {
     for (std::size_t i = 0; i < one.left + one.right; ++i) {
@@ -70,6 +80,7 @@ inline void append_matches(macro_context& context, statement const& one, std::si
         names.push_back(context.code.make_text(found.key, starred.where));
 }
 
+/// A statement with the keys that its stars stand for.
 inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
     std::vector<name> names;
     std::size_t left = 0;

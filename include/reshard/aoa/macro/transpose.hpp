@@ -6,8 +6,11 @@
 #include <reshard/aoa/macro/context.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -17,6 +20,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
+/// Refuses `_^T`, and `x^T` right of the arrow.
 inline void check_transposed(macro_context const& context, statement const& one) {
     for (name const& each_name : context.code.names(one)) {
         if (each_name.transposed && each_name.kind == name::kind_type::nothing)
