@@ -37,8 +37,10 @@ convert_report run_convert(processes const& world, convert_command const& option
                                 .most_file_bytes = static_cast<index_t>(options.shard_bytes)};
     progress_bar bar(world.rank() == 0);
     return with_files(options.files, [&] {
-        return convert(world, source, options.directory, all.map, all.target, writing,
-                       [&](index_t bytes, index_t of) { bar(bytes, of); });
+        return convert(world, source, options.directory, all.map,
+                       {.wanted = std::move(all.target),
+                        .writing = writing,
+                        .progress = [&](index_t bytes, index_t of) { bar(bytes, of); }});
     });
 }
 

@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(different_options_are_an_error_on_all,
                           says(errc::ranks_disagree, other_options("save to " + target.string())));
     mapping const program = identity_mapping(catalog_of(*source));
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, target, program, {}, {.replace = world().rank() == 0}), error,
-        says(errc::ranks_disagree, other_options("convert to " + target.string())));
+        convert(world(), *source, target, program, {.writing = {.replace = world().rank() == 0}}),
+        error, says(errc::ranks_disagree, other_options("convert to " + target.string())));
     BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
 }
 

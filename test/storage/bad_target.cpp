@@ -55,7 +55,8 @@ public:
 
     convert_report run(std::string const& target, write_options const& options = {},
                        progress_function const& progress = {}) {
-        return convert(world(), *source, path(target), program(), by_rows(), options, progress);
+        return convert(world(), *source, path(target), program(),
+                       {.wanted = by_rows(), .writing = options, .progress = progress});
     }
 
     /// Converting says this, on every rank.
@@ -260,21 +261,21 @@ BOOST_AUTO_TEST_CASE(a_target_layout_with_a_gap_is_refused_unless_it_may_be_part
     layout wanted = by_rows();
     wanted.tensors[0].shards = shard_table(2);
     wanted.tensors[0].shards.push_back(0, {{0, 0}, {64, 63}});
-    BOOST_CHECK_EXCEPTION(convert(world(), *source, path("target"), program(), wanted), error,
-                          says(errc::not_covered,
-                               text("target") +
-                                   ": 'w': the target layout gives elements [0:64, 63:64] of "
-                                   "[64, 64] to no rank; add a shard, or allow it with --partial"));
+    BOOST_CHECK_EXCEPTION(
+        convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
+        says(errc::not_covered,
+             text("target") + ": 'w': the target layout gives elements [0:64, 63:64] of "
+                              "[64, 64] to no rank; add a shard, or allow it with --partial"));
     wanted.tensors[0].shards.push_back(1, {{0, 62}, {64, 2}});
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, path("target"), program(), wanted), error,
+        convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
         says(errc::overlap, text("target") +
                                 ": 'w': the target layout gives elements [0:64, 62:63] to unequal "
                                 "shards, rank 0 [0:64, 0:63] and rank 1 [0:64, 62:64]; make them "
                                 "equal, or allow it with --partial"));
     BOOST_TEST((directory.names() == names{"source"}));
-    auto const report =
-        convert(world(), *source, path("target"), program(), wanted, {.partial = true});
+    auto const report = convert(world(), *source, path("target"), program(),
+                                {.wanted = wanted, .writing = {.partial = true}});
     BOOST_TEST(report.bytes == 4 * 64 * 65);
 }
 

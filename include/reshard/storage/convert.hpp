@@ -23,6 +23,14 @@ namespace reshard {
 /// How much is done: called with bytes done and bytes in all, of this process.
 using progress_function = std::function<void(index_t, index_t)>;
 
+/// What a conversion may be told.
+struct convert_options {
+    /// Who shall hold what; nothing: a Hugging Face directory of everything that the program yields.
+    std::optional<layout> wanted = {};
+    write_options writing = {};
+    progress_function progress = {};
+};
+
 /// What a conversion did, over all ranks.
 ///
 /// \par Units bytes
@@ -75,25 +83,25 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
 ///
-/// With `wanted`, sharded safetensors: rank `r` of that layout is played by process `r % size`; without,
-/// a Hugging Face directory of everything that the program yields. Every process reads the bytes that its
-/// files need, from the mapped source, and nothing else. Tensors without a source are zeros.
+/// In the layout `options.wanted`, as sharded safetensors: rank `r` of it is played by process
+/// `r % size`. Every process reads the bytes that its files need, from the mapped source, and nothing
+/// else. Tensors without a source are zeros.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan`,
 ///         `check_replicas` and `checkpoint_writer`; errc::not_covered or errc::overlap for a layout that
-///         leaves elements of a tensor out, or whose shards share some, unless `partial`;
+///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong, the target's
 template <group Group>
 convert_report convert(Group const& world, checkpoint const& source,
                        std::filesystem::path const& target, mapping const& program,
-                       std::optional<layout> const& wanted = std::nullopt,
-                       write_options const& options = {}, progress_function const& progress = {}) {
+                       convert_options const& options = {}) {
     checkpoint_plan files;
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
-        detail::at_path(target, [&] { files = files_for(program, wanted, options); });
-        digest = detail::digest_of_call(source, program, files, options);
+        detail::at_path(target,
+                        [&] { files = files_for(program, options.wanted, options.writing); });
+        digest = detail::digest_of_call(source, program, files, options.writing);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     check_replicas(world, source);
@@ -108,11 +116,11 @@ convert_report convert(Group const& world, checkpoint const& source,
             whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
         });
     });
-    checkpoint_writer<Group> writer(world, target, files, options.replace);
+    checkpoint_writer<Group> writer(world, target, files, options.writing.replace);
     index_t read = 0;
     agree_on(world, [&] {
         auto const targets = views_in_files<tensor_view>(files.metadata, held, writer.files());
-        read = detail::fill_files({whole, work, source.views(), targets}, progress);
+        read = detail::fill_files({whole, work, source.views(), targets}, options.progress);
     });
     writer.commit();
     index_t bytes = 0;
