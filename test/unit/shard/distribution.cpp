@@ -2,7 +2,7 @@
 
 #include <reshard/shard/distribution.hpp>
 
-#include <boost/test/unit_test.hpp>
+#include "support/says.hpp"
 
 #include <array>
 #include <limits>
@@ -27,10 +27,8 @@ using row_list = std::vector<std::array<index_t, 2>>;
 
 void refused(mesh const& ranks, std::vector<placement> const& placements, index_vector const& shape,
              std::string const& text) {
-    BOOST_CHECK_EXCEPTION(distribution(ranks, placements, shape, "w"), error, [&](error const& e) {
-        BOOST_TEST(e.what() == text);
-        return e.code() == errc::bad_layout;
-    });
+    BOOST_CHECK_EXCEPTION(distribution(ranks, placements, shape, "w"), error,
+                          test::says(errc::bad_layout, text));
 }
 
 } // namespace

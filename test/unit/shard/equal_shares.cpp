@@ -3,22 +3,10 @@
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/shard/layout.hpp>
 
-#include <boost/test/unit_test.hpp>
-
-#include <string>
+#include "support/says.hpp"
 
 using namespace reshard;
-
-namespace {
-
-auto says(errc code, std::string const& text) {
-    return [=](error const& e) {
-        BOOST_TEST(e.what() == text);
-        return e.code() == code;
-    };
-}
-
-} // namespace
+using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(shard_equal_shares)
 

@@ -2,23 +2,10 @@
 
 #include <reshard/shard/mesh.hpp>
 
-#include <boost/test/unit_test.hpp>
-
-#include <string>
+#include "support/says.hpp"
 
 using namespace reshard;
-
-namespace {
-
-/// True where the error has that code and says that.
-auto says(errc code, std::string const& text) {
-    return [=](error const& e) {
-        BOOST_TEST(e.what() == text);
-        return e.code() == code;
-    };
-}
-
-} // namespace
+using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(shard_mesh)
 

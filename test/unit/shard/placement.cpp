@@ -2,7 +2,7 @@
 
 #include <reshard/shard/placement.hpp>
 
-#include <boost/test/unit_test.hpp>
+#include "support/says.hpp"
 
 #include <string>
 #include <vector>
@@ -41,21 +41,16 @@ BOOST_AUTO_TEST_CASE(axes_that_are_not_named_replicate) {
 
 BOOST_AUTO_TEST_CASE(names_the_mesh_does_not_have_are_refused) {
     mesh const grid{{"pp", 2}, {"tp", 3}};
-    BOOST_CHECK_EXCEPTION(placements_on(grid, {{"ep", shard{0}}}), error, [](error const& e) {
-        BOOST_TEST(e.what() == std::string("the mesh has no axis 'ep', only 'pp', 'tp'"));
-        return e.code() == errc::bad_layout;
-    });
+    BOOST_CHECK_EXCEPTION(
+        placements_on(grid, {{"ep", shard{0}}}), error,
+        test::says(errc::bad_layout, "the mesh has no axis 'ep', only 'pp', 'tp'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_mesh_axis_takes_one_placement) {
     mesh const grid{{"pp", 2}, {"tp", 3}};
     BOOST_CHECK_EXCEPTION(
         placements_on(grid, {{"tp", shard{0}}, {"pp", replicate{}}, {"tp", shard{1}}}), error,
-        [](error const& e) {
-            BOOST_TEST(e.what() ==
-                       std::string("two placements for mesh axis 'tp': shard 0 and shard 1"));
-            return e.code() == errc::bad_layout;
-        });
+        test::says(errc::bad_layout, "two placements for mesh axis 'tp': shard 0 and shard 1"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,7 +5,7 @@
 #include <reshard/shard/typed.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <boost/test/unit_test.hpp>
+#include "support/says.hpp"
 
 #include <concepts>
 #include <string>
@@ -14,15 +14,9 @@
 
 using namespace reshard;
 using adapt::raw_tensor;
+using reshard::test::says;
 
 namespace {
-
-auto says(errc code, std::string const& text) {
-    return [=](error const& e) {
-        BOOST_TEST(e.what() == text);
-        return e.code() == code;
-    };
-}
 
 shard_descriptor left_half() { return {"w", data_type::f32, {4, 6}, {{0, 0}, {4, 3}}, {}}; }
 
