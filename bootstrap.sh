@@ -177,6 +177,8 @@ cd "$(dirname "$0")"
 build_dir=${RESHARD_BUILD_DIR:-build}
 # Open MPI asks root to confirm.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# A container without /sys is no news.
+export HWLOC_HIDE_ERRORS=2
 
 set_up
 if [ "$command" = tools ]; then

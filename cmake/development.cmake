@@ -15,6 +15,12 @@ endif()
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
     set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 endif()
+# Sources of a program are compiled eight at a time, for most of the time goes into the same headers
+# and templates. Who works on one file says -D CMAKE_UNITY_BUILD=OFF.
+if(NOT DEFINED CMAKE_UNITY_BUILD)
+    set(CMAKE_UNITY_BUILD ON)
+endif()
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -23,6 +29,10 @@ find_package(Eigen3 3.3 QUIET NO_MODULE)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 
 set(reshard_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC takes a source that another one includes for a header.
+    list(APPEND reshard_warnings -Wno-subobject-linkage)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 warns of overlap inside std::string when it optimises (GCC bug 105651, a false alarm).
     list(APPEND reshard_warnings -Wno-restrict)
@@ -54,7 +64,8 @@ endfunction()
 set(reshard_mpiexec "${MPIEXEC_EXECUTABLE}")
 set(reshard_mpi_environment
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    OMPI_MCA_btl_base_warn_component_unused=0)
+    OMPI_MCA_btl_base_warn_component_unused=0
+    HWLOC_HIDE_ERRORS=2) # a container without /sys is no news
 execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
     OUTPUT_VARIABLE reshard_mpiexec_version ERROR_VARIABLE reshard_mpiexec_version)
 if(reshard_mpiexec_version MATCHES "Open MPI|OpenRTE")

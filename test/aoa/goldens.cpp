@@ -29,6 +29,8 @@ using namespace reshard;
 using namespace reshard::aoa;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(aoa_goldens)
+
 namespace {
 
 fs::path const here = fs::path(RESHARD_TEST_DATA).parent_path() / "aoa";
@@ -184,8 +186,6 @@ void check_goldens(std::string const& stage) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_goldens)
 
 BOOST_AUTO_TEST_CASE(parse_says_what_is_expected) { check_goldens("parse"); }
 BOOST_AUTO_TEST_CASE(expand_says_what_is_expected) { check_goldens("expand"); }

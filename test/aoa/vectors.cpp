@@ -21,6 +21,8 @@ using namespace reshard;
 using namespace reshard::aoa;
 namespace json = boost::json;
 
+BOOST_AUTO_TEST_SUITE(aoa_vectors)
+
 namespace {
 
 /// Vectors that give something else here, and why.
@@ -251,8 +253,6 @@ std::vector<json::value> vectors() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_vectors)
 
 BOOST_AUTO_TEST_CASE(each_vector_passes_or_differs_on_purpose) {
     std::size_t seen = 0;

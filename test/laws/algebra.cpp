@@ -12,6 +12,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(laws_algebra)
+
 namespace {
 
 using numbers = std::vector<index_t>;
@@ -77,8 +79,6 @@ void for_each_trial(Law&& law) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(laws_algebra)
 
 BOOST_AUTO_TEST_CASE(every_element_has_one_source) {
     for_each_trial([](trial& one) {

@@ -15,6 +15,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(laws_plan)
+
 namespace {
 
 /// A transfer with everything that it refers to written out.
@@ -68,8 +70,6 @@ void for_each_program(std::uint64_t count, Law&& law) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(laws_plan)
 
 BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
     for_each_program(test::program_count, [](planned const& one) {

@@ -13,6 +13,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(laws_redistribute)
+
 namespace {
 
 /// How many programs use what.
@@ -49,8 +51,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(laws_redistribute)
 
 BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
     test::tally sum;

@@ -10,6 +10,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(laws_round_trip)
+
 namespace {
 
 using side = std::vector<oracle::tensor>;
@@ -76,8 +78,6 @@ bool same(spread_out const& a, spread_out const& b) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(laws_round_trip)
 
 BOOST_AUTO_TEST_CASE(there_and_back_is_the_identity) {
     for (std::uint64_t seed = 0; seed < 1000; ++seed) {

@@ -13,6 +13,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(mpi_oracle)
+
 namespace {
 
 /// This rank's tensors of a scenario, and what they should become.
@@ -39,8 +41,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mpi_oracle)
 
 BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     boost::mpi::communicator const world;

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(mpi_packets)
+
 namespace {
 
 /// A plan whose transfers have those extents, all of one data type.
@@ -37,8 +39,6 @@ std::vector<box> boxes(std::vector<packet> const& packets) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mpi_packets)
 
 BOOST_AUTO_TEST_CASE(small_transfers_share_a_chunk) {
     auto const chunks = chunks_of(plan_of({{2, 3}, {4}, {}}, data_type::f32), {0, 1, 2}, 64);

@@ -16,7 +16,7 @@ using namespace reshard;
 using namespace reshard::test;
 
 /// A file name of this rank alone.
-class fixture {
+class mapped_file_fixture {
 public:
     std::filesystem::path file() const { return all / std::to_string(world().rank()); }
 
@@ -26,7 +26,7 @@ private:
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_mapped_file, fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_mapped_file, mapped_file_fixture)
 
 BOOST_AUTO_TEST_CASE(what_is_written_into_memory_stands_in_the_file) {
     mapped_output output(file(), 6);

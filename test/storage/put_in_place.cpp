@@ -16,9 +16,9 @@ using namespace reshard::test;
 using names = std::vector<std::string>;
 
 /// Each rank has a directory of its own, with `fresh` and `old` in it.
-class fixture {
+class put_in_place_fixture {
 public:
-    fixture() {
+    put_in_place_fixture() {
         std::filesystem::create_directories(path("fresh"));
         std::filesystem::create_directories(path("old"));
         write_file(path("fresh") / "new", "new");
@@ -38,7 +38,7 @@ private:
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_put_in_place, fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_put_in_place, put_in_place_fixture)
 
 BOOST_AUTO_TEST_CASE(a_name_that_is_free_is_taken) {
     detail::put_in_place(path("fresh"), path("free"), false);

@@ -7,6 +7,8 @@
 /// \file
 /// Who writes which files.
 
+BOOST_AUTO_TEST_SUITE(storage_target_files)
+
 namespace {
 
 using namespace reshard;
@@ -16,8 +18,6 @@ using numbers = std::vector<holder_t>;
 catalog_entry entry(char const* key) { return {key, data_type::u8, {10}, {1}}; }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(storage_target_files)
 
 BOOST_AUTO_TEST_CASE(files_of_ranks_are_written_by_the_processes_that_play_them) {
     layout held{5, {{"w", data_type::u8, {4}, shard_table(1)}}};

@@ -13,6 +13,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(adapt_eigen)
+
 namespace {
 
 using row_major = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -31,8 +33,6 @@ float element(const_tensor_view const& seen, index_vector const& index) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(adapt_eigen)
 
 BOOST_AUTO_TEST_CASE(dense_objects_are_tensors_and_expressions_are_not) {
     static_assert(tensor<Eigen::MatrixXf> && tensor<Eigen::Matrix3d> && tensor<Eigen::ArrayXXi>);

@@ -11,6 +11,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(adapt_multi_array)
+
 namespace {
 
 using array = boost::multi_array<float, 2>;
@@ -30,8 +32,6 @@ float element(const_tensor_view const& seen, index_vector const& index) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(adapt_multi_array)
 
 BOOST_AUTO_TEST_CASE(arrays_references_and_constant_references_are_tensors) {
     static_assert(tensor<array> && tensor<boost::multi_array_ref<float, 3>>);

@@ -10,6 +10,8 @@ using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(aoa_diagnostic)
+
 namespace {
 
 /// `w -> d` at the second line, with a statement that two macros made of it.
@@ -25,8 +27,6 @@ program expanded() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_diagnostic)
 
 BOOST_AUTO_TEST_CASE(an_error_shows_place_line_caret_and_the_chain_of_macros) {
     program const code = expanded();

@@ -13,13 +13,13 @@ using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::tensor;
 
+BOOST_AUTO_TEST_SUITE(aoa_expand)
+
 namespace {
 
 catalog const layers({tensor("l.0.w", {4, 4}), tensor("l.1.w", {4, 4})});
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_expand)
 
 BOOST_AUTO_TEST_CASE(a_program_without_macros_stays_as_it_is) {
     program const code = parsed("a, b -> c, axis=0\n_ -> d\n'x*' -> e, dtype='float32'");

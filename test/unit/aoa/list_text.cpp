@@ -8,13 +8,13 @@ using namespace reshard;
 using namespace reshard::aoa;
 using numbers = std::vector<index_t>;
 
+BOOST_AUTO_TEST_SUITE(aoa_list_text)
+
 namespace {
 
 numbers read(std::string const& text) { return parse_list({"permute", text, '"', {3, 9}}); }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_list_text)
 
 BOOST_AUTO_TEST_CASE(a_list_is_integers_in_brackets) {
     BOOST_TEST(read("[1, 0]") == (numbers{1, 0}), boost::test_tools::per_element());

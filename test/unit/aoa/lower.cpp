@@ -16,6 +16,8 @@ using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::tensor;
 
+BOOST_AUTO_TEST_SUITE(aoa_lower)
+
 namespace {
 
 catalog const source({tensor("a", {2, 4}), tensor("b", {2, 6}),
@@ -43,8 +45,6 @@ errc code_of(char const* text, catalog const* target = nullptr) {
 bool refuses(char const* text, errc code) { return code_of(text) == code; }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_lower)
 
 BOOST_AUTO_TEST_CASE(each_statement_is_a_call_of_the_algebra) {
     BOOST_TEST((output("a -> x", "x") == a));

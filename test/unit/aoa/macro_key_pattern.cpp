@@ -12,6 +12,8 @@ using reshard::test::parsed;
 using reshard::test::tensor;
 using numbers = std::vector<index_t>;
 
+BOOST_AUTO_TEST_SUITE(aoa_macro_key_pattern)
+
 namespace {
 
 /// The pattern of a name in which each placeholder is captured, in the order in which they stand.
@@ -31,8 +33,6 @@ std::optional<numbers> match(std::string const& text, std::string_view key) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_macro_key_pattern)
 
 BOOST_AUTO_TEST_CASE(a_placeholder_is_one_or_more_digits) {
     BOOST_TEST((match("l.$L.w", "l.12.w") == numbers{12}));

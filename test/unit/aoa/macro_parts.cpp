@@ -11,6 +11,8 @@ using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::tensor;
 
+BOOST_AUTO_TEST_SUITE(aoa_macro_parts)
+
 namespace {
 
 /// A program without macros, and what the last statement's first names are cut into.
@@ -41,8 +43,6 @@ catalog_entry cut(char const* key, index_vector const& parts) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_macro_parts)
 
 BOOST_AUTO_TEST_CASE(a_key_is_cut_as_its_catalog_says_along_the_axis) {
     counted const one("s -> d", {cut("s", {2, 3}), cut("d", {4, 6})});

@@ -16,6 +16,8 @@ program reshard::test::parsed(std::string_view text, std::string_view file) {
     return parse(text, file);
 }
 
+BOOST_AUTO_TEST_SUITE(aoa_parse)
+
 namespace {
 
 using kind = segment::kind_type;
@@ -39,8 +41,6 @@ attribute only_attribute(std::string_view text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_parse)
 
 BOOST_AUTO_TEST_CASE(a_statement_has_names_on_both_sides_and_attributes) {
     program const code = parse("a, b.c_1 -> d, axis = 1, dtype='float32'");

@@ -10,6 +10,8 @@ using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
 
+BOOST_AUTO_TEST_SUITE(aoa_print)
+
 namespace {
 
 /// A program that binds temporaries of that preferred name and reads each of them at once.
@@ -24,8 +26,6 @@ program with_temporaries(std::initializer_list<char const*> preferred) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_print)
 
 BOOST_AUTO_TEST_CASE(a_printed_program_says_the_same) {
     for (char const* text : {"", "a -> b\n", "a, b^T -> c, axis=-1\n", "_ -> b\na -> _\n",

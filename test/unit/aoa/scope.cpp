@@ -11,6 +11,8 @@ using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::tensor;
 
+BOOST_AUTO_TEST_SUITE(aoa_scope)
+
 namespace {
 
 struct names {
@@ -26,8 +28,6 @@ struct names {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_scope)
 
 BOOST_AUTO_TEST_CASE(a_parameter_is_its_key_or_what_stands_in_for_it) {
     names const in;

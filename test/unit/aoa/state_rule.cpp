@@ -12,6 +12,8 @@ using namespace reshard::aoa;
 using reshard::test::says;
 using reshard::test::tensor;
 
+BOOST_AUTO_TEST_SUITE(aoa_state_rule)
+
 namespace {
 
 state_suffix const moment{".moment1_0", false}, power{".beta1_pow_acc_0", true};
@@ -29,8 +31,6 @@ expression parameter(key_id id) { return source_tensor(id, {2, 4}, data_type::bf
 expression state(key_id id) { return source_tensor(id, {2, 4}, data_type::f32); }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(aoa_state_rule)
 
 BOOST_AUTO_TEST_CASE(state_is_split_joined_and_permuted_like_its_parameter) {
     expression const joined = transpose(concat({parameter(0), parameter(3)}, 1));

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(choosing)
+
 namespace {
 
 constexpr element_conversion same(data_type dtype) { return {dtype, {}}; }
@@ -27,8 +29,6 @@ copy_kernel kernel_of(affine_copy const& copy, element_conversion const& convers
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(choosing)
 
 BOOST_AUTO_TEST_CASE(whole_bytes_without_a_cast) {
     BOOST_TEST((kernel_of(nothing, same(data_type::f32)) == copy_kernel::nothing));

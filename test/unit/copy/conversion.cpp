@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(conversions)
+
 namespace {
 
 template <class Target, class Source>
@@ -21,8 +23,6 @@ std::vector<Target> converted(std::vector<Source> const& values, data_type sourc
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(conversions)
 
 BOOST_AUTO_TEST_CASE(a_chain_runs_in_order) {
     auto const result = converted<float>(std::vector<float>{1.001f, 300.7f, -5.0f}, data_type::f32,

@@ -14,6 +14,8 @@
 using namespace reshard;
 using dtype = data_type;
 
+BOOST_AUTO_TEST_SUITE(converting)
+
 namespace {
 
 std::uint64_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
@@ -73,8 +75,6 @@ std::uint64_t nearest(small_format const& format, double magnitude) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(converting)
 
 BOOST_AUTO_TEST_CASE(f32_to_bf16_rounds_as_the_table_says) {
     struct {

@@ -10,6 +10,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(copying_elements)
+
 namespace {
 
 data_type dtype_number(std::size_t i) { return static_cast<data_type>(i); }
@@ -67,8 +69,6 @@ affine_copy transposing(index_t rows, index_t columns) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(copying_elements)
 
 BOOST_AUTO_TEST_CASE(a_block_moves_to_its_place) {
     std::vector<std::int32_t> source(20);

@@ -10,6 +10,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(fast_conversions)
+
 namespace {
 
 /// Runs a loop over random elements at an odd address and compares with the exact conversion.
@@ -35,8 +37,6 @@ void check_loop(detail::block_function loop, data_type source, data_type target,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(fast_conversions)
 
 BOOST_AUTO_TEST_CASE(every_loop_agrees_with_exact_conversion_at_every_length) {
     for (std::size_t i = 0; i < data_type_count; ++i)

@@ -10,6 +10,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(fast_floats)
+
 namespace {
 
 /// Compares with the exact conversion: every narrow pattern, and f32 patterns around every place where
@@ -39,8 +41,6 @@ void agrees_with_convert(data_type dtype) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(fast_floats)
 
 BOOST_AUTO_TEST_CASE(they_agree_with_exact_conversion) {
     agrees_with_convert<format_bf16>(data_type::bf16);

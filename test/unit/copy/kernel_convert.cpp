@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(kernels_that_convert)
+
 namespace {
 
 /// A conversion that these kernels know nothing of: bytes to twice as wide ones, each plus one.
@@ -35,8 +37,6 @@ unsigned char* bytes_of(std::vector<std::uint16_t>& elements) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(kernels_that_convert)
 
 BOOST_AUTO_TEST_CASE(runs_are_converted_in_blocks_of_the_conversions_size) {
     auto const source = ramp(100);

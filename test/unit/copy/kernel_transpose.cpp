@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(transposes_of_matrices)
+
 namespace {
 
 template <class T>
@@ -30,8 +32,6 @@ void transposes(index_t rows, index_t columns, bool streaming) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(transposes_of_matrices)
 
 BOOST_AUTO_TEST_CASE(matrices_of_every_kind_are_transposed) {
     for (bool const streaming : {false, true})

@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(numbers)
+
 namespace {
 
 number finite(std::uint64_t significand, int exponent, bool negative = false) {
@@ -20,8 +22,6 @@ double value_of(number const& value) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(numbers)
 
 BOOST_AUTO_TEST_CASE(decoding_gives_the_values_of_the_formats_definitions) {
     BOOST_TEST(value_of(decode(format_f32, 0x3f800000)) == 1.0);

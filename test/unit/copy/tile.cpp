@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(tiles)
+
 namespace {
 
 template <std::size_t Size>
@@ -32,8 +34,6 @@ void turns_every_extent(std::mt19937& random) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tiles)
 
 BOOST_AUTO_TEST_CASE(a_square_is_transposed) {
     std::vector<std::uint32_t> const source{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

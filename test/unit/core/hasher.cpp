@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(hashing)
+
 namespace {
 
 template <class... Things>
@@ -18,8 +20,6 @@ std::uint64_t hash_of(Things const&... things) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hashing)
 
 BOOST_AUTO_TEST_CASE(equal_things_have_equal_hashes) {
     std::string_view const key = "model.embed_tokens.weight";

@@ -11,6 +11,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(index_vectors)
+
 namespace {
 
 auto has_code(errc code) {
@@ -18,8 +20,6 @@ auto has_code(errc code) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(index_vectors)
 
 BOOST_AUTO_TEST_CASE(numbers_are_kept_in_order) {
     index_vector numbers{4, 5};

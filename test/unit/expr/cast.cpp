@@ -9,6 +9,8 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_cast)
+
 namespace {
 
 using types = std::vector<data_type>;
@@ -21,8 +23,6 @@ types steps(expression const& tensor, std::size_t piece = 0) {
 expression const w = source_tensor(0, {4}, data_type::f32);
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_cast)
 
 BOOST_AUTO_TEST_CASE(a_cast_changes_the_type_and_remembers_the_step) {
     expression const narrow = cast(w, data_type::bf16);

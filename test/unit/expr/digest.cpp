@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(expr_digest)
+
 namespace {
 
 /// The program that defines "x" of the matrix "a" as `make` says.
@@ -23,8 +25,6 @@ std::uint64_t unchanged() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_digest)
 
 BOOST_AUTO_TEST_CASE(equal_programs_have_equal_digests_however_they_came_about) {
     BOOST_TEST(unchanged() == unchanged());

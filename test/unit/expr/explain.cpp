@@ -9,6 +9,8 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_explain)
+
 namespace {
 
 /// c = the transpose of a, then b, along axis 1; a is 4 x 2 and b is 2 x 3.
@@ -21,8 +23,6 @@ mapping program() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_explain)
 
 BOOST_AUTO_TEST_CASE(a_whole_target_is_its_pieces_in_order) {
     mapping const all = program();

@@ -10,13 +10,13 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_mapping)
+
 namespace {
 
 catalog const two({{"a", data_type::f32, {2, 3}, {1, 1}}, {"b", data_type::f16, {4}, {2}}});
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_mapping)
 
 BOOST_AUTO_TEST_CASE(sources_are_numbered_as_they_come) {
     mapping program;

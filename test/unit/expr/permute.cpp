@@ -12,6 +12,8 @@ using namespace reshard;
 using reshard::test::evaluate;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_permute)
+
 namespace {
 
 using numbers = std::vector<index_t>;
@@ -24,8 +26,6 @@ numbers up_to(index_t count) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_permute)
 
 BOOST_AUTO_TEST_CASE(a_matrix_is_transposed) {
     expression const t = transpose(source_tensor(0, {2, 3}, data_type::f32));

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(expr_piece)
+
 namespace {
 
 /// Rows 2 and 3 and columns 1 to 3 of a source, transposed, at (10, 20) of a target.
@@ -21,8 +23,6 @@ piece transposed() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_piece)
 
 BOOST_AUTO_TEST_CASE(both_boxes_have_the_axes_of_their_side) {
     BOOST_TEST((transposed().target_box() == box{{10, 20}, {3, 2}}));

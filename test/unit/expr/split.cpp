@@ -11,6 +11,8 @@ using namespace reshard;
 using reshard::test::evaluate;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_split)
+
 namespace {
 
 using numbers = std::vector<index_t>;
@@ -27,8 +29,6 @@ std::vector<expression> sized(expression const& tensor, std::size_t axis, number
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_split)
 
 BOOST_AUTO_TEST_CASE(equal_parts_stand_in_order) {
     auto const parts = split(w, 1, 3);

@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_checkpoint)
+
 namespace {
 
 using namespace reshard;
@@ -56,8 +58,6 @@ std::string refusal(test::temporary_directory const& directory, errc code,
 std::string const index_name = "model.safetensors.index.json";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_checkpoint)
 
 BOOST_AUTO_TEST_CASE(one_safetensors_file_is_a_checkpoint) {
     test::temporary_directory const directory;

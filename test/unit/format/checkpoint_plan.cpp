@@ -8,6 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_checkpoint_plan)
+
 namespace {
 
 using namespace reshard;
@@ -45,8 +47,6 @@ std::vector<std::string> names(checkpoint_plan const& plan) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_checkpoint_plan)
 
 BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
     box const upper{{0, 0}, {2, 3}};

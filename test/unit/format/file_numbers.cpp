@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(file_numbers)
+
 namespace {
 
 std::map<std::string, std::string> says(std::string const& text) {
@@ -20,8 +22,6 @@ auto with(errc code, std::string const& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(file_numbers)
 
 BOOST_AUTO_TEST_CASE(a_file_says_which_of_how_many_it_is) {
     BOOST_TEST(file_number_text(2, 6) == "3 of 6");

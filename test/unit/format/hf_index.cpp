@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_hf_index)
+
 namespace {
 
 using namespace reshard;
@@ -24,8 +26,6 @@ std::string refusal(std::string const& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_hf_index)
 
 BOOST_AUTO_TEST_CASE(an_index_is_read) {
     auto const index = parse_hf_index(R"({"metadata": {"total_parameters": 3, "total_size": 12},

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_json_cursor)
+
 namespace {
 
 using namespace reshard;
@@ -25,8 +27,6 @@ std::string extents_refusal(std::string const& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_json_cursor)
 
 BOOST_AUTO_TEST_CASE(values_are_read_where_they_stand) {
     auto const document = parse_json(R"({"a": {"x": [2, 0, 9223372036854775807]}, "b": "t"})",

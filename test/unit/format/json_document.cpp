@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_json_document)
+
 namespace {
 
 std::string refusal(std::string const& text) {
@@ -17,8 +19,6 @@ std::string refusal(std::string const& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_json_document)
 
 BOOST_AUTO_TEST_CASE(a_document_is_read) {
     auto const document = reshard::parse_json(R"({"a": [1, {"a": "x"}], "b": {"a": null}})",

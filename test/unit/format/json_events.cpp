@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_json_events)
+
 namespace {
 
 /// Writes each event down.
@@ -36,8 +38,6 @@ std::string events(std::string const& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_json_events)
 
 BOOST_AUTO_TEST_CASE(events_come_in_the_order_of_the_text) {
     BOOST_TEST(events(R"( {"a": [1, -2.5, "x\ny"], "a": {}, "": null, "b": true} )") ==

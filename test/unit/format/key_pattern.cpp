@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_key_pattern)
+
 namespace {
 
 bool matches(std::string const& pattern, std::string const& key) {
@@ -11,8 +13,6 @@ bool matches(std::string const& pattern, std::string const& key) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_key_pattern)
 
 BOOST_AUTO_TEST_CASE(text_stands_for_itself) {
     BOOST_TEST(matches("a.b[0]?", "a.b[0]?"));

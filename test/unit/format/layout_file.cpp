@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_layout_file)
+
 namespace {
 
 using namespace reshard;
@@ -60,8 +62,6 @@ std::string const stages = R"({"mesh": [["pp", 2], ["tp", 3]],
               {"match": "m.**", "shard": {}}]})";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_layout_file)
 
 BOOST_AUTO_TEST_CASE(the_explicit_form_gives_each_shard) {
     auto const table = explicit_form(small);

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_safetensors_header)
+
 namespace {
 
 using namespace reshard;
@@ -11,8 +13,6 @@ using namespace reshard;
 constexpr std::uint64_t most = ~std::uint64_t{0};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_safetensors_header)
 
 BOOST_AUTO_TEST_CASE(bits_are_multiplied_from_the_left) {
     BOOST_TEST((detail::bit_count({}, data_type::f32) == std::uint64_t{32}));

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(format_safetensors_reader)
+
 namespace {
 
 using namespace reshard;
@@ -65,8 +67,6 @@ std::set<std::string> const lax = {"dup_same", "dup_diff_first_bad", "meta_dup_i
                                    "tensor_as_array"};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_safetensors_reader)
 
 BOOST_AUTO_TEST_CASE(compatible_mode_gives_the_verdicts_of_the_reference_reader) {
     auto const cases = test::safetensors_cases();

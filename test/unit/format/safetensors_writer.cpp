@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_safetensors_writer)
+
 namespace {
 
 using namespace reshard;
@@ -28,8 +30,6 @@ std::string refusal(std::vector<safetensors_tensor> const& tensors, errc code,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_safetensors_writer)
 
 BOOST_AUTO_TEST_CASE(the_header_is_compact_padded_json_behind_its_length) {
     auto const file = planned({{"t", data_type::f32, {2, 3}}});

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_sharded_safetensors)
+
 namespace {
 
 using namespace reshard;
@@ -30,8 +32,6 @@ safetensors_entry const w{"w", data_type::f32, {2, 3}, 0, 24};
 safetensors_entry const flat{"w", data_type::u8, {4}, 0, 4};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_sharded_safetensors)
 
 BOOST_AUTO_TEST_CASE(files_are_named_as_torch_names_them) {
     BOOST_TEST(sharded_file_name(0) == "shard-00001-model-00001-of-00001.safetensors");

@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(format_text_file)
+
 namespace {
 
 using namespace reshard;
@@ -21,8 +23,6 @@ errc refusal(Call call) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(format_text_file)
 
 BOOST_AUTO_TEST_CASE(a_file_is_read_whole_or_from_its_beginning) {
     test::temporary_directory const directory;

@@ -11,6 +11,8 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(group_agree)
+
 namespace {
 
 struct left_collective {};
@@ -66,8 +68,6 @@ bool none_failed(std::vector<local_error> const& results) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(group_agree)
 
 BOOST_AUTO_TEST_CASE(work_that_succeeds_leaves_no_error) {
     int calls = 0;

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(group_solo)
+
 namespace {
 
 struct rank_without_neighbours {
@@ -18,8 +20,6 @@ struct rank_that_gathers_one_text : rank_without_neighbours {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(group_solo)
 
 BOOST_AUTO_TEST_CASE(one_process_is_rank_0_of_1) {
     BOOST_TEST(solo{}.rank() == 0);

@@ -12,6 +12,8 @@ using namespace reshard;
 using adapt::raw_tensor;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(local_overlap)
+
 namespace {
 
 /// Tensors in one memory of 24 floats, each added by its place in it.
@@ -44,8 +46,6 @@ auto says_shared(std::string const& a, std::string const& b) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(local_overlap)
 
 BOOST_AUTO_TEST_CASE(neighbours_share_nothing) {
     shared_memory all;

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(local_place)
+
 namespace {
 
 shard_table table_of(box const& region, std::optional<flat_range> const& flat = {}) {
@@ -18,8 +20,6 @@ shard_table table_of(box const& region, std::optional<flat_range> const& flat = 
 box const block{{2, 4}, {3, 5}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(local_place)
 
 BOOST_AUTO_TEST_CASE(the_first_element_of_a_shard_lies_first) {
     BOOST_TEST((place_in_shard(table_of(block), 0, {2, 4}, {5, 1}) == memory_place{0, {5, 1}}));

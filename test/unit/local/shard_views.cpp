@@ -9,6 +9,8 @@ using namespace reshard;
 using reshard::test::part;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(local_shard_views)
+
 namespace {
 
 tensor_view view_of(std::vector<float>& elements) {
@@ -16,8 +18,6 @@ tensor_view view_of(std::vector<float>& elements) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(local_shard_views)
 
 BOOST_AUTO_TEST_CASE(tensors_are_found_by_shard_in_whatever_order_they_come) {
     std::vector<float> a(2), b(3), other(2);

@@ -34,7 +34,7 @@ std::string joined(std::vector<item> const& items, unsigned char const* first) {
     return text;
 }
 
-struct fixture {
+struct side_by_side_fixture {
     copy_table copies;
     element_conversion const bytes{data_type::u8, {}};
     std::uint32_t const three_rows = copies.add(block(3, 3), bytes, stores::cached);
@@ -44,7 +44,7 @@ struct fixture {
     std::vector<unsigned char> source = std::vector<unsigned char>(64);
     std::vector<unsigned char> target = std::vector<unsigned char>(64, '.');
 
-    fixture() {
+    side_by_side_fixture() {
         for (std::size_t i = 0; i < source.size(); ++i)
             source[i] = static_cast<unsigned char>('A' + i);
     }
@@ -57,7 +57,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(local_side_by_side, fixture)
+BOOST_FIXTURE_TEST_SUITE(local_side_by_side, side_by_side_fixture)
 
 BOOST_AUTO_TEST_CASE(blocks_of_the_same_rows_are_joined_in_the_order_of_addresses) {
     unsigned char* const at = target.data();

@@ -13,6 +13,8 @@ using namespace reshard;
 using reshard::test::part;
 using reshard::test::whole_problem;
 
+BOOST_AUTO_TEST_SUITE(plan_cost_)
+
 namespace {
 
 /// Rank 0 has all 8 floats; rank 0 wants 4 of them, rank 1 two, rank 2 two.
@@ -23,8 +25,6 @@ whole_problem scattered() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_cost_)
 
 BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted_by_process) {
     whole_problem const all = scattered();

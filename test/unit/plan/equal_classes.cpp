@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(plan_equal_classes)
+
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -21,8 +23,6 @@ equal_classes classes(std::vector<std::string> const& things, std::uint64_t dige
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_equal_classes)
 
 BOOST_AUTO_TEST_CASE(equal_things_have_one_number) {
     for (std::uint64_t const mask : {~0ull, 0ull}) { // good digests, and one for all

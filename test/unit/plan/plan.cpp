@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(plan_plan)
+
 namespace {
 
 /// One transfer of 3 x 5 elements, turned by 90 degrees.
@@ -24,8 +26,6 @@ data_type wire(data_type source, data_type target) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_plan)
 
 BOOST_AUTO_TEST_CASE(a_transfer_is_32_bytes) { BOOST_TEST(sizeof(transfer) == 32u); }
 

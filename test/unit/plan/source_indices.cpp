@@ -10,6 +10,8 @@ using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;
 
+BOOST_AUTO_TEST_SUITE(plan_source_indices)
+
 namespace {
 
 plan_problem with_sources(std::vector<shard_table const*> const& tables) {
@@ -27,8 +29,6 @@ shard_table halves(holder_t first, holder_t second) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_source_indices)
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_cut_alike_share_an_index_whoever_holds_them) {
     shard_table const a = halves(0, 1), b = halves(5, 3);

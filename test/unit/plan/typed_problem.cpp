@@ -10,6 +10,8 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(plan_typed_problem)
+
 namespace {
 
 template <fixed_string Key, index_t Row, index_t Rows>
@@ -26,8 +28,6 @@ layout layout_of_types(typed_ranks<Ranks...>) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_typed_problem)
 
 BOOST_AUTO_TEST_CASE(types_and_values_give_one_plan) {
     layout const source = layout_of_types(before{}), target = layout_of_types(after{});

@@ -8,6 +8,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(shard_box_index)
+
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -29,8 +31,6 @@ numbers by_comparing_all(box_list const& boxes, box const& region) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shard_box_index)
 
 BOOST_AUTO_TEST_CASE(an_index_of_nothing_finds_nothing) {
     BOOST_TEST(box_index().overlapping({{0}, {4}}).empty());

@@ -7,6 +7,8 @@
 using namespace reshard;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(shard_catalog)
+
 namespace {
 
 shard_descriptor part(std::string key, index_vector shape, box region) {
@@ -14,8 +16,6 @@ shard_descriptor part(std::string key, index_vector shape, box region) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shard_catalog)
 
 BOOST_AUTO_TEST_CASE(entries_are_sorted_and_found_by_key) {
     catalog const all({{"w.10", data_type::f32, {4}, {1}}, {"w.2", data_type::f16, {}, {}}});

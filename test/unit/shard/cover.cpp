@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(shard_cover)
+
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -23,8 +25,6 @@ box_index index(std::size_t ndim, std::vector<box> const& boxes) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shard_cover)
 
 BOOST_AUTO_TEST_CASE(equal_boxes_are_one_distinct_box) {
     auto const found =

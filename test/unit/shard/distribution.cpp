@@ -11,6 +11,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(shard_distribution)
+
 namespace {
 
 /// First row and number of rows on each rank.
@@ -32,8 +34,6 @@ void refused(mesh const& ranks, std::vector<placement> const& placements, index_
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shard_distribution)
 
 BOOST_AUTO_TEST_CASE(even_rows_are_cut_in_equal_parts) {
     row_list const expected{{0, 4}, {4, 4}, {8, 4}};

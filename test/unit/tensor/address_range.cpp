@@ -9,6 +9,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(tensor_address_range)
+
 namespace {
 
 unsigned char memory[256];
@@ -27,8 +29,6 @@ void touches(const_tensor_view const& elements, std::uintptr_t first, std::uintp
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tensor_address_range)
 
 BOOST_AUTO_TEST_CASE(a_contiguous_tensor_touches_its_bytes) {
     touches(at(8, data_type::f32, {2, 3}, {3, 1}), 8, 32);

@@ -16,6 +16,8 @@ using namespace reshard;
 using adapt::raw_tensor;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(tensor_state_dict)
+
 namespace {
 
 shard_descriptor left_half() { return {"w", data_type::f32, {4, 6}, {{0, 0}, {4, 3}}, {}}; }
@@ -26,8 +28,6 @@ struct elements_of_two_shards {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tensor_state_dict)
 
 BOOST_AUTO_TEST_CASE(shards_stand_in_the_order_in_which_they_were_added) {
     elements_of_two_shards held;

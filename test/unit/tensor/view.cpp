@@ -14,14 +14,14 @@
 using namespace reshard;
 using adapt::raw_tensor;
 
+BOOST_AUTO_TEST_SUITE(tensor_view_)
+
 namespace {
 
 template <class T>
 concept can_be_viewed = requires(T&& t) { view(std::forward<T>(t)); };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(tensor_view_)
 
 BOOST_AUTO_TEST_CASE(a_view_says_where_and_how_the_elements_lie) {
     float elements[6] = {};
