@@ -85,6 +85,14 @@ public:
                  std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
     }
 
+    /// Refuses a number of names that no form of the macro has.
+    void check_form(bool is_known) const {
+        if (!is_known)
+            refuse("has " + std::to_string(one_.left) + " names on the left and " +
+                       std::to_string(one_.right) + " on the right",
+                   {});
+    }
+
     /// Into how many parts the tensors that the first left and the first right name mean are cut.
     index_t left_parts() const { return parts(true, 0, &part_counter::before); }
     index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }

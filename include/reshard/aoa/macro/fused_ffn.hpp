@@ -82,11 +82,7 @@ inline void expand_fused_ffn(macro_context& context, statement const& one,
                                   "-> d, fused_ffn, perhaps with "
                                   "axis=n");
     fused.allow({"axis"});
-    bool const known = (one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1);
-    if (!known)
-        fused.refuse("has " + std::to_string(one.left) + " names on the left and " +
-                         std::to_string(one.right) + " on the right",
-                     {});
+    fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
     detail::expand_ffn(fused, one.left, one.right, expanded);
 }
 

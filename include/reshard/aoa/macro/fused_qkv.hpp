@@ -6,7 +6,6 @@
 #include <reshard/aoa/macro/fused.hpp>
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 /// \file
@@ -32,10 +31,7 @@ inline void expand_fused_qkv(macro_context& context, statement const& one,
         "s -> q, k, v, fused_qkv, ..., perhaps with axis=n");
     auto const count = detail::read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
-    if (!fuses && !(one.left == 1 && one.right == 3))
-        fused.refuse("has " + std::to_string(one.left) + " names on the left and " +
-                         std::to_string(one.right) + " on the right",
-                     {});
+    fused.check_form(fuses || (one.left == 1 && one.right == 3));
     std::vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),

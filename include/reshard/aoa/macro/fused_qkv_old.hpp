@@ -76,10 +76,7 @@ inline void expand_fused_qkv_old(macro_context& context, statement const& one,
     auto const count = detail::read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     bool const parts_it = one.left == 1 && one.right == 3;
-    if (!fuses && !parts_it && !(one.left == 1 && one.right == 1))
-        fused.refuse("has " + std::to_string(one.left) + " names on the left and " +
-                         std::to_string(one.right) + " on the right",
-                     {});
+    fused.check_form(fuses || parts_it || (one.left == 1 && one.right == 1));
     detail::expand_qkv_old(fused, count, fuses, parts_it, expanded);
 }
 
