@@ -85,8 +85,8 @@ private:
 
     void define_target(catalog_entry const& wanted) {
         state_suffix const* const state = followed(wanted.key);
-        std::string const base(state ? parameter_of(wanted.key, in_.options.state_suffixes)
-                                     : wanted.key);
+        std::string_view const base =
+            state ? parameter_of(wanted.key, in_.options.state_suffixes) : wanted.key;
         binding const* const bound = in_.names.find(base);
         if (bound && bound->is_spoilt)
             return;
@@ -102,7 +102,7 @@ private:
     }
 
     /// The tensor of the source that a key of the target is when no statement makes it.
-    expression identity(std::string const& key, std::string const& parameter) const {
+    expression identity(std::string const& key, std::string_view parameter) const {
         key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
@@ -143,9 +143,9 @@ private:
                                                                       : cast(value, wanted.dtype));
     }
 
-    void relate(std::string const& parameter, std::string const& key, state_suffix const& state) {
+    void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {
         auto const what = state.scalar ? relation::kind::scalar_state : relation::kind::state;
-        in_.result.map.relate({what, parameter, key});
+        in_.result.map.relate({what, std::string(parameter), key});
     }
 
     /// Whether a key of the source is left over under its own name.
@@ -187,7 +187,7 @@ private:
             return;
         if (bound && bound->value != binding::none && bound->uses == 0)
             return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
-        std::string const base(parameter_of(key, in_.options.state_suffixes));
+        std::string_view const base = parameter_of(key, in_.options.state_suffixes);
         state_suffix const* const state = followed(key);
         binding const* const parameter = state ? in_.names.find(base) : nullptr;
         if (!parameter || parameter->value == binding::none || parameter->uses > 0)

@@ -22,18 +22,19 @@
 
 namespace reshard::aoa {
 
-/// Runs one statement on expressions.
+/// Runs one statement on expressions, which are copied only where nothing is done to them.
 ///
 /// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its
 /// operands, those behind the `axis` of a split to each of its parts.
 class operation {
 public:
-    /// `left` names the operands in messages; `parts` is how many tensors the statement makes.
-    operation(std::vector<expression> operands, std::string left, std::string right,
-              std::size_t parts)
+    /// `left` and `right` name the first operand and the first result in messages; `parts` is how
+    /// many tensors the statement makes. Operands and names have to outlive this.
+    operation(std::vector<expression const*> operands, std::string_view left,
+              std::string_view right, std::size_t parts)
         : values_(std::move(operands)),
-          left_(std::move(left)),
-          right_(std::move(right)),
+          left_(left),
+          right_(right),
           is_concat_(values_.size() > 1),
           parts_(parts) {}
 
@@ -51,7 +52,9 @@ public:
                                   std::string(is_concat_ ? "a concat" : "a split") +
                                       " needs an axis, as in axis=0",
                                   {}};
-        return std::move(values_);
+        if (made_.empty())
+            made_.push_back(*values_[0]);
+        return std::move(made_);
     }
 
     /// Remarks on attributes: code and message.
@@ -85,7 +88,7 @@ private:
         if (one.word == "axis")
             return join(list, i);
         if (one.word == "permute")
-            return each_value(one, "permute", [&](expression const& value) {
+            return each_value(one, "permute of", [&](expression const& value) {
                 auto const axes = parse_list(one);
                 return axes.empty() ? transpose(value)
                                     : permute(value, index_vector(axes.begin(), axes.end()));
@@ -121,25 +124,37 @@ private:
         if (!is_concat_ && parts_ == 1)
             return remark("no_effect", "axis=" + std::to_string(std::get<index_t>(one.value)) +
                                            " has no effect on a statement of one tensor to one");
-        at(one, is_concat_ ? "concat into " + right_ : "split of " + left_, [&] {
+        at(one, is_concat_ ? "concat into" : "split of", is_concat_ ? right_ : left_, [&] {
             std::size_t const axis = axis_of(one);
             if (is_concat_)
-                values_ = {concat(values_, axis)};
-            else if (attribute const* const sizes = find(list, "sizes"))
-                values_ = split(values_[0], axis, sized(*sizes));
-            else
-                values_ = split(values_[0], axis, parts_);
+                return become(concat(values_, axis));
+            attribute const* const sizes = find(list, "sizes");
+            become(sizes ? split(*values_[0], axis, sized(*sizes))
+                         : split(*values_[0], axis, parts_));
         });
+    }
+
+    void become(std::vector<expression> made) {
+        made_ = std::move(made);
+        values_.clear();
+        for (expression const& value : made_)
+            values_.push_back(&value);
+    }
+
+    void become(expression made) {
+        std::vector<expression> one;
+        one.push_back(std::move(made));
+        become(std::move(one));
     }
 
     std::size_t axis_of(attribute const& one) const {
         index_t const written = std::get<index_t>(one.value);
-        auto const ndim = static_cast<index_t>(values_[0].ndim());
+        auto const ndim = static_cast<index_t>(values_[0]->ndim());
         index_t const axis = written < 0 ? written + ndim : written;
         if (axis < 0 || axis >= ndim)
             fail(errc::shape_mismatch, "axis " + std::to_string(written) + " of a tensor of " +
                                            std::to_string(ndim) + " axes, shape " +
-                                           to_string(values_[0].shape));
+                                           to_string(values_[0]->shape));
         return static_cast<std::size_t>(axis);
     }
 
@@ -162,7 +177,7 @@ private:
 
     void cast_to(attribute const& one) {
         data_type const dtype = dtype_of(one);
-        each_value(one, "cast", [&](expression const& value) {
+        each_value(one, "cast of", [&](expression const& value) {
             if (!is_castable(value.dtype, dtype))
                 fail(errc::dtype_mismatch, std::string(reshard::name(value.dtype)) +
                                                " cannot be cast to " +
@@ -184,10 +199,10 @@ private:
         if (!is_first)
             return cast_to(list[i]);
         data_type const dtype = dtype_of(list[i]);
-        if (values_[0].dtype != dtype)
-            remark("other_dtype", "src_dtype is " + std::string(reshard::name(dtype)) + ", and " +
-                                      left_ + " is " +
-                                      std::string(reshard::name(values_[0].dtype)));
+        if (values_[0]->dtype != dtype)
+            remark("other_dtype", "src_dtype is " + std::string(reshard::name(dtype)) + ", and '" +
+                                      std::string(left_) + "' is " +
+                                      std::string(reshard::name(values_[0]->dtype)));
     }
 
     static data_type dtype_of(attribute const& one) {
@@ -203,20 +218,25 @@ private:
     }
 
     template <class Function>
-    void each_value(attribute const& one, std::string const& what, Function const& function) {
-        at(one, what + " of " + left_, [&] {
-            for (expression& value : values_)
-                value = function(value);
+    void each_value(attribute const& one, std::string_view what, Function const& function) {
+        at(one, what, left_, [&] {
+            std::vector<expression> made;
+            made.reserve(values_.size());
+            for (expression const* const value : values_)
+                made.push_back(function(*value));
+            become(std::move(made));
         });
     }
 
-    /// Calls what calls the algebra, and says of an error which operation it was and where.
+    /// Calls what calls the algebra, and says of an error which operation on what it was and where.
     template <class Call>
-    void at(attribute const& one, std::string const& what, Call const& call) {
+    void at(attribute const& one, std::string_view what, std::string_view key, Call const& call) {
         try {
             call();
         } catch (error const& problem) {
-            throw statement_error{problem.code(), what + ": " + problem.what(), one.where};
+            throw statement_error{
+                problem.code(),
+                std::string(what) + " '" + std::string(key) + "': " + problem.what(), one.where};
         }
     }
 
@@ -231,8 +251,9 @@ private:
         remarks_.emplace_back(std::move(code), std::move(message));
     }
 
-    std::vector<expression> values_;
-    std::string left_, right_;
+    std::vector<expression const*> values_; ///< the operands, or what has been made of them
+    std::vector<expression> made_;
+    std::string_view left_, right_;
     bool is_concat_;
     std::size_t parts_;
     bool joined_ = false;

@@ -140,20 +140,18 @@ private:
             check_bindable(each_name);
         if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
             return in_.names.bind(right[0], operands[0], one.origin);
-        std::vector<expression> values;
+        std::vector<expression const*> values;
+        values.reserve(operands.size());
         for (std::uint32_t const id : operands)
-            values.push_back(in_.names.value(id));
-        operation step(std::move(values), quoted(left[0]), quoted(right[0]), right.size());
+            values.push_back(&in_.names.value(id));
+        operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
+                       right.size());
         std::vector<expression> made = step.run(in_.code.attributes(one));
         for (std::size_t i = 0; i < right.size(); ++i)
             in_.names.bind(right[i], in_.names.store(std::move(made[i])), one.origin);
         if (in_.code.origin(one.origin).macro.empty())
             for (auto const& [code, message] : step.remarks())
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
-    }
-
-    std::string quoted(name const& one) const {
-        return "'" + std::string(in_.code.text(one)) + "'";
     }
 
     std::uint32_t read(statement const& one, name const& which) {
@@ -164,8 +162,8 @@ private:
                                in_.source.find(in_.code.text(which)) != source_names::none;
         if (is_shadow)
             in_.warn(one, "shadowed", std::string(in_.code.text(which)),
-                     quoted(which) +
-                         " is what an earlier statement made; the source's tensor of that name "
+                     "'" + std::string(in_.code.text(which)) +
+                         "' is what an earlier statement made; the source's tensor of that name "
                          "is not used");
         return in_.names.read(which);
     }

@@ -96,7 +96,9 @@ struct binding {
 class scope {
 public:
     scope(program const& code, source_names const& source)
-        : code_(code), source_(source), bindings_(code.text_count() + code.fresh_count()) {}
+        : code_(code), source_(source), bindings_(code.text_count() + code.fresh_count()) {
+        values_.reserve(bindings_.size());
+    }
 
     /// What a name means now.
     ///
@@ -148,20 +150,22 @@ public:
             ++bound.uses;
             return bound.value;
         }
-        std::string const key(code_.text(one));
+        std::string_view const key = code_.text(one);
         if (bound.is_removed)
             throw statement_error{errc::unknown_key,
-                                  "'" + key + "' is used here, and another statement removes it",
-                                  one.where, key};
+                                  "'" + std::string(key) +
+                                      "' is used here, and another statement removes it",
+                                  one.where, std::string(key)};
         if (bound.source_value == binding::none)
             bound.source_value = store(source_value(one, key, bound));
         return bound.source_value;
     }
 
 private:
-    expression source_value(name const& one, std::string const& key, binding const& bound) const {
+    expression source_value(name const& one, std::string_view key, binding const& bound) const {
         auto const refuse = [&](std::string const& why) {
-            throw statement_error{errc::unknown_key, "'" + key + "' " + why, one.where, key};
+            throw statement_error{errc::unknown_key, "'" + std::string(key) + "' " + why, one.where,
+                                  std::string(key)};
         };
         if (source_.is_state(key))
             refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +

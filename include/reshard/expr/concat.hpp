@@ -10,6 +10,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 /// \file
 /// Several tensors into one along an axis.
@@ -49,35 +50,54 @@ constexpr index_t joined_extent(index_t before, index_t more) {
     return before + more;
 }
 
+/// How many pieces all of them have.
+constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
+    std::size_t count = 0;
+    for (expression const* const tensor : tensors)
+        count += tensor->pieces.size();
+    return count;
+}
+
 } // namespace detail
 
 /// Puts tensors one behind the other along `axis`.
 ///
+/// \pre        no address is null
 /// \par Shape  all extents but the one along `axis` are equal; that one sums up
 /// \throws     error with errc::shape_mismatch for no operands, no such axis or other extents that
 ///             differ, errc::dtype_mismatch for operands of two data types, or errc::overflow where
 ///             the result has too many elements
 /// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
 ///             extents nor the number of axes are compared, and rows are lost
-constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
+constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
     if (tensors.empty())
         fail(errc::shape_mismatch, "a concat of no tensors");
-    detail::check_axis(tensors.front(), axis);
-    expression result{tensors.front().shape, tensors.front().dtype,
-                      piece_list(tensors.front().ndim())};
+    expression const& first = *tensors.front();
+    detail::check_axis(first, axis);
+    expression result{first.shape, first.dtype, piece_list(first.ndim())};
     result.shape[axis] = 0;
+    result.pieces.reserve(detail::piece_count(tensors));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
+        expression const& operand = *tensors[i];
         if (i > 0)
-            detail::check_operand(tensors.front(), tensors[i], i, axis);
-        for (std::size_t j = 0; j < tensors[i].pieces.size(); ++j) {
-            piece moved = tensors[i].pieces[j];
+            detail::check_operand(first, operand, i, axis);
+        for (std::size_t j = 0; j < operand.pieces.size(); ++j) {
+            piece moved = operand.pieces[j];
             moved.target_offset[axis] += result.shape[axis];
             result.pieces.push_back(moved);
         }
-        result.shape[axis] = detail::joined_extent(result.shape[axis], tensors[i].shape[axis]);
+        result.shape[axis] = detail::joined_extent(result.shape[axis], operand.shape[axis]);
     }
     element_count(result.shape);
     return result;
+}
+
+/// The same for tensors that stand one behind the other.
+constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
+    std::vector<expression const*> operands;
+    for (expression const& tensor : tensors)
+        operands.push_back(&tensor);
+    return concat(operands, axis);
 }
 
 /// The same for operands that are written out.

@@ -7,6 +7,8 @@
 using namespace reshard;
 using namespace reshard::aoa;
 
+BOOST_AUTO_TEST_SUITE(aoa_operation)
+
 namespace {
 
 expression const w = source_tensor(0, {2, 6}, data_type::f32);
@@ -14,10 +16,13 @@ expression const w = source_tensor(0, {2, 6}, data_type::f32);
 attribute axis(index_t value) { return {"axis", value, '"', {}}; }
 attribute text(char const* word, char const* value) { return {word, std::string(value), '"', {}}; }
 
-std::string message(std::vector<expression> operands, std::size_t parts,
+std::string message(std::vector<expression> const& operands, std::size_t parts,
                     std::vector<attribute> const& attributes) {
+    std::vector<expression const*> addresses;
+    for (expression const& operand : operands)
+        addresses.push_back(&operand);
     try {
-        operation(std::move(operands), "'w'", "'d'", parts).run(attributes);
+        operation(addresses, "w", "d", parts).run(attributes);
     } catch (statement_error const& problem) {
         return problem.message;
     }
@@ -26,23 +31,29 @@ std::string message(std::vector<expression> operands, std::size_t parts,
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(aoa_operation)
-
 BOOST_AUTO_TEST_CASE(without_attributes_a_tensor_stays_as_it_is) {
-    auto const made = operation({w}, "'w'", "'d'", 1).run({});
+    auto const made = operation({&w}, "w", "d", 1).run({});
     BOOST_TEST_REQUIRE(made.size() == 1u);
     BOOST_TEST((made[0] == w));
 }
 
+BOOST_AUTO_TEST_CASE(what_an_attribute_makes_goes_into_the_next_one) {
+    attribute const turn = text("permute", "[1, 0]"), narrow = text("dtype", "bfloat16");
+    auto const made = operation({&w, &w}, "w", "d", 1).run({turn, narrow, axis(0), turn});
+    expression const turned = cast(transpose(w), data_type::bf16);
+    BOOST_TEST_REQUIRE(made.size() == 1u);
+    BOOST_TEST((made[0] == transpose(concat({turned, turned}, 0))));
+    BOOST_TEST((w == source_tensor(0, {2, 6}, data_type::f32)));
+}
+
 BOOST_AUTO_TEST_CASE(an_axis_may_count_from_the_end) {
-    BOOST_TEST((operation({w, w}, "'w'", "'d'", 1).run({axis(-2)})[0] == concat({w, w}, 0)));
-    BOOST_TEST(
-        (operation({w}, "'w'", "'d'", 3).run({axis(-1)})[2] == split(w, 1, std::size_t{3})[2]));
+    BOOST_TEST((operation({&w, &w}, "w", "d", 1).run({axis(-2)})[0] == concat({w, w}, 0)));
+    BOOST_TEST((operation({&w}, "w", "d", 3).run({axis(-1)})[2] == split(w, 1, std::size_t{3})[2]));
 }
 
 BOOST_AUTO_TEST_CASE(sizes_may_stand_on_either_side_of_the_axis) {
-    auto const before = operation({w}, "'w'", "'d'", 2).run({text("sizes", "[1,5]"), axis(1)});
-    auto const after = operation({w}, "'w'", "'d'", 2).run({axis(1), text("sizes", "[1,5]")});
+    auto const before = operation({&w}, "w", "d", 2).run({text("sizes", "[1,5]"), axis(1)});
+    auto const after = operation({&w}, "w", "d", 2).run({axis(1), text("sizes", "[1,5]")});
     BOOST_TEST((before == after));
     BOOST_TEST((before[1].shape == index_vector{2, 5}));
 }
@@ -67,7 +78,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
 BOOST_AUTO_TEST_CASE(an_error_stands_at_its_attribute) {
     attribute const wrong{"axis", index_t{9}, '"', {4, 10}};
     try {
-        operation({w}, "'w'", "'d'", 2).run({text("dtype", "float16"), wrong});
+        operation({&w}, "w", "d", 2).run({text("dtype", "float16"), wrong});
         BOOST_ERROR("accepted");
     } catch (statement_error const& problem) {
         BOOST_TEST((problem.where == text_span{4, 10}));
@@ -75,7 +86,7 @@ BOOST_AUTO_TEST_CASE(an_error_stands_at_its_attribute) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_effect_or_does_not_fit_is_remarked) {
-    operation step({w}, "'w'", "'d'", 1);
+    operation step({&w}, "w", "d", 1);
     step.run({axis(0), text("src_dtype", "float16"), text("dst_dtype", "bfloat16")});
     BOOST_TEST_REQUIRE(step.remarks().size() == 2u);
     BOOST_TEST(step.remarks()[0].first == "no_effect");

@@ -9,6 +9,8 @@ using namespace reshard;
 using reshard::test::evaluate;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(expr_concat)
+
 namespace {
 
 using numbers = std::vector<index_t>;
@@ -18,8 +20,6 @@ expression tensor(key_id source, index_vector const& shape, data_type dtype = da
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(expr_concat)
 
 BOOST_AUTO_TEST_CASE(tensors_stand_one_behind_the_other) {
     expression const all = concat({tensor(0, {2, 1}), tensor(1, {2, 2})}, 1);
@@ -34,6 +34,12 @@ BOOST_AUTO_TEST_CASE(tensors_stand_one_behind_the_other) {
 BOOST_AUTO_TEST_CASE(one_tensor_may_stand_twice) {
     expression const w = tensor(0, {2});
     BOOST_TEST((evaluate(concat({w, w}, 0), {{2}}, {{3, 4}}) == numbers{3, 4, 3, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(operands_may_lie_apart) {
+    expression const a = tensor(0, {1, 2}), b = tensor(1, {2, 2});
+    std::vector<expression const*> const operands{&b, &a, &b};
+    BOOST_TEST((concat(operands, 0) == concat({b, a, b}, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(one_operand_is_itself) {
