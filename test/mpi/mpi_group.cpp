@@ -1,0 +1,85 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(mpi_mpi_group)
+
+namespace {
+
+/// What rank `rank` says: nothing on every third one, else longer from rank to rank, with zeros in it.
+std::string text_of(int rank) {
+    std::string text;
+    for (int i = 0; rank % 3 != 1 && i < 3 + 5 * rank; ++i)
+        text += static_cast<char>(i % 4 == 0 ? 0 : 'a' + (rank + i) % 26);
+    return text;
+}
+
+void check_gathered(std::size_t round_bytes) {
+    mpi_group const ranks(boost::mpi::communicator(), round_bytes);
+    std::vector<std::string> const all = ranks.all_gather(text_of(ranks.rank()));
+    BOOST_TEST_REQUIRE(all.size() == static_cast<std::size_t>(ranks.size()));
+    for (int rank = 0; rank < ranks.size(); ++rank)
+        BOOST_TEST(all[static_cast<std::size_t>(rank)] == text_of(rank));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(uneven_and_empty_texts_are_gathered_in_one_round) { check_gathered(1 << 20); }
+
+BOOST_AUTO_TEST_CASE(texts_longer_than_a_round_are_gathered_in_several) {
+    for (std::size_t const round_bytes : {1u, 2u, 3u, 7u, 64u})
+        check_gathered(round_bytes);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_all_say_nothing_are_gathered_in_no_round) {
+    mpi_group const ranks(boost::mpi::communicator(), 1);
+    BOOST_TEST(
+        (ranks.all_gather("") == std::vector<std::string>(static_cast<std::size_t>(ranks.size()))));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_text_of_the_last_rank_alone_arrives_everywhere) {
+    mpi_group const ranks(boost::mpi::communicator(), 1000);
+    std::string text;
+    for (int i = 0; i < 12'345; ++i)
+        text += static_cast<char>(i % 251);
+    auto const last = static_cast<std::size_t>(ranks.size()) - 1;
+    auto const all = ranks.all_gather(ranks.rank() + 1 == ranks.size() ? text : "");
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+        BOOST_TEST((all[rank] == (rank == last ? text : "")));
+}
+
+BOOST_AUTO_TEST_CASE(rounds_are_full_and_keep_to_their_limit) {
+    // Texts of 5, 0, 2 and 6 bytes in rounds of 4: 4 | 1 + 2 + 1 | 4 | 1.
+    detail::gather_rounds const rounds({5, 0, 2, 6}, 4);
+    BOOST_TEST(rounds.size() == 4u);
+    using numbers = std::vector<int>;
+    BOOST_TEST(rounds.counts(0) == (numbers{4, 0, 0, 0}), boost::test_tools::per_element());
+    BOOST_TEST(rounds.counts(1) == (numbers{1, 0, 2, 1}), boost::test_tools::per_element());
+    BOOST_TEST(rounds.counts(2) == (numbers{0, 0, 0, 4}), boost::test_tools::per_element());
+    BOOST_TEST(rounds.counts(3) == (numbers{0, 0, 0, 1}), boost::test_tools::per_element());
+    BOOST_TEST(rounds.bytes(2) == 4u);
+    BOOST_TEST(rounds.bytes(3) == 1u);
+    BOOST_TEST(rounds.offset(0, 0) == 0u);
+    BOOST_TEST(rounds.offset(0, 1) == 4u);
+    BOOST_TEST(rounds.offset(0, 2) == 5u);
+    BOOST_TEST(rounds.offset(2, 0) == 0u);
+    BOOST_TEST(rounds.offset(3, 1) == 0u);
+    BOOST_TEST(rounds.offset(3, 3) == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(lengths_beyond_32_bits_are_counted_whole) {
+    // 3 GiB, nothing, 5 GiB: 8 rounds of 1 GiB.
+    std::uint64_t const gibibyte = std::uint64_t{1} << 30;
+    detail::gather_rounds const rounds({3 * gibibyte, 0, 5 * gibibyte}, gibibyte);
+    BOOST_TEST(rounds.size() == 8u);
+    BOOST_TEST(rounds.counts(3) == (std::vector<int>{0, 0, 1 << 30}),
+               boost::test_tools::per_element());
+    BOOST_TEST(rounds.offset(0, 2) == 2 * gibibyte);
+    BOOST_TEST(rounds.offset(2, 7) == 4 * gibibyte);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
