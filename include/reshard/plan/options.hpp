@@ -3,9 +3,11 @@
 #ifndef RESHARD_PLAN_OPTIONS_HPP
 #define RESHARD_PLAN_OPTIONS_HPP
 
+#include <reshard/core/hasher.hpp>
 #include <reshard/shard/shard_table.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -23,15 +25,21 @@ public:
     constexpr holder_set(std::vector<holder_t> listed)
         : everybody_(false), listed_(std::move(listed)) {
         std::sort(listed_.begin(), listed_.end());
+        listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
     }
 
     static constexpr holder_set nobody() { return holder_set(std::vector<holder_t>{}); }
 
     constexpr bool is_everybody() const { return everybody_; }
 
+    /// Those listed, in order and each once; nobody where the set is everybody.
+    constexpr std::vector<holder_t> const& listed() const { return listed_; }
+
     constexpr bool contains(holder_t holder) const {
         return everybody_ || std::binary_search(listed_.begin(), listed_.end(), holder);
     }
+
+    constexpr bool operator==(holder_set const&) const = default;
 
 private:
     bool everybody_ = true;
@@ -42,24 +50,57 @@ private:
 struct plan_scope {
     holder_set sources;
     holder_set targets;
+
+    constexpr bool operator==(plan_scope const&) const = default;
 };
 
-/// How holders become processes.
+/// How holders become processes, and processes nodes.
 struct plan_options {
     /// Holder `h` of either side is played by process `h % processes`; 0: each by its own.
     holder_t processes = 0;
     /// Everybody can read every source holder, as files that all processes see: no one sends.
     bool shared_sources = false;
+    /// Process `p` runs on node `p / processes_per_node`; 0: each on its own.
+    holder_t processes_per_node = 0;
 
     constexpr holder_t process_of(holder_t holder) const {
         return processes == 0 ? holder : holder % processes;
     }
+
+    constexpr holder_t node_of(holder_t holder) const {
+        holder_t const process = process_of(holder);
+        return processes_per_node == 0 ? process : process / processes_per_node;
+    }
+
+    constexpr bool operator==(plan_options const&) const = default;
 };
+
+/// What a caller may ask of a redistribution; equal on every rank.
+struct redistribute_options {
+    /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that hold
+    /// the same elements, one on the same node gives them.
+    holder_t processes_per_node = 0;
+
+    constexpr bool operator==(redistribute_options const&) const = default;
+};
+
+/// The same for a plan in which every holder is a process.
+constexpr plan_options plan_options_of(redistribute_options const& options) {
+    return {.processes_per_node = options.processes_per_node};
+}
+
+/// A number that stands for the options: ranks compare it before they act.
+constexpr std::uint64_t digest_of(redistribute_options const& options) {
+    hasher digest;
+    digest.add(std::uint64_t{options.processes_per_node});
+    return digest.value();
+}
 
 /// Which of `count` holders of the same box gives it to `target`: the place of one of them.
 ///
-/// The first that the same process plays, else one by rotation over targets: a function that sender
-/// and receiver evaluate alike. `holder_at(i)` is the holder at place `i`.
+/// The first that the same process plays; else one of those on the same node, or, where there is none,
+/// of all, by rotation over targets. Sender and receiver evaluate it alike. `holder_at(i)` is the
+/// holder at place `i`.
 ///
 /// \pre `count > 0`
 template <class HolderAt>
@@ -67,10 +108,18 @@ constexpr std::size_t choose_replica(std::size_t count, HolderAt&& holder_at, ho
                                      plan_options const& options) {
     if (count == 1 || options.shared_sources)
         return 0;
-    for (std::size_t i = 0; i < count; ++i)
+    std::size_t near = 0;
+    for (std::size_t i = 0; i < count; ++i) {
         if (options.process_of(holder_at(i)) == options.process_of(target))
             return i;
-    return target % count;
+        near += options.node_of(holder_at(i)) == options.node_of(target);
+    }
+    if (near == 0)
+        return target % count;
+    std::size_t turn = target % near;
+    for (std::size_t i = 0;; ++i)
+        if (options.node_of(holder_at(i)) == options.node_of(target) && turn-- == 0)
+            return i;
 }
 
 } // namespace reshard

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(plan_options_)
+
 namespace {
 
 std::size_t chosen(std::vector<holder_t> const& holders, holder_t target,
@@ -15,8 +17,6 @@ std::size_t chosen(std::vector<holder_t> const& holders, holder_t target,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_options_)
 
 BOOST_AUTO_TEST_CASE(everybody_is_in_the_default_set) {
     BOOST_TEST(holder_set().is_everybody());
@@ -36,9 +36,34 @@ BOOST_AUTO_TEST_CASE(a_set_contains_what_is_listed) {
     BOOST_TEST(!holder_set::nobody().is_everybody());
 }
 
+BOOST_AUTO_TEST_CASE(sets_of_the_same_holders_are_equal) {
+    BOOST_TEST((holder_set({3, 1, 3}) == holder_set({1, 3})));
+    BOOST_TEST((holder_set({3, 1, 3}).listed() == std::vector<holder_t>{1, 3}));
+    BOOST_TEST((holder_set({1}) != holder_set({1, 3})));
+    BOOST_TEST((holder_set::nobody() != holder_set()));
+    BOOST_TEST(holder_set().listed().empty());
+}
+
+BOOST_AUTO_TEST_CASE(processes_in_a_row_run_on_one_node) {
+    plan_options const four{.processes_per_node = 4};
+    BOOST_TEST(four.node_of(3) == 0u);
+    BOOST_TEST(four.node_of(4) == 1u);
+    BOOST_TEST(plan_options().node_of(4) == 4u);
+    // Holder 9 is played by process 3 of 6, which is the second of node 1.
+    BOOST_TEST((plan_options{.processes = 6, .processes_per_node = 2}.node_of(9) == 1u));
+}
+
 BOOST_AUTO_TEST_CASE(a_process_plays_every_so_manieth_holder) {
     BOOST_TEST((plan_options{0, false}.process_of(9) == 9u));
     BOOST_TEST((plan_options{4, false}.process_of(9) == 1u));
+}
+
+BOOST_AUTO_TEST_CASE(a_redistribution_is_a_plan_with_every_rank_a_process) {
+    redistribute_options const two{.processes_per_node = 2};
+    BOOST_TEST((plan_options_of(two) == plan_options{.processes_per_node = 2}));
+    BOOST_TEST((plan_options_of({}) == plan_options()));
+    BOOST_TEST(digest_of(two) == digest_of(redistribute_options{2}));
+    BOOST_TEST(digest_of(two) != digest_of(redistribute_options()));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_it_itself_takes_its_own) {
@@ -53,6 +78,23 @@ BOOST_AUTO_TEST_CASE(others_take_turns) {
     BOOST_TEST(chosen({10, 11, 12}, 1) == 1u);
     BOOST_TEST(chosen({10, 11, 12}, 5) == 2u);
     BOOST_TEST(chosen({10}, 5) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(those_on_the_same_node_are_asked_first_and_take_turns) {
+    // Nodes of four: 0-3, 4-7, 8-11.
+    plan_options const four{.processes_per_node = 4};
+    BOOST_TEST(chosen({0, 4, 6, 7, 9}, 5, four) == 3u); // 5 % 3 = 2: the third of 4, 6, 7
+    BOOST_TEST(chosen({0, 5, 6, 9}, 4, four) == 1u);    // 4 % 2 = 0
+    BOOST_TEST(chosen({0, 5, 6, 9}, 7, four) == 2u);    // 7 % 2 = 1
+    BOOST_TEST(chosen({0, 1, 9}, 10, four) == 2u);      // 9 alone is near
+    BOOST_TEST(chosen({9, 10, 0}, 10, four) == 1u);     // itself before its neighbour
+}
+
+BOOST_AUTO_TEST_CASE(where_nobody_is_on_the_same_node_all_take_turns) {
+    plan_options const four{.processes_per_node = 4};
+    BOOST_TEST(chosen({0, 1, 9}, 4, four) == 1u);
+    BOOST_TEST(chosen({0, 1, 9}, 5, four) == 2u);
+    BOOST_TEST(chosen({0, 1, 9}, 6, four) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_everybody_can_read_is_read_from_the_first) {
