@@ -36,7 +36,7 @@ public:
 
     /// Everything that target shard `shard` is made of.
     ///
-    /// \throws error with errc::not_covered when nobody holds some of it
+    /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that wants it
     constexpr void find_sources_of(std::uint32_t shard, std::vector<placed_cut>& cuts) const {
         std::uint8_t part = 0;
         for (box const& region : target_.shards->boxes(shard)) {
@@ -45,7 +45,7 @@ public:
                 pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
                     add_sources({{}, piece, 0, shard, part}, common, cuts);
                 });
-            check_covered(region, cuts, first);
+            check_covered(shard, region, cuts, first);
             ++part;
         }
     }
@@ -96,22 +96,25 @@ private:
             });
     }
 
-    constexpr void check_covered(box const& region, std::vector<placed_cut> const& cuts,
-                                 std::size_t first) const {
+    constexpr void check_covered(std::uint32_t shard, box const& region,
+                                 std::vector<placed_cut> const& cuts, std::size_t first) const {
         index_t found = 0;
         for (std::size_t i = first; i < cuts.size(); ++i)
             found += element_count(cuts[i].geometry.extent);
         if (found != element_count(region))
-            fail_not_covered(region, cuts, first);
+            fail_not_covered(shard, region, cuts, first);
     }
 
-    [[noreturn]] void fail_not_covered(box const& region, std::vector<placed_cut> const& cuts,
+    [[noreturn]] void fail_not_covered(std::uint32_t shard, box const& region,
+                                       std::vector<placed_cut> const& cuts,
                                        std::size_t first) const {
         box_list held(region.ndim());
         for (std::size_t i = first; i < cuts.size(); ++i)
             held.push_back(cuts[i].geometry.target_box());
         auto const gap = find_gap(region, box_index(held));
-        std::string text = "elements " + to_string(gap->where) + " are held by nobody";
+        std::string text = "elements " + to_string(gap->where) +
+                           wanted_by(problem_, target_.shards->holder(shard)) +
+                           " are held by nobody";
         pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
             piece const lost = cut_to_target((*target_.pieces)[i], common);
             text += "; source '" + std::string(problem_.sources[lost.source].key) + "' lacks " +

@@ -3,7 +3,7 @@
 #ifndef RESHARD_PLAN_PROBLEM_HPP
 #define RESHARD_PLAN_PROBLEM_HPP
 
-#include <reshard/expr/mapping.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/shard/layout.hpp>
 
 #include <string>
@@ -42,6 +42,12 @@ struct plan_problem {
     std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
 };
 
+/// How messages speak of the rank that wants a shard, between two commas; nothing where holders are files.
+inline std::string wanted_by(plan_problem const& problem, holder_t holder) {
+    return problem.source_names ? std::string()
+                                : ", which rank " + std::to_string(holder) + " wants,";
+}
+
 /// How messages speak of a source holder: its file, or its rank.
 inline std::string source_name(plan_problem const& problem, holder_t holder) {
     return problem.source_names ? (*problem.source_names)[holder]
@@ -72,10 +78,10 @@ inline source_side source_of(mapping_source const& wanted, layout const& source)
 inline target_side target_of(tensor_layout const& wanted, mapping const& program) {
     mapping_output const* const output = program.find(wanted.key);
     if (!output)
-        fail_tensor(
-            errc::unknown_key, wanted.key,
-            "is wanted, and neither the program nor the source yields it; to leave it as it " +
-                std::string("is write '_ -> ") + wanted.key + "'");
+        fail_tensor(errc::unknown_key, wanted.key,
+                    "is " + wanted_by_rank(wanted) +
+                        ", and neither the program nor the source yields it; to leave it as it " +
+                        std::string("is write '_ -> ") + wanted.key + "'");
     if (output->value.shape != wanted.shape)
         fail_tensor(errc::shape_mismatch, wanted.key,
                     "has the shape " + to_string(wanted.shape) +
@@ -94,7 +100,8 @@ inline target_side target_of(tensor_layout const& wanted, mapping const& program
 
 /// Looks up each name of `target` in `program`, and each name of `program` in `source`.
 ///
-/// \throws error with errc::unknown_key for a target tensor that the program does not yield, with
+/// \throws error with errc::unknown_key for a target tensor that the program does not yield (it names a
+///         rank that wants it), with
 ///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ
 inline plan_problem problem_of(mapping const& program, layout const& source, layout const& target) {
     plan_problem problem{source.holders, target.holders, {}, {}};

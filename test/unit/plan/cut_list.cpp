@@ -12,6 +12,8 @@ using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;
 
+BOOST_AUTO_TEST_SUITE(plan_cut_list)
+
 namespace {
 
 using cuts = std::vector<detail::placed_cut>;
@@ -30,8 +32,6 @@ whole_problem turned() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_cut_list)
 
 BOOST_AUTO_TEST_CASE(a_target_shard_is_cut_by_pieces_and_by_source_shards) {
     whole_problem const all = turned();
@@ -100,21 +100,23 @@ BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_named_on_both_sides) {
     detail::cut_finder const finder(problem, problem.targets[0], sources);
     cuts found;
     BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
-                          says(errc::not_covered, "'t' elements [2:4, 3:4] are held by nobody; "
-                                                  "source 'w' lacks [3:4, 2:4]"));
+                          says(errc::not_covered,
+                               "'t' elements [2:4, 3:4], which rank 0 wants, are held by nobody; "
+                               "source 'w' lacks [3:4, 2:4]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_nobody_holds_at_all_is_named) {
     mapping program;
     program.define("w", program.source("w", {4}, data_type::f32));
-    whole_problem const all({{}}, {{part("w", {4}, {{1}, {2}})}}, program);
+    whole_problem const all({{}}, {{}, {part("w", {4}, {{1}, {2}})}}, program);
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
     cuts found;
-    BOOST_CHECK_EXCEPTION(
-        finder.find_sources_of(0, found), error,
-        says(errc::not_covered, "'w' elements [1:3] are held by nobody; source 'w' lacks [1:3]"));
+    BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
+                          says(errc::not_covered,
+                               "'w' elements [1:3], which rank 1 wants, are held by nobody; "
+                               "source 'w' lacks [1:3]"));
 }
 
 BOOST_AUTO_TEST_CASE(empty_shards_are_made_of_nothing) {

@@ -12,6 +12,8 @@ using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;
 
+BOOST_AUTO_TEST_SUITE(plan_make_plan)
+
 namespace {
 
 using ranks = std::vector<std::vector<shard_descriptor>>;
@@ -39,8 +41,6 @@ std::vector<std::string> lines(plan const& whole) {
 using texts = std::vector<std::string>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_make_plan)
 
 BOOST_AUTO_TEST_CASE(rows_become_columns) {
     whole_problem const all(by_rows("w"), by_columns("w"));
@@ -201,13 +201,36 @@ BOOST_AUTO_TEST_CASE(targets_may_overlap) {
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_gives_and_both_sides_know_it) {
+    // Ranks 0, 2 and 3 of nodes {0, 1}, {2, 3}, {4, 5} have all; every rank wants it.
+    std::vector<shard_descriptor> const all{part("w", {4}, {{0}, {4}})};
+    whole_problem const problem({all, {}, all, all}, {all, all, all, all, all, all});
+    plan_options const two{.processes_per_node = 2};
+    texts const expected{"0>0 [0:4]", "0>1 [0:4]", "2>2 [0:4]",
+                         "3>3 [0:4]", "2>4 [0:4]", "3>5 [0:4]"};
+    BOOST_TEST(lines(make_plan(problem(), {}, two)) == expected, boost::test_tools::per_element());
+    BOOST_TEST(lines(make_plan(problem()))[1] == "2>1 [0:4]"); // without nodes: by rotation
+    plan_problem const shared = problem();
+    for (holder_t rank = 0; rank < 6; ++rank) {
+        holder_set const one({rank});
+        texts mine;
+        for (std::string const& line : expected)
+            if (line[0] == static_cast<char>('0' + rank) ||
+                line[2] == static_cast<char>('0' + rank))
+                mine.push_back(line);
+        BOOST_TEST(lines(make_plan(shared, {one, one}, two)) == mine,
+                   boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_gap_is_refused_even_between_equal_layers) {
     ranks source{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {3}})}};
     ranks const target{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}};
     whole_problem const all(source, target);
     BOOST_CHECK_EXCEPTION(
         make_plan(all()), error,
-        says(errc::not_covered, "'b' elements [3:4] are held by nobody; source 'b' lacks [3:4]"));
+        says(errc::not_covered,
+             "'b' elements [3:4], which rank 0 wants, are held by nobody; source 'b' lacks [3:4]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_that_a_scope_does_not_want_is_no_matter) {

@@ -9,6 +9,8 @@ using namespace reshard;
 using reshard::test::part;
 using reshard::test::says;
 
+BOOST_AUTO_TEST_SUITE(plan_problem_)
+
 namespace {
 
 layout const four = layout_of({{part("w", {4}, {{0}, {4}})}, {}});
@@ -20,8 +22,6 @@ mapping made_for(index_vector const& shape, data_type dtype) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(plan_problem_)
 
 BOOST_AUTO_TEST_CASE(names_become_numbers) {
     mapping program;
@@ -49,17 +49,20 @@ BOOST_AUTO_TEST_CASE(outputs_that_nobody_wants_are_left_out) {
 BOOST_AUTO_TEST_CASE(holders_are_ranks_or_files) {
     plan_problem problem;
     BOOST_TEST(source_name(problem, 3) == "rank 3");
+    BOOST_TEST(wanted_by(problem, 4) == ", which rank 4 wants,");
     std::vector<std::string> const files{"a.safetensors", "b.safetensors"};
     problem.source_names = &files;
     BOOST_TEST(source_name(problem, 1) == "b.safetensors");
+    BOOST_TEST(wanted_by(problem, 4).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_target_that_the_program_does_not_yield_is_refused) {
     layout const target = layout_of({{part("v", {4}, {{0}, {4}})}});
-    BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, target), error,
-                          says(errc::unknown_key,
-                               "'v' is wanted, and neither the program nor the source yields it; "
-                               "to leave it as it is write '_ -> v'"));
+    BOOST_CHECK_EXCEPTION(
+        problem_of(made_for({4}, data_type::f32), four, target), error,
+        says(errc::unknown_key,
+             "'v' is wanted by rank 0, and neither the program nor the source yields it; "
+             "to leave it as it is write '_ -> v'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_for_another_source_is_refused) {

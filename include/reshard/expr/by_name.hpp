@@ -1,0 +1,40 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_BY_NAME_HPP
+#define RESHARD_EXPR_BY_NAME_HPP
+
+#include <reshard/expr/mapping.hpp>
+#include <reshard/shard/layout.hpp>
+
+#include <string>
+
+/// \file
+/// The program of those who write none: every tensor is the one of its name.
+
+namespace reshard {
+
+namespace detail {
+
+/// `wanted by rank 2`, for the first rank that has a shard of the tensor.
+inline std::string wanted_by_rank(tensor_layout const& tensor) {
+    return tensor.shards.size() == 0 ? std::string("wanted")
+                                     : "wanted by rank " + std::to_string(tensor.shards.holder(0));
+}
+
+} // namespace detail
+
+/// The mapping in which every key that the ranks of `target` hold is the source tensor of that name.
+///
+/// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants it
+inline mapping by_name(catalog const& source, layout const& target) {
+    for (tensor_layout const& tensor : target.tensors)
+        if (!source.find(tensor.key))
+            fail(errc::unknown_key, "'" + tensor.key + "' is " + detail::wanted_by_rank(tensor) +
+                                        ", and the source does not have it");
+    catalog const wanted = catalog_of(target);
+    return identity_mapping(source, &wanted);
+}
+
+} // namespace reshard
+
+#endif

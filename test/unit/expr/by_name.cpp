@@ -1,0 +1,46 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/by_name.hpp>
+
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::says;
+
+BOOST_AUTO_TEST_SUITE(expr_by_name)
+
+namespace {
+
+catalog two_tensors() {
+    return catalog({{"a", data_type::f32, {2}, {1}}, {"b", data_type::i8, {3, 1}, {1, 1}}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_wanted_is_the_source_of_that_name) {
+    mapping const program =
+        by_name(two_tensors(), layout_of({{{"b", data_type::i8, {3, 1}, {{0, 0}, {2, 1}}, {}}}}));
+    BOOST_TEST(program.sources().size() == 2u);
+    BOOST_TEST_REQUIRE(program.outputs().size() == 1u);
+    BOOST_TEST(program.outputs()[0].key == "b");
+    BOOST_TEST((program.outputs()[0].value == source_tensor(1, {3, 1}, data_type::i8)));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_without_source_is_named_with_the_first_rank_that_wants_it) {
+    layout const target = layout_of(
+        {{part("a", {2}, {{0}, {2}})}, {part("c", {1}, {{0}, {1}})}, {part("c", {1}, {{0}, {1}})}});
+    BOOST_CHECK_EXCEPTION(
+        by_name(two_tensors(), target), error,
+        says(errc::unknown_key, "'c' is wanted by rank 1, and the source does not have it"));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
+    layout const target{1, {{"c", data_type::f32, {1}, shard_table(1)}}};
+    BOOST_CHECK_EXCEPTION(
+        by_name(two_tensors(), target), error,
+        says(errc::unknown_key, "'c' is wanted, and the source does not have it"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
