@@ -3,6 +3,7 @@
 #ifndef RESHARD_LOCAL_HPP
 #define RESHARD_LOCAL_HPP
 
+#include <reshard/expr/by_name.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/local/bind.hpp>
 #include <reshard/local/overlap.hpp>
@@ -17,6 +18,9 @@
 namespace reshard {
 
 /// What the tensors of all ranks say of themselves, one list a rank, as one layout.
+///
+/// \throws error as `layout_of` of descriptors: a shard that contradicts itself, or one key that is two
+///         tensors
 template <class View>
 layout layout_of(std::span<basic_state_dict<View> const> ranks) {
     std::vector<std::vector<shard_descriptor>> held;
@@ -27,16 +31,18 @@ layout layout_of(std::span<basic_state_dict<View> const> ranks) {
 
 /// Fills the tensors of `target` from those of `source`, as `program` says; element `r` is rank `r`.
 ///
-/// Tensors that the program only adds (`_ -> key`) keep their content.
+/// Tensors that the program only adds (`_ -> key`) keep their content. With equal options, each rank gets
+/// the elements of the same replica as over MPI.
 ///
 /// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target shares
 ///         memory with another tensor; nothing is written then
 inline void redistribute_locally(std::span<const_state_dict const> source,
-                                 std::span<state_dict const> target, mapping const& program) {
+                                 std::span<state_dict const> target, mapping const& program,
+                                 redistribute_options const& options = {}) {
     layout const source_layout = layout_of(source);
     layout const target_layout = layout_of(target);
     plan_problem const problem = problem_of(program, source_layout, target_layout);
-    plan const whole = make_plan(problem);
+    plan const whole = make_plan(problem, {}, plan_options_of(options));
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     for (holder_t rank = 0; rank < source.size(); ++rank)
@@ -50,23 +56,29 @@ inline void redistribute_locally(std::span<const_state_dict const> source,
 }
 
 /// The same where each target key is the source key of that name.
+///
+/// \throws error as above, and with errc::unknown_key for a key that no source has
 inline void redistribute_locally(std::span<const_state_dict const> source,
-                                 std::span<state_dict const> target) {
-    catalog const wanted = catalog_of(layout_of(target));
-    redistribute_locally(source, target, identity_mapping(catalog_of(layout_of(source)), &wanted));
+                                 std::span<state_dict const> target,
+                                 redistribute_options const& options = {}) {
+    redistribute_locally(source, target, by_name(catalog_of(layout_of(source)), layout_of(target)),
+                         options);
 }
 
 /// Fills `target` from `source` in a group of one: what code over any group calls.
 ///
 /// \throws error as `redistribute_locally`
-inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target) {
-    redistribute_locally({&source, 1}, {&target, 1});
+inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target,
+                         redistribute_options const& options = {}) {
+    redistribute_locally({&source, 1}, {&target, 1}, options);
 }
 
 /// The same, as `program` says.
+///
+/// \throws error as `redistribute_locally`
 inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target,
-                         mapping const& program) {
-    redistribute_locally({&source, 1}, {&target, 1}, program);
+                         mapping const& program, redistribute_options const& options = {}) {
+    redistribute_locally({&source, 1}, {&target, 1}, program, options);
 }
 
 } // namespace reshard

@@ -8,6 +8,7 @@
 #include <boost/serialization/string.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -91,6 +92,13 @@ std::string agreed_error(mpi::communicator const& world, Work&& work) {
     for (std::string const& other : all)
         BOOST_TEST(other == text);
     return text;
+}
+
+/// The program that leaves `w` as it is.
+mapping by_name_of_w(index_vector const& shape) {
+    mapping program;
+    program.define("w", program.source("w", shape, data_type::f32));
+    return program;
 }
 
 /// Rows on the source side, columns on the target side, over all ranks.
@@ -239,14 +247,16 @@ BOOST_AUTO_TEST_CASE(a_gap_is_the_same_error_on_every_rank) {
         ++asking;
     std::string const where = "[6:7, " + std::to_string(cut_at(5, asking, size)) + ":" +
                               std::to_string(cut_at(5, asking + 1, size)) + "]";
-    BOOST_TEST(text == "not_covered: 'w' elements " + where +
-                           " are held by nobody; source 'w' lacks " + where);
+    BOOST_TEST(text == "not_covered: 'w' elements " + where + ", which rank " +
+                           std::to_string(asking) +
+                           " wants, are held by nobody; source 'w' lacks " + where);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_wants_is_the_same_error_on_every_rank) {
     piece_of_matrix<float> unknown = rows<float>("v", shape, 0, 7);
     BOOST_TEST(error_of(dict(source), rank == last ? dict(target, unknown) : dict(target)) ==
-               "unknown_key: 'v' is wanted, and the source does not have it");
+               "unknown_key: 'v' is wanted by rank " + std::to_string(last) +
+                   ", and the source does not have it");
 }
 
 BOOST_AUTO_TEST_CASE(shards_that_overlap_are_the_same_error_on_every_rank) {
@@ -305,6 +315,51 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
     BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
     BOOST_TEST(error_of(dict(source), dict(target),
                         rank == last ? std::nullopt : std::optional(program)) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
+    if (size == 1)
+        return;
+    redistribute_options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    BOOST_TEST(
+        agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
+        "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
+            " runs it with another program or other options; every rank must make the same "
+            "call");
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
+    // Every rank but the second of a node has its own version of all; so it shows who gave.
+    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
+    std::fill(all.elements.begin(), all.elements.end(), static_cast<float>(rank));
+    piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
+    bool const has_it = rank % 2 == 0;
+    redistribute_options const two{.processes_per_node = 2};
+    prepared moving = prepare(world, has_it ? dict(all) : dict(), dict(wanted), std::nullopt, two);
+    run(moving);
+    for (float const element : wanted.elements)
+        BOOST_TEST(element == static_cast<float>(rank - rank % 2));
+    BOOST_TEST(moving.cost().messages_in == rank % 2);
+    BOOST_TEST(moving.cost().messages_out == (has_it && rank != last));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) {
+    mpi_group const ranks(world);
+    mapping program;
+    program.define("t", transpose(program.source("w", shape, data_type::f32)));
+    piece_of_matrix<float> turned =
+        rows<float>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
+    redistribute(ranks, dict(source), dict(turned), program, {.processes_per_node = 2});
+    for (std::size_t i = 0; i < turned.elements.size(); ++i) {
+        index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
+        BOOST_TEST(turned.elements[i] == static_cast<float>(place % 7 * 5 + place / 7));
+    }
+    redistribute(ranks, dict(source), dict(target), {.processes_per_node = 2});
+    BOOST_TEST(target.wrong_elements() == 0u);
+    prepared moving = prepare(ranks, dict(source), dict(target), by_name_of_w(shape));
+    target.elements.assign(target.elements.size(), -1);
+    run(moving);
+    BOOST_TEST(target.wrong_elements() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) {

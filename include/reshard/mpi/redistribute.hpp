@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_REDISTRIBUTE_HPP
 #define RESHARD_MPI_REDISTRIBUTE_HPP
 
+#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/local/overlap.hpp>
@@ -11,9 +12,10 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/make_plan.hpp>
 
-#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -59,8 +61,9 @@ public:
 private:
     explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
 
-    friend prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
-                            state_dict const& target, std::optional<mapping> program);
+    friend prepared prepare(mpi_group const& world, const_state_dict const& source,
+                            state_dict const& target, std::optional<mapping> program,
+                            redistribute_options const& options);
 
     std::unique_ptr<detail::prepared_state> state_;
 };
@@ -123,12 +126,17 @@ inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
     return cost;
 }
 
-/// Plans what this process gives and gets, and binds it to the tensors. Communicates with nobody.
+/// Plans what this process gives and gets. Communicates with nobody.
+inline void plan_for(prepared_state& all, int rank, redistribute_options const& options) {
+    all.problem = problem_of(all.program, all.source, all.target);
+    holder_set const me({static_cast<holder_t>(rank)});
+    all.whole = make_plan(all.problem, {me, me}, plan_options_of(options));
+}
+
+/// Binds the plan to the tensors. Communicates with nobody.
 inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
                  state_dict const& target) {
-    all.problem = problem_of(all.program, all.source, all.target);
     auto const me = static_cast<holder_t>(ranks.rank());
-    all.whole = make_plan(all.problem, {holder_set({me}), holder_set({me})});
     all.sources.add(source, all.source, me);
     all.targets.add(target, all.target, me);
     auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
@@ -139,9 +147,13 @@ inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict c
                                          std::move(sorted.local)});
 }
 
-inline mapping by_name(layout const& source, layout const& target) {
-    catalog const wanted = catalog_of(target);
-    return identity_mapping(catalog_of(source), &wanted);
+/// A number that stands for the call: equal where ranks do the same.
+inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
+                                    redistribute_options const& options) {
+    hasher digest;
+    digest.add(program ? digest_of(*program) : 0);
+    digest.add(digest_of(options));
+    return digest.value();
 }
 
 } // namespace detail
@@ -150,23 +162,27 @@ inline mapping by_name(layout const& source, layout const& target) {
 ///
 /// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a key, or
 /// nothing. Without a program, each target key is the source key of that name. Tensors that the program
-/// only adds (`_ -> key`) keep their content.
+/// only adds (`_ -> key`) keep their content. A `boost::mpi::communicator` is a group too.
 ///
-/// \par Collective every rank of the communicator, in the same order
+/// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
-///         `make_plan`; errc::ranks_disagree for different programs; errc::memory_overlap where a
-///         target shares memory with another tensor
-inline prepared prepare(boost::mpi::communicator const& world, const_state_dict const& source,
-                        state_dict const& target, std::optional<mapping> program = std::nullopt) {
-    agree_to_run(mpi_group(world), "redistribute", program ? digest_of(*program) : 0, attempt([&] {
+///         `make_plan`; errc::ranks_disagree for different programs or options; errc::memory_overlap
+///         where a target shares memory with another tensor
+inline prepared prepare(mpi_group const& world, const_state_dict const& source,
+                        state_dict const& target, std::optional<mapping> program = std::nullopt,
+                        redistribute_options const& options = {}) {
+    agree_to_run(world, "redistribute", detail::digest_of_call(program, options), attempt([&] {
                      check_memory({&source, 1}, {&target, 1});
                  }));
-    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
+    mpi_group const ranks =
+        mpi_group::duplicate_of(world.base()); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
     all->source = gather_layout(ranks, source);
     all->target = gather_layout(ranks, target);
     agree_on(ranks, [&] {
-        all->program = program ? std::move(*program) : detail::by_name(all->source, all->target);
+        all->program =
+            program ? std::move(*program) : by_name(catalog_of(all->source), all->target);
+        detail::plan_for(*all, ranks.rank(), options);
         detail::bind(*all, ranks, source, target);
     });
     return prepared(std::move(all));
@@ -174,28 +190,23 @@ inline prepared prepare(boost::mpi::communicator const& world, const_state_dict 
 
 /// Fills the tensors of `target` from those of `source`, by name.
 ///
-/// \par Collective every rank of the communicator, in the same order
+/// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
-inline void redistribute(boost::mpi::communicator const& world, const_state_dict const& source,
-                         state_dict const& target) {
-    prepared all = prepare(world, source, target);
+inline void redistribute(mpi_group const& world, const_state_dict const& source,
+                         state_dict const& target, redistribute_options const& options = {}) {
+    prepared all = prepare(world, source, target, std::nullopt, options);
     run(all);
 }
 
 /// Fills the tensors of `target` from those of `source`, as `program` says.
 ///
-/// \par Collective every rank of the communicator, in the same order
+/// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
-inline void redistribute(boost::mpi::communicator const& world, const_state_dict const& source,
-                         state_dict const& target, mapping const& program) {
-    prepared all = prepare(world, source, target, program);
-    run(all);
-}
-
-/// The same over a group, for code that is written for any.
 inline void redistribute(mpi_group const& world, const_state_dict const& source,
-                         state_dict const& target) {
-    redistribute(world.base(), source, target);
+                         state_dict const& target, mapping const& program,
+                         redistribute_options const& options = {}) {
+    prepared all = prepare(world, source, target, program, options);
+    run(all);
 }
 
 } // namespace reshard

@@ -75,6 +75,40 @@ BOOST_AUTO_TEST_CASE(a_program_makes_other_tensors) {
     BOOST_TEST(kept == (std::vector<float>{7, 7}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
+    // Rank 3, on a node with rank 2, has other elements than rank 1; rank 2 wants them all.
+    std::vector<float> first(4, 10), second(4, 11), wanted(4);
+    auto const whole_of = [](std::vector<float>& elements) {
+        return one_tensor(part("v", {4}, {{0}, {4}}), elements);
+    };
+    std::vector<const_state_dict> const replicas{{}, whole_of(first), {}, whole_of(second)};
+    std::vector<state_dict> const target{{}, {}, whole_of(wanted)};
+    redistribute_locally(replicas, target);
+    BOOST_TEST(wanted[0] == 10); // 2 % 2 = 0: the first of two
+    redistribute_locally(replicas, target, {.processes_per_node = 2});
+    BOOST_TEST(wanted[0] == 11);
+    redistribute_locally(
+        replicas, target,
+        identity_mapping(catalog_of(layout_of(std::span<const_state_dict const>(replicas)))));
+    BOOST_TEST(wanted[0] == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_of_one_takes_programs_and_options) {
+    std::vector<float> left(4), twice(8);
+    state_dict const target = one_tensor(part("w", {3, 4}, {{0, 0}, {2, 2}}), left);
+    redistribute(solo(), source[0], target);
+    BOOST_TEST(left == (std::vector<float>{0, 1, 4, 5}), boost::test_tools::per_element());
+    mapping program;
+    program.define("t", transpose(program.source("w", {3, 4}, data_type::f32)));
+    state_dict const turned = one_tensor(part("t", {4, 3}, {{0, 0}, {4, 2}}), twice);
+    redistribute(solo(), source[0], turned, program, {.processes_per_node = 2});
+    BOOST_TEST(twice == (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7}),
+               boost::test_tools::per_element());
+    left.assign(4, -1);
+    redistribute(solo(), source[0], target, {.processes_per_node = 2});
+    BOOST_TEST(left == (std::vector<float>{0, 1, 4, 5}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_flat_shard_is_filled_in_its_own_order) {
     std::vector<float> elements(6);
     std::vector<state_dict> const target{
@@ -90,12 +124,12 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
                                          one_tensor(part("x", {5}, {{0}, {5}}), second)};
     BOOST_CHECK_EXCEPTION(
         redistribute_locally(source, target), error,
-        says(errc::unknown_key, "'x' is wanted, and the source does not have it"));
+        says(errc::unknown_key, "'x' is wanted by rank 1, and the source does not have it"));
     source.pop_back();
-    BOOST_CHECK_EXCEPTION(
-        redistribute_locally(source, std::span(target).first(1)), error,
-        says(errc::not_covered,
-             "'w' elements [2:3, 0:4] are held by nobody; source 'w' lacks [2:3, 0:4]"));
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, std::span(target).first(1)), error,
+                          says(errc::not_covered,
+                               "'w' elements [2:3, 0:4], which rank 0 wants, are held by nobody; "
+                               "source 'w' lacks [2:3, 0:4]"));
     BOOST_TEST(first == std::vector<float>(12, -1), boost::test_tools::per_element());
 }
 
