@@ -46,14 +46,23 @@ inline constexpr index_t chunk_bytes = index_t{1} << 20;
 inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 
 /// Counts a plan made for everybody, over `processes` processes.
+///
+/// \par Units bytes, and messages: all that one process gives another is one
+/// \pre `whole` was made with `options`, and `options.process_of(h) < processes` for every holder `h` that
+///      gives (unless `options.shared_sources`) or gets
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
     plan_cost cost;
     cost.by_process = std::vector<process_cost>(processes, process_cost{});
+    auto const process_of = [&](holder_t holder) {
+        holder_t const process = options.process_of(holder);
+        BOOST_ASSERT(process < processes);
+        return process;
+    };
     std::vector<std::pair<holder_t, holder_t>> pairs;
     for (transfer const& part : whole.transfers) {
         index_t const bytes = wire_bytes(whole, part);
-        holder_t const target = options.process_of(part.target_holder);
+        holder_t const target = process_of(part.target_holder);
         bool const is_local = part.source_holder == no_holder || options.shared_sources ||
                               options.process_of(part.source_holder) == target;
         ++cost.transfers;
@@ -64,7 +73,7 @@ constexpr plan_cost cost_of(plan const& whole, holder_t processes,
             cost.bytes_local += bytes;
             continue;
         }
-        holder_t const source = options.process_of(part.source_holder);
+        holder_t const source = process_of(part.source_holder);
         cost.by_process[source].bytes_out += bytes;
         pairs.push_back({source, target});
     }
