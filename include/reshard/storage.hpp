@@ -4,11 +4,12 @@
 #define RESHARD_STORAGE_HPP
 
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 
 /// \file
-/// Checkpoints: opened, loaded, saved and converted through a group.
+/// Checkpoints: opened, loaded, saved, converted and compared through a group.
 
 #endif

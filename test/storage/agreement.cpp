@@ -30,9 +30,9 @@ std::string other_options(std::string const& call) {
 }
 
 /// A checkpoint with `w`, 2 x 2 bytes.
-class fixture {
+class agreement_fixture {
 public:
-    fixture() {
+    agreement_fixture() {
         on_first_rank([&] {
             write_safetensors(directory / "w.safetensors", {{"w", "U8", "[2,2]", "0123"}});
         });
@@ -47,7 +47,7 @@ public:
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_agreement, fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_agreement, agreement_fixture)
 
 BOOST_AUTO_TEST_CASE(a_path_that_one_rank_cannot_open_is_an_error_on_all) {
     std::string const path = text(is_last() ? "none.safetensors" : "w.safetensors");
@@ -161,6 +161,36 @@ BOOST_AUTO_TEST_CASE(different_operations_are_an_error_on_all,
                                                          " and rank 1 runs save to " +
                                                          text("target") +
                                                          "; every rank must make the same call"));
+}
+
+BOOST_AUTO_TEST_CASE(different_checkpoints_are_not_compared,
+                     *boost::unit_test::precondition(several_ranks)) {
+    on_first_rank([&] {
+        write_safetensors(directory / "v.safetensors", {{"v", "U8", "[2,2]", "0123"}});
+    });
+    auto const own = open_checkpoint(
+        solo(), directory / (world().rank() == 0 ? "w.safetensors" : "v.safetensors"));
+    BOOST_CHECK_EXCEPTION(
+        compare(world(), *source, own), error,
+        says(errc::ranks_disagree, "rank 0 runs compare " + text("w.safetensors") + " with " +
+                                       text("w.safetensors") + " and rank 1 runs compare " +
+                                       text("w.safetensors") + " with " + text("v.safetensors") +
+                                       "; every rank must make the same call"));
+}
+
+BOOST_AUTO_TEST_CASE(checkpoints_of_one_name_that_differ_are_not_compared,
+                     *boost::unit_test::precondition(several_ranks)) {
+    std::filesystem::path const own = directory / std::to_string(world().rank());
+    std::filesystem::create_directory(own);
+    write_safetensors(own / "model.safetensors",
+                      {{world().rank() == 0 ? "w" : "v", "U8", "[2,2]", "0123"}});
+    auto const here = std::filesystem::current_path();
+    std::filesystem::current_path(own);
+    auto const mine = open_checkpoint(solo(), "model.safetensors");
+    std::filesystem::current_path(here);
+    BOOST_CHECK_EXCEPTION(compare(world(), mine, mine), error,
+                          says(errc::ranks_disagree,
+                               other_options("compare model.safetensors with model.safetensors")));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,

@@ -6,6 +6,7 @@
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,15 +91,26 @@ std::size_t lowest(Group const& world, std::size_t mine, std::size_t none) {
     return least;
 }
 
+inline std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {
+    hasher digest;
+    digest.add(digest_of(a.metadata()));
+    digest.add(digest_of(b.metadata()));
+    return digest.value();
+}
+
 } // namespace detail
 
 /// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
 /// \throws error on every rank alike: errc::not_covered or errc::overlap where the shards of a tensor
-///         are not the whole tensor; it names the checkpoint, the key and the elements
+///         are not the whole tensor; it names the checkpoint, the key and the elements; or
+///         errc::ranks_disagree
 template <group Group>
 comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
+    agree_to_run(world,
+                 "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
+                 detail::digest_of_pair(a, b));
     comparison result;
     auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
     std::size_t first = common.size();
