@@ -91,6 +91,7 @@ struct file_tensor {
     std::string data;
     std::string offsets = {}; ///< JSON; where the tensor is a shard
     std::string global = {};  ///< JSON; where the file says what the shard is a part of
+    std::string more = {};    ///< JSON members; what else the file says of the shard
 };
 
 /// Writes a safetensors file without the library's own writer.
@@ -107,7 +108,8 @@ inline void write_safetensors(std::filesystem::path const& path,
             sharding += (sharding.empty() ? "" : ",") + key + R"({\"saved_offsets\":)" +
                         tensor.offsets + "}";
         if (!tensor.global.empty())
-            own += (own.empty() ? "" : ",") + key + R"({\"shape\":)" + tensor.global + "}";
+            own += (own.empty() ? "" : ",") + key + R"({\"shape\":)" + tensor.global +
+                   (tensor.more.empty() ? "" : "," + tensor.more) + "}";
     }
     std::string json = R"({"__metadata__":{"format":"pt")";
     if (!sharding.empty())

@@ -84,12 +84,13 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
 ///
 /// In the layout `options.wanted`, as sharded safetensors: rank `r` of it is played by process
-/// `r % size`. Every process reads the bytes that its files need, from the mapped source, and nothing
-/// else. Tensors without a source are zeros.
+/// `r % size`. Every process reads the bytes that its files need, from the mapped source, and shares in
+/// comparing the replicas of the tensors that are used. Tensors without a source are zeros.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan`,
-///         `check_replicas` and `checkpoint_writer`; errc::not_covered or errc::overlap for a layout that
+/// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan` and
+///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key and the
+///         first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong, the target's
 template <group Group>
@@ -104,7 +105,6 @@ convert_report convert(Group const& world, checkpoint const& source,
         digest = detail::digest_of_call(source, program, files, options.writing);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
-    check_replicas(world, source);
     layout const held = layout_of(files.metadata);
     plan_problem work;
     plan whole;
@@ -116,6 +116,7 @@ convert_report convert(Group const& world, checkpoint const& source,
             whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
         });
     });
+    detail::check_replicas(world, source, detail::tensors_used(work, source.files_layout()));
     checkpoint_writer<Group> writer(world, target, files, options.writing.replace);
     index_t read = 0;
     agree_on(world, [&] {

@@ -61,13 +61,13 @@ void load_as(Group const& world, checkpoint const& source, state_dict const& tar
                  }));
     load_plan work;
     work.wanted = gather_layout(world, target);
-    check_replicas(world, source);
     agree_on(world, [&] {
         at_path(path, [&] {
             work.program = program ? *program : by_name(source, work.wanted);
             plan_load(work, source, target, static_cast<holder_t>(world.rank()));
         });
     });
+    check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
     agree_on(world, [&] {
         for (transfer const& part : work.whole.transfers)
             run_locally({work.whole, work.problem, source.views(), work.targets}, part);
@@ -78,12 +78,12 @@ void load_as(Group const& world, checkpoint const& source, state_dict const& tar
 
 /// Fills the tensors of `target` from a checkpoint, as `program` says; each rank gives what it holds.
 ///
-/// Each rank reads the bytes that its shards need, and no others. Tensors that the program only adds
-/// keep their content.
+/// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the tensors
+/// that are used. Tensors that the program only adds keep their content.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
-///         `make_plan`, beginning with the checkpoint's path, as `check_replicas`, with
+///         `make_plan`, beginning with the checkpoint's path; errc::overlap for replicas that differ,
 ///         errc::memory_overlap for tensors that share memory, or errc::ranks_disagree
 template <group Group>
 void load(Group const& world, checkpoint const& source, state_dict const& target,

@@ -4,17 +4,17 @@
 #define RESHARD_STORAGE_REPLICAS_HPP
 
 #include <reshard/plan/part_index.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 /// \file
 /// Do the files of a checkpoint that hold the same elements hold the same values?
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Refuses two copies of a box of tensor `number` whose elements differ.
 inline void check_copy(checkpoint const& source, std::size_t number, box const& region,
@@ -48,25 +48,41 @@ inline void check_replicas_of(checkpoint const& source, std::size_t number) {
                            index.replica(i, which));
 }
 
-} // namespace detail
+/// The places in `held` of the tensors that some target is made of, ascending.
+inline std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held) {
+    std::vector<bool> is_used(held.tensors.size(), false);
+    for (target_side const& target : work.targets)
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            key_id const source = target.pieces->source(i);
+            if (source == zero_source)
+                continue;
+            if (tensor_layout const* const tensor = held.find(work.sources[source].key))
+                is_used[static_cast<std::size_t>(tensor - held.tensors.data())] = true;
+        }
+    std::vector<std::size_t> used;
+    for (std::size_t i = 0; i < is_used.size(); ++i)
+        if (is_used[i])
+            used.push_back(i);
+    return used;
+}
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
-/// Rank `r` compares every `size`-th tensor.
+/// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them.
 ///
-/// \par Collective every rank of the group
+/// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs, on
 ///         every rank alike
 template <group Group>
-void check_replicas(Group const& world, checkpoint const& source) {
+void check_replicas(Group const& world, checkpoint const& source,
+                    std::vector<std::size_t> const& numbers) {
     agree_on(world, [&] {
         auto const step = static_cast<std::size_t>(world.size());
-        for (auto i = static_cast<std::size_t>(world.rank()); i < source.metadata().tensors.size();
-             i += step)
-            detail::check_replicas_of(source, i);
+        for (auto i = static_cast<std::size_t>(world.rank()); i < numbers.size(); i += step)
+            check_replicas_of(source, numbers[i]);
     });
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif
