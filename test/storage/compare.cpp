@@ -13,7 +13,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::test;
 
-class fixture {
+class compare_fixture {
 public:
     /// Writes a file, and opens it on every rank.
     checkpoint file(std::string const& name, std::vector<file_tensor> const& tensors) const {
@@ -45,6 +45,13 @@ std::string bytes_of(float value) {
     return bytes;
 }
 
+/// A flat range of `w`, 3 x 2 bytes.
+file_tensor flat_shard(std::string const& data, std::string const& range) {
+    file_tensor shard{"w", "U8", "[" + std::to_string(data.size()) + "]", data, "[0]", "[3,2]"};
+    shard.more = R"(\"region\":{\"offset\":[0,0],\"shape\":[3,2]},\"flat_range\":)" + range;
+    return shard;
+}
+
 bool has_first(comparison const& found, tensor_difference const& expected) {
     if (!found.first)
         return false;
@@ -57,7 +64,7 @@ bool has_first(comparison const& found, tensor_difference const& expected) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_compare, fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_compare, compare_fixture)
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_equals_itself_in_other_shards) {
     checkpoint const whole =
@@ -153,6 +160,56 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_as_a_whole_is_refused) {
         compare(world(), whole, twice), error,
         says(errc::overlap,
              text("twice") + ": 'w': elements [1:2] are held by more than one shard"));
+}
+
+BOOST_AUTO_TEST_CASE(a_box_and_flat_ranges_of_the_same_elements_are_replicas) {
+    file_tensor const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
+    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
+    checkpoint const equal =
+        sharded("equal", {{box_of_all}, {flat_shard("012345", "[0,6]")}, {box_of_all}});
+    BOOST_TEST(compare(world(), equal, whole).equal());
+    BOOST_TEST(compare(world(), whole, equal).equal());
+    // Elements 1 to 5 are the boxes [0:1, 1:2] and [1:3, 0:2].
+    checkpoint const boxes = sharded("boxes", {{flat_shard("12345", "[1,6]")},
+                                               {{"w", "U8", "[1,2]", "01", "[0,0]", "[3,2]"}},
+                                               {{"w", "U8", "[2,2]", "2345", "[1,0]", "[3,2]"}}});
+    BOOST_CHECK_EXCEPTION(
+        compare(world(), whole, boxes), error,
+        says(errc::overlap,
+             text("boxes") + ": 'w': elements [0:1, 1:2] are held by more than one shard"));
+    checkpoint const parts = sharded("parts", {{flat_shard("12345", "[1,6]")},
+                                               {{"w", "U8", "[1,1]", "0", "[0,0]", "[3,2]"}},
+                                               {{"w", "U8", "[2,2]", "2345", "[1,0]", "[3,2]"}}});
+    BOOST_TEST(compare(world(), whole, parts).equal());
+}
+
+BOOST_AUTO_TEST_CASE(replicas_that_differ_are_refused_on_either_side) {
+    file_tensor const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
+    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
+    checkpoint const lies = sharded("lies", {{box_of_all}, {flat_shard("0123-5", "[0,6]")}});
+    auto const complaint =
+        says(errc::overlap, text("lies/1.safetensors") + ": 'w': element [2, 0] differs from " +
+                                "the copy in " + text("lies/0.safetensors"));
+    BOOST_CHECK_EXCEPTION(compare(world(), whole, lies), error, complaint);
+    BOOST_CHECK_EXCEPTION(compare(world(), lies, whole), error, complaint);
+}
+
+BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tensor) {
+    std::vector<std::vector<file_tensor>> files(2);
+    for (std::string const key : {"a", "b", "c", "d", "e"})
+        for (std::size_t i : {0u, 1u})
+            files[i].push_back(
+                {key, "U8", "[1]", key == "e" ? std::to_string(i) : "0", "[0]", "[1]"});
+    checkpoint const lies = sharded("lies", files);
+    checkpoint const other = file("other.safetensors", {{"a", "U8", "[1]", "1"},
+                                                        {"b", "U8", "[1]", "1"},
+                                                        {"c", "U8", "[1]", "1"},
+                                                        {"d", "U8", "[1]", "1"},
+                                                        {"e", "U8", "[1]", "0"}});
+    BOOST_CHECK_EXCEPTION(compare(world(), other, lies), error,
+                          says(errc::overlap, text("lies/1.safetensors") +
+                                                  ": 'e': element [0] differs from the copy in " +
+                                                  text("lies/0.safetensors")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

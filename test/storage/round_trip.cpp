@@ -12,6 +12,8 @@
 /// \file
 /// What was saved is loaded, however both sides are cut.
 
+BOOST_AUTO_TEST_SUITE(storage_round_trip)
+
 namespace {
 
 using namespace reshard;
@@ -20,8 +22,6 @@ using namespace reshard::test;
 held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(storage_round_trip)
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_into_other_random_layouts) {
     shared_directory const directory;
@@ -100,6 +100,19 @@ BOOST_AUTO_TEST_CASE(a_replica_is_written_once_by_the_lowest_rank) {
     auto const saved = open_checkpoint(world(), directory / "one");
     BOOST_TEST_REQUIRE(saved.metadata().tensors.size() == 1u);
     BOOST_TEST(saved.metadata().tensors[0].shards.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_written_once) {
+    shared_directory const directory;
+    shard_descriptor const whole = whole_of("w", data_type::u8, {4, 2});
+    shard_descriptor flat = whole;
+    flat.flat = flat_range{0, 8};
+    held source({whole, flat});
+    save(world(), source.tensors(), directory / "one");
+    BOOST_TEST((directory.names("one") ==
+                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));
+    load(world(), open_checkpoint(world(), directory / "one"), source.cleared().tensors());
+    BOOST_TEST(source.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_with_three_shards_of_a_key_has_three_files) {

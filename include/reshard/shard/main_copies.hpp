@@ -15,12 +15,32 @@
 
 namespace reshard {
 
-/// The places in `table` of the main copies: of equal shards the one of the lowest holder,
+namespace detail {
+
+/// `table` with a box in the place of each flat range that is one.
+constexpr shard_table with_boxes(shard_table const& table) {
+    if (table.all_boxes())
+        return table;
+    shard_table result(table.ndim());
+    for (std::uint32_t i = 0; i < table.size(); ++i) {
+        auto const parts = table.boxes(i);
+        if (parts.size() == 1)
+            result.push_back(table.holder(i), parts.front());
+        else
+            result.push_back(table.holder(i), table.region(i), table.flat(i));
+    }
+    return result;
+}
+
+} // namespace detail
+
+/// The places in `shards` of the main copies: of equal shards the one of the lowest holder,
 /// ascending.
 ///
-/// Shards without elements are left out, unless the table has no others: then one stands for the
-/// tensor.
-constexpr std::vector<std::uint32_t> main_copies(shard_table const& table) {
+/// A flat range that is a box counts as that box. Shards without elements are left out, unless the
+/// table has no others: then one stands for the tensor.
+constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
+    shard_table const table = detail::with_boxes(shards);
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < table.size(); ++i)
         if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_COMPARE_HPP
 #define RESHARD_STORAGE_COMPARE_HPP
 
+#include <reshard/storage/element_text.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
@@ -44,23 +45,29 @@ inline std::string kind_text(tensor_layout const& tensor) {
 }
 
 /// How a tensor that both checkpoints have differs, or nothing.
-inline std::optional<tensor_difference> difference_of(checkpoint const& a, std::size_t in_a,
-                                                      checkpoint const& b, std::size_t in_b) {
-    tensor_layout const& x = a.files_layout().tensors[in_a];
-    tensor_layout const& y = b.files_layout().tensors[in_b];
+///
+/// \pre both are sound (see `check`)
+inline std::optional<tensor_difference> difference_of(stored_tensor const& a,
+                                                      stored_tensor const& b) {
+    tensor_layout const &x = a.tensor(), &y = b.tensor();
     if (x.shape != y.shape || x.dtype != y.dtype)
         return tensor_difference{x.key, {}, kind_text(x), kind_text(y)};
-    stored_tensor const stored_a(a, in_a), stored_b(b, in_b);
-    auto const index = first_difference(stored_a, stored_b);
+    auto const index = first_difference(a, b);
     if (!index)
         return std::nullopt;
-    tensor_difference found{x.key, index, stored_a.element(*index, element_text),
-                            stored_b.element(*index, element_text)};
+    tensor_difference found{x.key, index, a.element(*index, element_text),
+                            b.element(*index, element_text)};
     if (found.a == found.b) {
-        found.a += " " + stored_a.element(*index, element_bits_text);
-        found.b += " " + stored_b.element(*index, element_bits_text);
+        found.a += " " + a.element(*index, element_bits_text);
+        found.b += " " + b.element(*index, element_bits_text);
     }
     return found;
+}
+
+/// Refuses a tensor that has a gap, or of which there are two versions.
+inline void check(stored_tensor const& tensor) {
+    tensor.check_cover();
+    tensor.check_replicas();
 }
 
 /// The places in two checkpoints of the tensors that both have, by key.
@@ -103,9 +110,9 @@ inline std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {
 /// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
-/// \throws error on every rank alike: errc::not_covered or errc::overlap where the shards of a tensor
-///         are not the whole tensor; it names the checkpoint, the key and the elements; or
-///         errc::ranks_disagree
+/// \throws error on every rank alike, about the tensors that both have: errc::not_covered or errc::overlap
+///         where the shards are not the whole tensor, naming checkpoint, key and elements; errc::overlap
+///         where replicas differ, naming the files; or errc::ranks_disagree
 template <group Group>
 comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
     agree_to_run(world,
@@ -116,13 +123,18 @@ comparison compare(Group const& world, checkpoint const& a, checkpoint const& b)
     std::size_t first = common.size();
     agree_on(world, [&] {
         auto const step = static_cast<std::size_t>(world.size());
-        for (auto i = static_cast<std::size_t>(world.rank()); i < first; i += step)
-            if (detail::difference_of(a, common[i].first, b, common[i].second))
+        for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step) {
+            detail::stored_tensor const x(a, common[i].first), y(b, common[i].second);
+            detail::check(x);
+            detail::check(y);
+            if (i < first && detail::difference_of(x, y))
                 first = i;
+        }
     });
     first = detail::lowest(world, first, common.size());
     if (first < common.size())
-        result.first = detail::difference_of(a, common[first].first, b, common[first].second);
+        result.first = detail::difference_of(detail::stored_tensor(a, common[first].first),
+                                             detail::stored_tensor(b, common[first].second));
     return result;
 }
 

@@ -3,84 +3,21 @@
 #ifndef RESHARD_STORAGE_STORED_TENSOR_HPP
 #define RESHARD_STORAGE_STORED_TENSOR_HPP
 
-#include <reshard/copy/affine_copy.hpp>
-#include <reshard/copy/bits.hpp>
 #include <reshard/local/place.hpp>
+#include <reshard/plan/part_index.hpp>
 #include <reshard/shard/cover.hpp>
-#include <reshard/shard/main_copies.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/element_text.hpp>
+#include <reshard/storage/first_difference.hpp>
 
-#include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A tensor in the files of a checkpoint, element by element.
 
 namespace reshard::detail {
-
-/// Elements in memory, `step` apart.
-struct element_row {
-    unsigned char const* bytes;
-    index_t first;
-    index_t step;
-
-    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
-};
-
-inline bool differs_at(element_row const& a, element_row const& b, index_t i, int bits) {
-    if (bits < 8)
-        return read_bits(a.bytes, a.bit(i, bits), bits) != read_bits(b.bytes, b.bit(i, bits), bits);
-    return std::memcmp(a.bytes + a.bit(i, bits) / 8, b.bytes + b.bit(i, bits) / 8,
-                       static_cast<std::size_t>(bits / 8)) != 0;
-}
-
-/// The first of `count` elements that differs, or `count`.
-inline index_t first_difference(element_row const& a, element_row const& b, index_t count,
-                                int bits) {
-    bool const is_dense = a.step == 1 && b.step == 1 && bits >= 8;
-    if (is_dense && std::memcmp(a.bytes + a.bit(0, bits) / 8, b.bytes + b.bit(0, bits) / 8,
-                                static_cast<std::size_t>(count * bits / 8)) == 0)
-        return count;
-    index_t i = 0;
-    while (i < count && !differs_at(a, b, i, bits))
-        ++i;
-    return i;
-}
-
-/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
-///
-/// Both sides are row-major, so that fusing axes keeps the order of elements.
-inline std::optional<index_t> first_difference(affine_copy const& loop, const_tensor_view const& a,
-                                               const_tensor_view const& b) {
-    affine_copy outer = fuse(loop);
-    index_t count = 1, a_step = 1, b_step = 1;
-    if (outer.ndim() > 0) {
-        std::size_t const last = outer.ndim() - 1;
-        count = outer.extent[last];
-        a_step = outer.source_strides[last];
-        b_step = outer.target_strides[last];
-        outer.extent = {outer.extent.begin(), outer.extent.end() - 1};
-        outer.source_strides = {outer.source_strides.begin(), outer.source_strides.end() - 1};
-        outer.target_strides = {outer.target_strides.begin(), outer.target_strides.end() - 1};
-    }
-    index_t const rows = count == 0 ? 0 : element_count(outer.extent);
-    for (index_t row = 0; row < rows; ++row) {
-        index_vector const at = unravel_index(row, outer.extent);
-        index_t const a_first = outer.source_offset + linear_offset(at, outer.source_strides);
-        index_t const b_first = outer.target_offset + linear_offset(at, outer.target_strides);
-        index_t const found = first_difference(
-            element_row{static_cast<unsigned char const*>(a.data), a_first, a_step},
-            element_row{static_cast<unsigned char const*>(b.data), b_first, b_step}, count,
-            bits(a.dtype));
-        if (found < count)
-            return b_first + found * b_step;
-    }
-    return std::nullopt;
-}
 
 /// The global index of the element at `place` in the memory of a shard.
 inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
@@ -92,45 +29,43 @@ inline index_vector global_index(shard_table const& table, std::size_t shard, in
     return index;
 }
 
-/// One tensor of a checkpoint: the boxes that it is stored as, each once.
+/// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
+///
+/// Flat ranges count as the boxes that they are: a box and a flat range of its elements are replicas.
 class stored_tensor {
 public:
-    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
     stored_tensor(checkpoint const& source, std::size_t number)
         : source_(source),
           number_(number),
           tensor_(source.files_layout().tensors[number]),
-          boxes_(tensor_.shape.size()) {
-        for (std::uint32_t const shard : main_copies(tensor_.shards))
-            for (box const& part : tensor_.shards.boxes(shard)) {
-                boxes_.push_back(part);
-                shards_.push_back(shard);
-            }
-        check_cover();
-    }
+          parts_(index_parts(tensor_.shards)) {}
 
     tensor_layout const& tensor() const { return tensor_; }
-    box_list const& boxes() const { return boxes_; }
-    std::uint32_t shard(std::size_t i) const { return shards_[i]; }
-    const_tensor_view const& view(std::size_t i) const { return source_.view(number_, shards_[i]); }
+    box_index const& boxes() const { return parts_.boxes; }
+
+    /// The first shard that has box `i`; the others are replicas of it.
+    std::uint32_t shard(std::size_t i) const { return parts_.replica(i, 0).shard; }
+    const_tensor_view const& view(std::size_t i) const { return view_of(shard(i)); }
 
     memory_place place(std::size_t i, index_vector const& global) const {
-        return place_in_shard(tensor_.shards, shards_[i], global, view(i).strides);
+        return place_of(shard(i), global);
     }
 
     /// The element at a global index, as `text(view, place)` has it.
+    ///
+    /// \pre `check_cover()`
     template <class Text>
     std::string element(index_vector const& global, Text&& text) const {
         box const wanted{global, index_vector::filled(global.size(), 1)};
         std::size_t i = 0;
-        while (!contains(boxes_[i], wanted))
+        while (!contains(boxes()[i], wanted))
             ++i;
         return text(view(i), place(i, global).offset);
     }
 
-private:
+    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
     void check_cover() const {
-        auto const fault = find_cover_fault(whole(tensor_.shape), box_index(boxes_));
+        auto const fault = find_cover_fault(whole(tensor_.shape), boxes());
         if (!fault)
             return;
         bool const is_gap = fault->what == cover_fault::kind::gap;
@@ -140,24 +75,55 @@ private:
                  (is_gap ? "no file" : "more than one shard"));
     }
 
+    /// \throws error with errc::overlap where replicas differ, naming both files, the key and the first
+    ///         element that does
+    void check_replicas() const {
+        for (std::size_t i = 0; i < boxes().size(); ++i)
+            for (std::size_t which = 1; which < parts_.replicas(i); ++which)
+                if (!is_empty(boxes()[i]))
+                    check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard);
+    }
+
+private:
+    const_tensor_view const& view_of(std::uint32_t shard) const {
+        return source_.view(number_, shard);
+    }
+
+    memory_place place_of(std::uint32_t shard, index_vector const& global) const {
+        return place_in_shard(tensor_.shards, shard, global, view_of(shard).strides);
+    }
+
+    std::string const& file(std::uint32_t shard) const {
+        return source_.file_names()[tensor_.shards.holder(shard)];
+    }
+
+    void check_copy(box const& region, std::uint32_t first, std::uint32_t second) const {
+        memory_place const a = place_of(first, region.offset), b = place_of(second, region.offset);
+        auto const found =
+            first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
+                             view_of(first), view_of(second));
+        if (found)
+            fail(errc::overlap, file(second) + ": '" + tensor_.key + "': element " +
+                                    to_string(global_index(tensor_.shards, second, *found)) +
+                                    " differs from the copy in " + file(first));
+    }
+
     checkpoint const& source_;
     std::size_t number_;
     tensor_layout const& tensor_;
-    box_list boxes_;
-    std::vector<std::uint32_t> shards_;
+    part_index parts_;
 };
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
 inline std::optional<index_vector> first_difference(stored_tensor const& a,
                                                     stored_tensor const& b) {
-    box_index const stored_in_b(b.boxes());
     std::optional<index_vector> first;
     for (std::size_t i = 0; i < a.boxes().size(); ++i)
-        stored_in_b.for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
-            memory_place const from = a.place(i, common.offset), to = b.place(j, common.offset);
-            auto const found =
-                first_difference({common.shape, from.offset, from.strides, to.offset, to.strides},
-                                 a.view(i), b.view(j));
+        b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
+            memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);
+            auto const found = first_difference(
+                {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides}, a.view(i),
+                b.view(j));
             if (!found)
                 return;
             index_vector const at = global_index(b.tensor().shards, b.shard(j), *found);

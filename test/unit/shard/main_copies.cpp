@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(shard_main_copies)
+
 namespace {
 
 using places = std::vector<std::uint32_t>;
@@ -26,8 +28,6 @@ places main_copies_of(std::vector<entry> const& entries) {
 box const low{{0}, {4}}, high{{4}, {4}}, nothing{{8}, {0}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(shard_main_copies)
 
 BOOST_AUTO_TEST_CASE(different_shards_are_all_kept_in_their_order) {
     BOOST_TEST(main_copies_of({{0, high}, {1, low}}) == (places{0, 1}),
@@ -56,6 +56,17 @@ BOOST_AUTO_TEST_CASE(flat_ranges_of_one_region_are_different_shards) {
                                {1, low, flat_range{2, 4}},
                                {2, low, flat_range{0, 2}},
                                {3, low}}) == (places{0, 1, 3}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_range_that_is_a_box_is_a_replica_of_it) {
+    box const whole{{0, 0}, {4, 2}}, lower{{2, 0}, {2, 2}};
+    BOOST_TEST(main_copies_of({{1, whole, flat_range{0, 8}}, {0, whole}}) == (places{1}),
+               boost::test_tools::per_element());
+    BOOST_TEST(main_copies_of({{0, whole, flat_range{4, 8}},
+                               {1, lower},
+                               {2, lower, flat_range{0, 4}},
+                               {3, whole, flat_range{3, 8}}}) == (places{0, 3}),
                boost::test_tools::per_element());
 }
 
