@@ -17,6 +17,8 @@
 /// \file
 /// From checkpoint to checkpoint: sharded, Hugging Face, and back; what is read, to the byte.
 
+BOOST_AUTO_TEST_SUITE(storage_convert)
+
 namespace {
 
 using namespace reshard;
@@ -68,8 +70,6 @@ std::string data_of(std::filesystem::path const& path) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(storage_convert)
 
 BOOST_AUTO_TEST_CASE(random_layouts_become_each_other_and_hugging_face_and_come_back) {
     shared_directory const directory;
@@ -174,6 +174,26 @@ BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_of_each_process_up_to_its_own_tot
         BOOST_TEST((calls == (world().rank() == 0 ? list{{16, 16}} : list{{80, 80}})));
     else
         BOOST_TEST(calls.empty());
+}
+
+BOOST_AUTO_TEST_CASE(memory_beside_the_files_is_reported_as_the_neediest_rank_has_it) {
+    shared_directory const directory;
+    std::size_t const bytes = 48u << 20;
+    on_first_rank([&] {
+        write_safetensors(directory / "w.safetensors",
+                          {{"w", "U8", "[48,1048576]", std::string(bytes, 'w')}});
+    });
+    auto const source = open_checkpoint(world(), directory / "w.safetensors");
+    auto const frugal = convert(world(), source, directory / "frugal", everything(source));
+    BOOST_TEST(frugal.peak_extra_bytes >= 0);
+    BOOST_TEST(frugal.peak_extra_bytes < static_cast<index_t>(bytes / 2));
+    std::string taken;
+    auto const take = [&](index_t, index_t) { taken.assign(bytes, 't'); };
+    auto const greedy =
+        convert(world(), source, directory / "greedy", everything(source), {.progress = take});
+    BOOST_TEST((taken.empty() || taken.back() == 't'));
+    BOOST_TEST(greedy.peak_extra_bytes >= static_cast<index_t>(bytes));
+    BOOST_TEST(greedy.peak_extra_bytes < static_cast<index_t>(2 * bytes));
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_written_and_read) {

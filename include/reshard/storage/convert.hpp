@@ -7,9 +7,11 @@
 #include <reshard/local.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/memory_watch.hpp>
 #include <reshard/storage/replicas.hpp>
 #include <reshard/storage/target_files.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,10 +38,12 @@ struct convert_options {
 /// \par Units bytes
 struct convert_report {
     index_t keys = 0;
-    index_t bytes = 0;            ///< of tensors written
-    index_t bytes_read = 0;       ///< of the source's files, but for comparing replicas
-    index_t bytes_moved = 0;      ///< between processes: none, each reads the files itself
-    index_t peak_extra_bytes = 0; ///< memory beside the mapped files
+    index_t bytes = 0;       ///< of tensors written
+    index_t bytes_read = 0;  ///< of the source's files, but for comparing replicas
+    index_t bytes_moved = 0; ///< between processes: none, each reads the files itself
+    /// Memory beside the mapped files that the neediest rank took: for the plan and all else that a
+    /// conversion allocates, as the system counts it when the plan and when the files are made.
+    index_t peak_extra_bytes = 0;
 };
 
 namespace detail {
@@ -59,6 +63,22 @@ inline index_t fill_files(bound_plan const& bound, progress_function const& prog
             progress(done, all);
     }
     return read;
+}
+
+inline index_t data_bytes(checkpoint_metadata const& written) {
+    index_t bytes = 0;
+    for (checkpoint_tensor const& tensor : written.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            bytes += static_cast<index_t>(shard.end - shard.begin);
+    return bytes;
+}
+
+template <group Group>
+index_t largest_over(Group const& world, index_t mine) {
+    index_t largest = mine;
+    for (std::string const& text : world.all_gather(std::to_string(mine)))
+        largest = std::max<index_t>(largest, std::stoll(text));
+    return largest;
 }
 
 template <group Group>
@@ -97,6 +117,7 @@ template <group Group>
 convert_report convert(Group const& world, checkpoint const& source,
                        std::filesystem::path const& target, mapping const& program,
                        convert_options const& options = {}) {
+    detail::memory_watch memory;
     checkpoint_plan files;
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
@@ -114,6 +135,7 @@ convert_report convert(Group const& world, checkpoint const& source,
             work = problem_of(program, source.files_layout(), held);
             work.source_names = &source.file_names();
             whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+            memory.look();
         });
     });
     detail::check_replicas(world, source, detail::tensors_used(work, source.files_layout()));
@@ -122,14 +144,14 @@ convert_report convert(Group const& world, checkpoint const& source,
     agree_on(world, [&] {
         auto const targets = views_in_files<tensor_view>(files.metadata, held, writer.files());
         read = detail::fill_files({whole, work, source.views(), targets}, options.progress);
+        memory.look();
     });
     writer.commit();
-    index_t bytes = 0;
-    for (checkpoint_tensor const& tensor : files.metadata.tensors)
-        for (checkpoint_shard const& shard : tensor.shards)
-            bytes += static_cast<index_t>(shard.end - shard.begin);
-    return {static_cast<index_t>(files.metadata.tensors.size()), bytes,
-            detail::sum_over(world, read), 0, 0};
+    return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
+            .bytes = detail::data_bytes(files.metadata),
+            .bytes_read = detail::sum_over(world, read),
+            .bytes_moved = 0,
+            .peak_extra_bytes = detail::largest_over(world, memory.most_bytes())};
 }
 
 } // namespace reshard
