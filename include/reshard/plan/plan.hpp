@@ -39,11 +39,14 @@ public:
         : source_offsets_(ndim), target_offsets_(ndim), extents_(ndim) {}
 
     constexpr std::size_t size() const { return orders_.size(); }
+    constexpr std::size_t ndim() const { return extents_.ndim(); }
 
+    /// \pre `i < size()`
     constexpr cut operator[](std::size_t i) const {
         return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
     }
 
+    /// \pre `part.extent.size() == ndim()`
     constexpr void push_back(cut const& part) {
         orders_.push_back(part.order);
         source_offsets_.push_back(part.source_offset);
@@ -51,6 +54,9 @@ public:
         extents_.push_back(part.extent);
     }
 
+    /// The memory that it takes.
+    ///
+    /// \par Units bytes
     constexpr std::size_t bytes() const {
         return orders_.capacity() * sizeof(permutation) + source_offsets_.bytes() +
                target_offsets_.bytes() + extents_.bytes();
@@ -83,8 +89,8 @@ struct transfer {
 
 /// The transfers of some holders and the geometry that they share.
 ///
-/// \invariant `transfers` is sorted by target key, target shard, and place in the target shard, so that
-///            sender and receiver see what passes between them in one order
+/// \invariant `transfers` is sorted by target key, target shard, and place in the target shard, so
+///            that sender and receiver see what passes between them in one order
 struct plan {
     std::vector<data_type> source_dtypes;  ///< by source key
     std::vector<data_type> target_dtypes;  ///< by target key
@@ -97,13 +103,18 @@ struct plan {
 };
 
 /// The geometry of one transfer.
+///
+/// \pre `part` is a transfer of `whole`
 constexpr cut cut_of(plan const& whole, transfer const& part) {
     return whole.patterns[whole.pattern_of[part.target_key]][part.cut];
 }
 
-/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes move.
+/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
+/// move.
 ///
 /// A chain that ends narrower is run by the sender, another by the receiver.
+///
+/// \pre `part` is a transfer of `whole`
 constexpr data_type wire_dtype(plan const& whole, transfer const& part) {
     data_type const target = whole.target_dtypes[part.target_key];
     if (part.source_key == zero_source)
@@ -113,6 +124,9 @@ constexpr data_type wire_dtype(plan const& whole, transfer const& part) {
 }
 
 /// The bytes that a transfer puts on the wire.
+///
+/// \par Units bytes, the last one filled up
+/// \pre       `part` is a transfer of `whole`
 constexpr index_t wire_bytes(plan const& whole, transfer const& part) {
     return byte_count(element_count(cut_of(whole, part).extent), wire_dtype(whole, part));
 }

@@ -6,6 +6,8 @@
 
 using namespace reshard;
 
+BOOST_AUTO_TEST_SUITE(serialization_descriptor)
+
 namespace {
 
 using shards = std::vector<shard_descriptor>;
@@ -13,8 +15,6 @@ using shards = std::vector<shard_descriptor>;
 shards round_trip(shards const& held) { return descriptors_from_bytes(to_bytes(held)); }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(serialization_descriptor)
 
 BOOST_AUTO_TEST_CASE(a_rank_that_holds_nothing_says_so) { BOOST_TEST(round_trip({}).empty()); }
 
@@ -50,6 +50,14 @@ BOOST_AUTO_TEST_CASE(scalars_empty_shards_and_eight_axes_come_back) {
 BOOST_AUTO_TEST_CASE(keys_may_have_any_bytes) {
     std::string const strange("a\0\n\xff/", 5);
     BOOST_TEST(round_trip({{strange, data_type::f32, {}, {}, {}}})[0].key == strange);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_of_others_are_refused) {
+    std::string const bytes = to_bytes({{"w", data_type::f32, {9}, {{0}, {9}}, flat_range{2, 7}}});
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        BOOST_CHECK_EXCEPTION(
+            descriptors_from_bytes(bytes.substr(0, size)), error,
+            [](error const& problem) { return problem.code() == errc::corrupt_file; });
 }
 
 BOOST_AUTO_TEST_CASE(large_numbers_come_back_whole) {

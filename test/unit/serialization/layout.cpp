@@ -1,0 +1,139 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/serialization/layout.hpp>
+
+#include "support/archives.hpp"
+
+using namespace reshard;
+using namespace reshard::test;
+
+BOOST_AUTO_TEST_SUITE(serialization_layout)
+
+namespace {
+
+/// A replicated matrix, a vector in flat ranges, an empty shard and a scalar, over three ranks.
+layout three_ranks() {
+    shard_descriptor const matrix{"m", data_type::bf16, {40, 50}, {{0, 0}, {40, 50}}, {}};
+    auto const range = [](index_t begin, index_t end) {
+        return shard_descriptor{"v", data_type::f4, {60}, {{0}, {60}}, flat_range{begin, end}};
+    };
+    return layout_of({{matrix, range(0, 25)},
+                      {{"s", data_type::u64, {}, {}, {}}, range(25, 60)},
+                      {matrix, {"v", data_type::f4, {60}, {{60}, {0}}, {}}}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(layouts_come_back_as_they_were) {
+    BOOST_TEST(comes_back(three_ranks()));
+    BOOST_TEST(comes_back(layout{}));
+    BOOST_TEST(comes_back(layout{5, {}}));
+}
+
+BOOST_AUTO_TEST_CASE(shards_come_back_with_holders_regions_and_ranges) {
+    layout const back = from_bytes<layout>(to_bytes(three_ranks()));
+    BOOST_TEST(back.holders == 3u);
+    shard_table const& shards = back.find("v")->shards;
+    BOOST_TEST(shards.size() == 3u);
+    BOOST_TEST(shards.holder(1) == 1u);
+    BOOST_TEST((shards.flat(1) == flat_range{25, 60}));
+    BOOST_TEST(!shards.flat(2));
+    BOOST_TEST((shards.region(2) == box{{60}, {0}}));
+    BOOST_TEST(back.find("m")->shards.all_boxes());
+}
+
+BOOST_AUTO_TEST_CASE(a_text_is_numbers_from_mark_to_mark) {
+    BOOST_TEST(to_text(layout{5, {}}) == "1920165988 1 1 5 0 1920165988\n");
+}
+
+BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
+    BOOST_TEST(cut_archives_that_pass(three_ranks()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
+    BOOST_TEST(damaged_archives_that_pass(three_ranks()) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_behind_the_end_are_refused) {
+    BOOST_TEST(said([] { from_bytes<layout>(to_bytes(three_ranks()) + "xy"); }) ==
+               "corrupt_file: the archive of a layout has 2 bytes behind its end");
+}
+
+BOOST_AUTO_TEST_CASE(another_version_is_named) {
+    BOOST_TEST(said([] { from_text<layout>("1920165988 1 2 5 0 1920165988\n"); }) ==
+               "unsupported: the archive holds a layout of version 2, and this library reads "
+               "version 1");
+}
+
+BOOST_AUTO_TEST_CASE(another_thing_is_refused) {
+    BOOST_TEST(said([] { from_text<layout>("1920165988 4 1 0 0 0 0 0 0 1920165988\n"); }) ==
+               "corrupt_file: the archive holds something else than a layout");
+    BOOST_TEST(said([] { from_text<layout>("17 1 1 0 0 17\n"); }) ==
+               "corrupt_file: the archive does not hold a layout, or is damaged");
+}
+
+BOOST_AUTO_TEST_CASE(a_count_that_the_archive_does_not_have_costs_no_memory) {
+    std::string const bytes = to_bytes(three_ranks());
+    auto const with = [&](std::uint64_t tensors) {
+        return replaced(bytes, (std::uint64_t{3} << 32) | 3u, (tensors << 32) | 3u);
+    };
+    BOOST_TEST(said([&] {
+                   from_bytes<layout>(with(0x7fffffff));
+               }).starts_with("corrupt_file: the archive of a layout "));
+    BOOST_TEST(said([] {
+                   from_text<layout>("1920165988 1 1 5 1 18446744073709551615 119 119\n");
+               }).starts_with("corrupt_file: the archive of a layout cannot be read to its end"));
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_the_layout_does_not_have_is_refused) {
+    layout wrong = three_ranks();
+    wrong.holders = 2;
+    BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
+               "corrupt_file: the archive has a shard of 'm' on rank 2 of 2");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_out_of_order_are_refused) {
+    layout wrong = three_ranks();
+    std::swap(wrong.tensors[0], wrong.tensors[1]);
+    BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
+               "corrupt_file: the archive has 'm' behind 's'");
+    wrong.tensors[1] = wrong.tensors[0];
+    BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
+               "corrupt_file: the archive has 's' behind 's'");
+}
+
+BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
+    layout wrong = three_ranks();
+    wrong.tensors[0].shape = {40, 49};
+    BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
+               "corrupt_file: the archive of a layout contradicts itself: 'm': axis 1: a shard of "
+               "50 elements from 0 leaves the global extent 49");
+    wrong.tensors[0].shape = {2000};
+    BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
+               "corrupt_file: the archive has shards of 2 axes for 'm', shape [2000]");
+}
+
+BOOST_AUTO_TEST_CASE(flat_ranges_that_leave_their_region_are_refused) {
+    auto const with = [](std::string const& range) {
+        return said([&] {
+            from_text<layout>("1920165988 1 1 1 1 1 119 0 1 9 1 1 0 1 0 1 9 1 " + range +
+                              " 1920165988\n");
+        });
+    };
+    BOOST_TEST(with("0 9") == "nothing was thrown");
+    BOOST_TEST(with("-1 -1") == "corrupt_file: the archive has the flat range -1:-1");
+    BOOST_TEST(with("0 10") ==
+               "corrupt_file: the archive of a layout contradicts itself: 'w': flat "
+               "range 0:10 leaves a region of 9 elements");
+    BOOST_TEST(with("5 4") == "corrupt_file: the archive of a layout contradicts itself: 'w': flat "
+                              "range 5:4 leaves a region of 9 elements");
+}
+
+BOOST_AUTO_TEST_CASE(a_data_type_and_a_number_of_axes_that_there_are_not_are_refused) {
+    BOOST_TEST(said([] { from_text<layout>("1920165988 1 1 5 1 1 119 22 0 0 0 1920165988\n"); }) ==
+               "corrupt_file: the archive has the data type 22 of 22");
+    BOOST_TEST(said([] { from_text<layout>("1920165988 1 1 5 1 1 119 0 9 0 0 1920165988\n"); }) ==
+               "corrupt_file: the archive has a number of axes 9 of 9");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,117 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/serialization/plan.hpp>
+
+#include "support/archives.hpp"
+#include "support/layouts.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+using namespace reshard;
+using namespace reshard::test;
+
+BOOST_AUTO_TEST_SUITE(serialization_plan)
+
+namespace {
+
+/// Two equal layers that are cut and cast, and zeros: two patterns, two chains, flat shards.
+plan made() {
+    mapping program;
+    for (std::string const key : {"a", "b"})
+        program.define(
+            key, transpose(cast(cast(program.source(key, {4, 6}, data_type::f32), data_type::bf16),
+                                data_type::f32)));
+    program.define("z", zeros({3}, data_type::f32));
+    std::vector<std::vector<shard_descriptor>> source(2), target(2);
+    for (std::string const key : {"a", "b"}) {
+        source[0].push_back(part(key, {4, 6}, {{0, 0}, {4, 6}}, flat_range{0, 13}));
+        source[1].push_back(part(key, {4, 6}, {{0, 0}, {4, 6}}, flat_range{13, 24}));
+        target[0].push_back(part(key, {6, 4}, {{0, 0}, {6, 1}}));
+        target[1].push_back(part(key, {6, 4}, {{0, 1}, {6, 3}}));
+    }
+    target[1].push_back(part("z", {3}, {{0}, {3}}));
+    return make_plan(whole_problem(source, target, program)());
+}
+
+std::string fault_of(plan const& wrong) {
+    return said([&] { from_bytes<plan>(to_bytes(wrong)); });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(plans_come_back_as_they_were) {
+    plan const whole = made();
+    BOOST_TEST(whole.patterns.size() == 2u);
+    BOOST_TEST(comes_back(whole));
+    BOOST_TEST(comes_back(plan()));
+    plan const back = from_text<plan>(to_text(whole));
+    BOOST_TEST_REQUIRE(back.pattern_of.size() == 3u);
+    BOOST_TEST(back.pattern_of[0] == back.pattern_of[1]);
+    BOOST_TEST(back.pattern_of[0] != back.pattern_of[2]);
+    BOOST_TEST(back.transfers.back().source_holder == no_holder);
+    BOOST_TEST((cut_of(back, back.transfers[0]) == cut_of(whole, whole.transfers[0])));
+}
+
+BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
+    BOOST_TEST(cut_archives_that_pass(made()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_plan) {
+    BOOST_TEST(damaged_archives_that_pass(made()) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {
+    plan wrong = made();
+    wrong.transfers[0].target_key = 3;
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive has a transfer with a target that there is not");
+    wrong = made();
+    wrong.transfers[0].cut = 1000;
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive has a transfer with a cut that there is not");
+    wrong = made();
+    wrong.transfers[0].chain = 9;
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive has a transfer with a chain of casts that there is not");
+    wrong = made();
+    wrong.transfers[0].source_key = 2;
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive has a transfer with a source that there is not");
+    wrong = made();
+    wrong.pattern_of[2] = 2;
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has the pattern 2 of 2");
+    wrong = made();
+    wrong.pattern_of.pop_back();
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has patterns for 2 of 3 targets");
+}
+
+BOOST_AUTO_TEST_CASE(transfers_that_cannot_be_run_are_refused) {
+    plan wrong = made();
+    wrong.transfers[0].source_holder = no_holder;
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has a transfer with a source without "
+                                  "a holder, or a holder without a source");
+    wrong = made();
+    wrong.target_dtypes[0] = data_type::f64;
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has a transfer with casts that do not "
+                                  "lead to the target's data type");
+    wrong = made();
+    std::swap(wrong.transfers.front(), wrong.transfers.back());
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has transfers out of order");
+}
+
+BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
+    plan wrong;
+    wrong.patterns.emplace_back(1);
+    wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive has a cut of the extents [-1] from [0] to [0]");
+    index_t const large = index_t{1} << 32;
+    wrong.patterns[0] = pattern(2);
+    wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive of a plan contradicts itself: the product of the "
+               "extents 4294967296 and 4294967296 does not fit 64 bits");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
