@@ -8,6 +8,7 @@
 #include <boost/archive/archive_exception.hpp>
 #include <boost/serialization/array_wrapper.hpp>
 #include <boost/serialization/level.hpp>
+#include <boost/serialization/serialization.hpp>
 #include <boost/serialization/tracking.hpp>
 
 #include <algorithm>
@@ -22,9 +23,9 @@
 /// How values of this library stand in an archive of Boost.Serialization, and how they are read
 /// with suspicion.
 ///
-/// A type takes part by its `form_of` and by two functions beside it: `write_to(archive, value)` and
-/// `read_from(archive, value)`. Only numbers reach the archive itself: it keeps no table of classes,
-/// and what it reads cannot make it allocate more than it was given.
+/// A type takes part by its `form_of` and by two functions beside it: `write_to(archive, value)`
+/// and `read_from(archive, value)`. Only numbers reach the archive itself: it keeps no table of
+/// classes, and what it reads cannot make it allocate more than it was given.
 
 namespace reshard {
 
@@ -167,13 +168,14 @@ struct tracking_level_impl<T const> {
     static constexpr int value = track_never;
 };
 
-/// `archive << value` and `archive >> value`.
+/// `archive << value` and `archive >> value`. Boost passes a `version_type`, so this is a better
+/// match than its own function for all types.
 ///
 /// \throws reshard::error on reading, with errc::corrupt_file for an archive that ends too early or
 ///         contradicts itself, with errc::unsupported for one of another version; the value is left
 ///         alone
 template <class Archive, reshard::storable T>
-void serialize(Archive& archive, T& value, unsigned) {
+void serialize(Archive& archive, T& value, version_type) {
     constexpr reshard::stored_form form = reshard::form_of<T>;
     if constexpr (Archive::is_saving::value) {
         if constexpr (form.number != 0)
