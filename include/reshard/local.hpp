@@ -19,8 +19,8 @@ namespace reshard {
 
 /// What the tensors of all ranks say of themselves, one list a rank, as one layout.
 ///
-/// \throws error as `layout_of` of descriptors: a shard that contradicts itself, or one key that is two
-///         tensors
+/// \throws error as `layout_of` of descriptors: a shard that contradicts itself, or one key that is
+///         two tensors
 template <class View>
 layout layout_of(std::span<basic_state_dict<View> const> ranks) {
     std::vector<std::vector<shard_descriptor>> held;
@@ -29,13 +29,14 @@ layout layout_of(std::span<basic_state_dict<View> const> ranks) {
     return layout_of(held);
 }
 
-/// Fills the tensors of `target` from those of `source`, as `program` says; element `r` is rank `r`.
+/// Fills the tensors of `target` from those of `source`, as `program` says; element `r` is rank
+/// `r`.
 ///
-/// Tensors that the program only adds (`_ -> key`) keep their content. With equal options, each rank gets
-/// the elements of the same replica as over MPI.
+/// Tensors that the program only adds (`_ -> key`) keep their content. With equal options, each
+/// rank gets the elements of the same replica as over MPI.
 ///
-/// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target shares
-///         memory with another tensor; nothing is written then
+/// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target
+///         shares memory with another tensor; nothing is written then
 inline void redistribute_locally(std::span<const_state_dict const> source,
                                  std::span<state_dict const> target, mapping const& program,
                                  redistribute_options const& options = {}) {

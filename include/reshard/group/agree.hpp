@@ -23,8 +23,8 @@ namespace reshard {
 /// What a rank has to report before the next collective: nothing, or its error.
 using local_error = std::optional<error>;
 
-/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what the
-/// system refused, memory among it.
+/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what
+/// the system refused, memory among it.
 template <class Work>
 local_error attempt(Work&& work) {
     try {
@@ -79,8 +79,8 @@ void agree_on(Group const& world, Work&& work) {
 
 /// Refuses ranks that do different things: the first collective of every entry point.
 ///
-/// `digest` stands for everything that must be equal: operation, program, options. A local error that
-/// is known by then travels along, so that no rank waits for one that already failed.
+/// `digest` stands for everything that must be equal: operation, program, options. A local error
+/// that is known by then travels along, so that no rank waits for one that already failed.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks

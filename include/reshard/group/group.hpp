@@ -14,8 +14,8 @@ namespace reshard {
 
 /// Processes that call the same functions in the same order.
 ///
-/// `rank()` counts from 0 to `size() - 1`. `all_gather(bytes)` is collective: it gives every rank the
-/// texts of all ranks, in the order of ranks; they may differ in length.
+/// `rank()` counts from 0 to `size() - 1`. `all_gather(bytes)` is collective: it gives every rank
+/// the texts of all ranks, in the order of ranks; they may differ in length.
 ///
 /// \par Models `solo` (one process, no MPI), `mpi_group` (a Boost.MPI communicator)
 template <class G>

@@ -25,6 +25,8 @@ struct bound_plan {
 };
 
 /// A place in memory with the strides of the target's axes from there on.
+///
+/// \par Units elements, from `data`
 template <class Pointer>
 struct bound_end {
     Pointer data;
@@ -56,6 +58,8 @@ inline bound_end<void*> target_end(bound_plan const& bound, transfer const& part
 }
 
 /// What happens to the elements of a transfer from one end to the other.
+///
+/// \pre the transfer has a source: `part.source_key != zero_source`
 inline element_conversion conversion_of(plan const& whole, transfer const& part) {
     return {whole.source_dtypes[part.source_key], whole.chains[part.chain]};
 }
@@ -75,6 +79,9 @@ inline void fill_zeros(bound_plan const& bound, transfer const& part) {
 } // namespace detail
 
 /// Runs a transfer whose two ends are in this process.
+///
+/// \pre    this process plays both holders, or the target alone where the transfer is zeros
+/// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
 inline void run_locally(bound_plan const& bound, transfer const& part) {
     if (part.source_key == zero_source)
         return detail::fill_zeros(bound, part);

@@ -55,9 +55,9 @@ inline void check_apart(used_memory const* before, used_memory const& one) {
 
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///
-/// Compares the ranges from first to last byte. Targets interleaved with one another, as column blocks
-/// of one matrix, are legal; interleaved with a source they are not, since one cannot see that they
-/// do not overlap.
+/// Compares the ranges from first to last byte. Targets interleaved with one another, as column
+/// blocks of one matrix, are legal; interleaved with a source they are not, since one cannot see
+/// that they do not overlap.
 ///
 /// \throws error with errc::memory_overlap, naming both keys
 inline void check_memory(std::span<const_state_dict const> source,

@@ -24,7 +24,8 @@ struct memory_place {
 /// The place of the element at `global` and the strides along the global axes from there on.
 ///
 /// \par Shape  `view_strides` has one number an axis, or one in all where the shard is a flat range
-/// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one part
+/// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
+///             part
 inline memory_place place_in_shard(shard_table const& table, std::size_t shard,
                                    index_vector const& global, index_vector const& view_strides) {
     box const region = table.region(shard);

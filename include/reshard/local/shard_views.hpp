@@ -31,6 +31,8 @@ public:
     }
 
     /// Takes the tensor of shard number `shard` of `table`.
+    ///
+    /// \pre `shard < table.size()`, and the table lives as long as this
     void add(shard_table const& table, std::uint32_t shard, View const& tensor) {
         views_.emplace(place{&table, shard}, tensor);
     }
@@ -45,7 +47,8 @@ public:
 private:
     using place = std::pair<shard_table const*, std::uint32_t>;
 
-    /// Shards of a holder mostly come in the layout's order: each is sought behind the last one found.
+    /// Shards of a holder mostly come in the layout's order: each is sought behind the last one
+    /// found.
     place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
         if (tensor_layout const* const tensor = whole.find(shard.key)) {
             shard_table const& table = tensor->shards;

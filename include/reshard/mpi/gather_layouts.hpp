@@ -19,6 +19,7 @@ namespace reshard {
 /// The layouts of all ranks' state dicts together, equal on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
+/// \post   rank `r` is holder `r` of the result
 /// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types
 template <group Group, class View>
 layout gather_layout(Group const& world, basic_state_dict<View> const& held) {

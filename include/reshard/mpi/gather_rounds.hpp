@@ -52,8 +52,8 @@ public:
         return std::min(round_bytes_, begins_.back() - round * round_bytes_);
     }
 
-    /// Where in its own text the bytes begin that `rank` gives in a round; its end where it gives none
-    /// any more.
+    /// Where in its own text the bytes begin that `rank` gives in a round; its end where it gives
+    /// none any more.
     std::uint64_t offset(std::size_t rank, std::uint64_t round) const {
         std::uint64_t const first = std::max(begins_[rank], round * round_bytes_);
         return std::min(first, begins_[rank + 1]) - begins_[rank];

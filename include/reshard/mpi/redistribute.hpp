@@ -40,10 +40,12 @@ struct prepared_state {
 
 } // namespace detail
 
-/// A redistribution that is ready to run, any number of times, as long as the tensors stay where they are.
+/// A redistribution that is ready to run, any number of times, as long as the tensors stay where
+/// they are.
 ///
-/// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors' memory.
-/// It also owns a communicator, so every rank destroys its prepared redistributions in the same order.
+/// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors'
+/// memory. It also owns a communicator, so every rank destroys its prepared redistributions in the
+/// same order.
 class prepared {
 public:
     /// Moves the bytes.
@@ -160,14 +162,15 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
 
 /// Plans the filling of `target` from `source` and binds it to their memory; `run` moves the bytes.
 ///
-/// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a key, or
-/// nothing. Without a program, each target key is the source key of that name. Tensors that the program
-/// only adds (`_ -> key`) keep their content. A `boost::mpi::communicator` is a group too.
+/// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a
+/// key, or nothing. Without a program, each target key is the source key of that name. Tensors that
+/// the program only adds (`_ -> key`) keep their content. A `boost::mpi::communicator` is a group
+/// too.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
-///         `make_plan`; errc::ranks_disagree for different programs or options; errc::memory_overlap
-///         where a target shares memory with another tensor
+///         `make_plan`; errc::ranks_disagree for different programs or options;
+///         errc::memory_overlap where a target shares memory with another tensor
 inline prepared prepare(mpi_group const& world, const_state_dict const& source,
                         state_dict const& target, std::optional<mapping> program = std::nullopt,
                         redistribute_options const& options = {}) {

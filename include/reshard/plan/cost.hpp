@@ -6,6 +6,8 @@
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
 
+#include <boost/assert.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -48,8 +50,8 @@ inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 /// Counts a plan made for everybody, over `processes` processes.
 ///
 /// \par Units bytes, and messages: all that one process gives another is one
-/// \pre `whole` was made with `options`, and `options.process_of(h) < processes` for every holder `h` that
-///      gives (unless `options.shared_sources`) or gets
+/// \pre `whole` was made with `options`, and `options.process_of(h) < processes` for every holder
+///      `h` that gives (unless `options.shared_sources`) or gets
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
     plan_cost cost;

@@ -11,11 +11,13 @@
 #include <vector>
 
 /// \file
-/// All cuts of one target tensor: its shards, intersected with its pieces and with the source's shards.
+/// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
+/// shards.
 
 namespace reshard::detail {
 
-/// One cut, and which piece and shards it belongs to; all by number, so that equal tensors share it.
+/// One cut, and which piece and shards it belongs to; all by number, so that equal tensors share
+/// it.
 struct placed_cut {
     cut geometry;
     std::uint32_t piece = 0;
@@ -36,7 +38,8 @@ public:
 
     /// Everything that target shard `shard` is made of.
     ///
-    /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that wants it
+    /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
+    ///         wants it
     constexpr void find_sources_of(std::uint32_t shard, std::vector<placed_cut>& cuts) const {
         std::uint8_t part = 0;
         for (box const& region : target_.shards->boxes(shard)) {
@@ -50,7 +53,8 @@ public:
         }
     }
 
-    /// What source box `source_box` of tensor `source` gives to the target shards that `wanted` accepts.
+    /// What source box `source_box` of tensor `source` gives to the target shards that `wanted`
+    /// accepts.
     template <class Wanted>
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    part_index const& targets, Wanted&& wanted,

@@ -119,8 +119,8 @@ private:
         return sources_.same_kind(a.source, b.source) && given_[a.source] == given_[b.source];
     }
 
-    /// True where two pieces of `a` have one source exactly where those of `b` have: then planning the
-    /// tensors by number plans the same thing.
+    /// True where two pieces of `a` have one source exactly where those of `b` have: then planning
+    /// the tensors by number plans the same thing.
     constexpr bool same_repetition(piece_list const& a, piece_list const& b) const {
         return first_uses(a) == first_uses(b);
     }
@@ -243,8 +243,8 @@ private:
 /// \post       `verify` finds nothing; the plan does not depend on the order of holders or keys
 /// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
 ///             errc::overlap where source shards share elements without being replicas
-/// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of performance.md has
-///             217 million pairs and 955,228 transfers
+/// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
+///             has 217 million pairs and 955,228 transfers
 constexpr plan make_plan(plan_problem const& problem, plan_scope const& scope = {},
                          plan_options const& options = {}) {
     return detail::planner(problem, scope, options).make();

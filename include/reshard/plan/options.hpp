@@ -77,8 +77,8 @@ struct plan_options {
 
 /// What a caller may ask of a redistribution; equal on every rank.
 struct redistribute_options {
-    /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that hold
-    /// the same elements, one on the same node gives them.
+    /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that
+    /// hold the same elements, one on the same node gives them.
     holder_t processes_per_node = 0;
 
     constexpr bool operator==(redistribute_options const&) const = default;
@@ -98,9 +98,9 @@ constexpr std::uint64_t digest_of(redistribute_options const& options) {
 
 /// Which of `count` holders of the same box gives it to `target`: the place of one of them.
 ///
-/// The first that the same process plays; else one of those on the same node, or, where there is none,
-/// of all, by rotation over targets. Sender and receiver evaluate it alike. `holder_at(i)` is the
-/// holder at place `i`.
+/// The first that the same process plays; else one of those on the same node, or, where there is
+/// none, of all, by rotation over targets. Sender and receiver evaluate it alike. `holder_at(i)` is
+/// the holder at place `i`.
 ///
 /// \pre `count > 0`
 template <class HolderAt>

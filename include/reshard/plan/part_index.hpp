@@ -30,6 +30,8 @@ struct part_index {
     constexpr std::size_t replicas(std::size_t i) const { return first[i + 1] - first[i]; }
 
     /// Replica `which` of box `i`.
+    ///
+    /// \pre `i < boxes.size()` and `which < replicas(i)`
     constexpr shard_part replica(std::size_t i, std::size_t which) const {
         return parts[first[i] + which];
     }
@@ -62,6 +64,9 @@ constexpr listed_parts list_parts(shard_table const& table) {
 } // namespace detail
 
 /// Indexes the shards of a tensor.
+///
+/// \post   replicas stand in the order of the table, so that every process counts them alike
+/// \throws error with errc::shape_mismatch for a flat range that leaves its region
 constexpr part_index index_parts(shard_table const& table) {
     detail::listed_parts const listed = detail::list_parts(table);
     distinct_boxes different = distinct(listed.boxes);

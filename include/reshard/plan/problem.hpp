@@ -31,7 +31,8 @@ struct target_side {
     bool added = false; ///< without a source: nothing is moved
 };
 
-/// Both layouts and the mapping between them, by number: `sources[id]` is source `key_id` number `id`.
+/// Both layouts and the mapping between them, by number: `sources[id]` is source `key_id` number
+/// `id`.
 ///
 /// Refers to the layouts and the mapping that it was made from, which must live as long.
 struct plan_problem {
@@ -42,13 +43,16 @@ struct plan_problem {
     std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
 };
 
-/// How messages speak of the rank that wants a shard, between two commas; nothing where holders are files.
+/// How messages speak of the rank that wants a shard, between two commas; nothing where holders are
+/// files.
 inline std::string wanted_by(plan_problem const& problem, holder_t holder) {
     return problem.source_names ? std::string()
                                 : ", which rank " + std::to_string(holder) + " wants,";
 }
 
 /// How messages speak of a source holder: its file, or its rank.
+///
+/// \pre `holder < source_holders`
 inline std::string source_name(plan_problem const& problem, holder_t holder) {
     return problem.source_names ? (*problem.source_names)[holder]
                                 : "rank " + std::to_string(holder);
@@ -100,8 +104,8 @@ inline target_side target_of(tensor_layout const& wanted, mapping const& program
 
 /// Looks up each name of `target` in `program`, and each name of `program` in `source`.
 ///
-/// \throws error with errc::unknown_key for a target tensor that the program does not yield (it names a
-///         rank that wants it), with
+/// \throws error with errc::unknown_key for a target tensor that the program does not yield (it
+///         names a rank that wants it), with
 ///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ
 inline plan_problem problem_of(mapping const& program, layout const& source, layout const& target) {
     plan_problem problem{source.holders, target.holders, {}, {}};

@@ -141,7 +141,8 @@ public:
     /// The problem, which refers to this object.
     ///
     /// \throws error with errc::unknown_key for a target tensor that is neither defined nor in the
-    ///         source, with errc::shape_mismatch or errc::dtype_mismatch where its definition differs
+    ///         source, with errc::shape_mismatch or errc::dtype_mismatch where its definition
+    ///         differs
     constexpr plan_problem problem() {
         plan_problem result{sources_.holders(), targets_.holders(), {}, {}};
         for (detail::keyed_table const& tensor : sources_.all())

@@ -18,8 +18,8 @@
 
 namespace reshard {
 
-/// What is wrong with a plan: elements of a target shard that are written never, or twice, or that the
-/// shard does not have.
+/// What is wrong with a plan: elements of a target shard that are written never, or twice, or that
+/// the shard does not have.
 struct plan_fault {
     enum class kind { missing, twice, outside } what{};
     key_id target_key = 0;
@@ -31,7 +31,8 @@ struct plan_fault {
 
 namespace detail {
 
-/// The boxes that `transfers[first]` and those behind it write of one shard; moves `first` behind them.
+/// The boxes that `transfers[first]` and those behind it write of one shard; moves `first` behind
+/// them.
 constexpr box_list written_boxes(plan const& whole, std::size_t& first, key_id key,
                                  std::uint32_t shard, std::size_t ndim) {
     box_list written(ndim);
@@ -67,10 +68,11 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& parts,
 
 /// The first wanted shard that `whole` does not write exactly once, or nothing.
 ///
-/// Looks at the written boxes only, not at how the plan was made. A transfer that does not stand where
-/// its target shard has its turn is `outside`.
+/// Looks at the written boxes only, not at how the plan was made. A transfer that does not stand
+/// where its target shard has its turn is `outside`.
 ///
-/// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps others
+/// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps
+///      others
 constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const& problem,
                                            holder_set const& targets = {}) {
     std::size_t next = 0;
