@@ -204,8 +204,7 @@ void add_check(CLI::App& app, invocation& chosen) {
     add_program(*command, *files)->required();
     add_source(*command, *files);
     add_target(*command, *files);
-    command->add_flag("--partial", files->partial,
-                      "The target may leave elements out, and its shards may share some");
+    add_partial(*command, *files, "target");
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {
             return on_first(world, [&] { return check_job(*files, chosen.json); });

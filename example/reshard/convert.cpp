@@ -50,7 +50,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     if (world.rank() == 0)
         for (std::string const& warning : source.metadata().warnings)
             note(warning);
-    convert_report const report = run_convert(world, options, source);
+    convert_report const report = with_force_hint(
+        options.directory, options.force, [&] { return run_convert(world, options, source); });
     double const seconds = watch.seconds();
     if (as_json)
         return json_outcome({{"keys", report.keys},
@@ -77,10 +78,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_program(*command, options->files);
     command->add_option("--layout", options->files.target,
                         "A layout file or a checkpoint; without it, a Hugging Face directory");
-    command->add_flag("--partial", options->files.partial,
-                      "The layout may leave elements out, and its shards may share some");
-    command->add_flag("--force", options->force,
-                      "Replace what is there, when the new one is complete");
+    add_partial(*command, options->files, "layout");
+    add_force(*command, options->force);
     command
         ->add_option("--shard-size", options->shard_bytes,
                      "The most bytes of a file of a Hugging Face directory")

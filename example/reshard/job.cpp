@@ -81,7 +81,7 @@ void check_target(layout const& target, job_files const& files) {
     try {
         check_complete(target);
     } catch (error const& problem) {
-        fail(problem.code(), files.target + ": " + problem.what());
+        fail(problem.code(), files.target + ": " + problem.what() + " (--partial)");
     }
 }
 

@@ -5,10 +5,16 @@
 
 #include "job.hpp"
 
+#include <reshard/core/error.hpp>
+
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+#include <string>
+#include <system_error>
+
 /// \file
-/// The options that several commands have, each spelled once.
+/// The options that several commands have, each spelled once, and errors that name them.
 
 namespace tool {
 
@@ -23,6 +29,32 @@ inline CLI::Option* add_source(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_target(CLI::App& command, job_files& files) {
     return command.add_option("--target", files.target, "A layout file or a checkpoint");
+}
+
+inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& what) {
+    return command.add_flag("--partial", files.partial,
+                            "The " + what +
+                                " may leave elements out, and its shards may share some");
+}
+
+inline CLI::Option* add_force(CLI::App& command, bool& force) {
+    return command.add_flag("--force", force,
+                            "Replace what is there, when the new one is complete");
+}
+
+/// Runs work that writes a checkpoint at `target`; where it is refused because something is there, the
+/// error says with which option that is replaced.
+template <class Work>
+auto with_force_hint(std::filesystem::path const& target, bool force, Work&& work) {
+    try {
+        return work();
+    } catch (reshard::error const& problem) {
+        std::error_code ignored;
+        if (force || problem.code() != reshard::errc::already_exists ||
+            !std::filesystem::exists(target, ignored))
+            throw;
+        reshard::fail(problem.code(), problem.what() + std::string(" (--force)"));
+    }
 }
 
 } // namespace tool

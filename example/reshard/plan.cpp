@@ -169,8 +169,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_source(*command, options->files);
     add_target(*command, options->files)->required();
     add_program(*command, options->files);
-    command->add_flag("--partial", options->files.partial,
-                      "The target may leave elements out, and its shards may share some");
+    add_partial(*command, options->files, "target");
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "job_options.hpp"
 #include "json.hpp"
 #include "models.hpp"
 #include "synthetic.hpp"
@@ -57,7 +58,7 @@ outcome synthesize(processes const& world, synthesize_options const& options, bo
     catalog const tensors = tensors_of_model(options.model, options.scale);
     checkpoint_plan plan = plan_huggingface(tensors, static_cast<index_t>(options.shard_bytes));
     std::iota(plan.ranks.begin(), plan.ranks.end(), holder_t{0}); // the processes share the files
-    write(world, options, plan);
+    with_force_hint(options.directory, options.force, [&] { write(world, options, plan); });
     index_t bytes = 0;
     for (checkpoint_tensor const& tensor : plan.metadata.tensors)
         bytes += bytes_of(tensor);
@@ -85,8 +86,7 @@ void add_synthesize(CLI::App& app, invocation& chosen) {
     command->add_option("--seed", options->seed, "Other values for other seeds");
     command->add_option("--shard-size", options->shard_bytes, "The most bytes of a file")
         ->transform(CLI::AsSizeValue(true));
-    command->add_flag("--force", options->force,
-                      "Replace what is there, when the new one is complete");
+    add_force(*command, options->force);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return synthesize(world, *options, chosen.json);

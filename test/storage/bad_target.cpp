@@ -24,9 +24,9 @@ using namespace reshard::test;
 using names = std::vector<std::string>;
 
 /// A source, `w` of 64 x 64 numbers, and a place for targets.
-class fixture {
+class bad_target_fixture {
 public:
-    fixture() {
+    bad_target_fixture() {
         on_first_rank([&] {
             std::filesystem::create_directory(path("source"));
             write_safetensors(path("source") / "model.safetensors",
@@ -100,19 +100,19 @@ std::size_t files_of(layout const& wanted) { return wanted.tensors[0].shards.siz
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_bad_target, fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_bad_target, bad_target_fixture)
 
 BOOST_AUTO_TEST_CASE(what_is_there_is_not_overwritten) {
     make_file("target/model.safetensors", "precious");
     refuses("target", {}, errc::already_exists,
-            text("target") + ": is there already; give another target, or replace it with --force");
+            text("target") + ": is there already; give another target, or allow it to be replaced");
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST(read_file(path("target") / "model.safetensors") == "precious");
     held tensors({whole_of("w", data_type::u8, {1})});
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors.tensors(), path("target")), error,
         says(errc::already_exists, text("target") + ": is there already; give another target, or "
-                                                    "replace it with --force"));
+                                                    "allow it to be replaced"));
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_replaced_where_that_is_asked_for) {
@@ -263,16 +263,16 @@ BOOST_AUTO_TEST_CASE(a_target_layout_with_a_gap_is_refused_unless_it_may_be_part
     wanted.tensors[0].shards.push_back(0, {{0, 0}, {64, 63}});
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
-        says(errc::not_covered,
-             text("target") + ": 'w': the target layout gives elements [0:64, 63:64] of "
-                              "[64, 64] to no rank; add a shard, or allow it with --partial"));
+        says(errc::not_covered, text("target") +
+                                    ": 'w': the target layout gives elements [0:64, 63:64] of "
+                                    "[64, 64] to no rank; add a shard, or allow a partial target"));
     wanted.tensors[0].shards.push_back(1, {{0, 62}, {64, 2}});
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
         says(errc::overlap, text("target") +
                                 ": 'w': the target layout gives elements [0:64, 62:63] to unequal "
                                 "shards, rank 0 [0:64, 0:63] and rank 1 [0:64, 62:64]; make them "
-                                "equal, or allow it with --partial"));
+                                "equal, or allow a partial target"));
     BOOST_TEST((directory.names() == names{"source"}));
     auto const report = convert(world(), *source, path("target"), program(),
                                 {.wanted = wanted, .writing = {.partial = true}});
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(tensors_with_a_gap_are_saved_only_where_that_is_allowed) {
         save(world(), tensors.tensors(), path("target")), error,
         says(errc::not_covered, text("target") +
                                     ": 'w': the target layout gives elements [0:1] of [4] to no "
-                                    "rank; add a shard, or allow it with --partial"));
+                                    "rank; add a shard, or allow a partial target"));
     save(world(), tensors.tensors(), path("target"), save_form::sharded, {.partial = true});
     BOOST_TEST(
         (directory.names("target") == names{"shard-00001-model-00001-of-00001.safetensors"}));

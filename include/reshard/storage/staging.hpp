@@ -61,7 +61,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     if (is_there && !replace)
         fail(errc::already_exists,
              target.string() +
-                 ": is there already; give another target, or replace it with --force");
+                 ": is there already; give another target, or allow it to be replaced");
     if (is_there && !is_replaceable(target))
         fail(errc::already_exists, target.string() + ": is no checkpoint, and is not replaced; " +
                                        "remove it first, or give another target");

@@ -40,11 +40,11 @@ inline void check_complete(layout const& wanted) {
         if (fault->what == cover_fault::kind::gap)
             fail(errc::not_covered, "'" + tensor.key + "': the target layout gives elements " +
                                         to_string(fault->where) + " of " + to_string(tensor.shape) +
-                                        " to no rank; add a shard, or allow it with --partial");
+                                        " to no rank; add a shard, or allow a partial target");
         fail(errc::overlap, "'" + tensor.key + "': the target layout gives elements " +
                                 to_string(fault->where) + " to unequal shards, " +
                                 rank(fault->first) + " and " + rank(fault->second) +
-                                "; make them equal, or allow it with --partial");
+                                "; make them equal, or allow a partial target");
     }
 }
 
