@@ -20,7 +20,7 @@ using namespace reshard;
 struct convert_command {
     job_files files; ///< its target is the layout
     std::string directory;
-    std::uint64_t shard_bytes = 5'000'000'000;
+    index_t shard_bytes = 5'000'000'000;
     bool force = false;
 };
 
@@ -34,7 +34,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     });
     write_options const writing{.replace = options.force,
                                 .partial = options.files.partial,
-                                .most_file_bytes = static_cast<index_t>(options.shard_bytes)};
+                                .most_file_bytes = options.shard_bytes};
     progress_bar bar(world.rank() == 0);
     return with_files(options.files, [&] {
         return convert(world, source, options.directory, all.map,
@@ -80,10 +80,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
                         "A layout file or a checkpoint; without it, a Hugging Face directory");
     add_partial(*command, options->files, "layout");
     add_force(*command, options->force);
-    command
-        ->add_option("--shard-size", options->shard_bytes,
-                     "The most bytes of a file of a Hugging Face directory")
-        ->transform(CLI::AsSizeValue(true));
+    add_shard_size(*command, options->shard_bytes,
+                   "The most bytes of a file of a Hugging Face directory");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return convert_checkpoint(world, *options, chosen.json);

@@ -6,10 +6,13 @@
 #include "job.hpp"
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -40,6 +43,24 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
                             "Replace what is there, when the new one is complete");
+}
+
+/// Refuses a number of bytes that no file can have; nothing where it is fine.
+inline std::string complaint_about_bytes(std::string const& digits) {
+    constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
+    reshard::index_t bytes = 0;
+    auto const problem = std::from_chars(digits.data(), digits.data() + digits.size(), bytes).ec;
+    return problem == std::errc() && bytes >= 0
+               ? ""
+               : digits + " bytes are more than a file can have, " + std::to_string(most);
+}
+
+/// `--shard-size`: a number, with a unit or without.
+inline CLI::Option* add_shard_size(CLI::App& command, reshard::index_t& bytes,
+                                   std::string const& what) {
+    return command.add_option("--shard-size", bytes, what)
+        ->transform(CLI::AsSizeValue(true))
+        ->check(complaint_about_bytes, "");
 }
 
 /// Runs work that writes a checkpoint at `target`; where it is refused because something is there, the

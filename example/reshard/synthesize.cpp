@@ -24,7 +24,7 @@ struct synthesize_options {
     std::string directory;
     index_t scale = 1;
     std::uint64_t seed = 0;
-    std::uint64_t shard_bytes = 5'000'000'000;
+    index_t shard_bytes = 5'000'000'000;
     bool force = false;
 };
 
@@ -56,7 +56,7 @@ void write(processes const& world, synthesize_options const& options, checkpoint
 outcome synthesize(processes const& world, synthesize_options const& options, bool as_json) {
     stopwatch const watch;
     catalog const tensors = tensors_of_model(options.model, options.scale);
-    checkpoint_plan plan = plan_huggingface(tensors, static_cast<index_t>(options.shard_bytes));
+    checkpoint_plan plan = plan_huggingface(tensors, options.shard_bytes);
     std::iota(plan.ranks.begin(), plan.ranks.end(), holder_t{0}); // the processes share the files
     with_force_hint(options.directory, options.force, [&] { write(world, options, plan); });
     index_t bytes = 0;
@@ -84,8 +84,7 @@ void add_synthesize(CLI::App& app, invocation& chosen) {
     command->add_option("--scale", options->scale,
                         "Divide hidden size, feed-forward sizes and vocabulary");
     command->add_option("--seed", options->seed, "Other values for other seeds");
-    command->add_option("--shard-size", options->shard_bytes, "The most bytes of a file")
-        ->transform(CLI::AsSizeValue(true));
+    add_shard_size(*command, options->shard_bytes, "The most bytes of a file");
     add_force(*command, options->force);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

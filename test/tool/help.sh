@@ -26,6 +26,14 @@ refuses 2 '^reshard synthesize: DIR is required' synthesize smollm2-135m
 refuses 2 "^reshard synthesize: no model 'gpt5' is known; there are smollm2-135m" synthesize gpt5 out/x
 refuses 2 '^reshard synthesize: --scale 7 does not divide the vocabulary, which is 49152' \
     synthesize smollm2-135m out/x --scale 7
+for size in 9223372036854775808 9223372036854775809b 10EB 18446744073709551615; do
+    refuses 2 '^reshard convert: --shard-size: [0-9]+ bytes are more than a file can have, 9223372036854775807' \
+        convert a b --shard-size "$size"
+    refuses 2 '^reshard synthesize: --shard-size: ' synthesize smollm2-135m out/x --shard-size "$size"
+done
+for size in 20EB 18446744073709551616 -1 1XB; do
+    refuses 2 '^reshard convert: .*--shard-size' convert a b --shard-size "$size"
+done
 
 # Neither colours nor bars in a pipe.
 succeeds 1 synthesize smollm2-135m out/model --scale 64
