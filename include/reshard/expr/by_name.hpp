@@ -23,9 +23,11 @@ inline std::string wanted_by_rank(tensor_layout const& tensor) {
 
 } // namespace detail
 
-/// The mapping in which every key that the ranks of `target` hold is the source tensor of that name.
+/// The mapping in which every key that the ranks of `target` hold is the source tensor of that
+/// name.
 ///
-/// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants it
+/// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants
+///         it
 inline mapping by_name(catalog const& source, layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (!source.find(tensor.key))
