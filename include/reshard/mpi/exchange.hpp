@@ -139,7 +139,8 @@ private:
             blocks.add(copies_[one.copy], one.source, one.target, one.joins_next);
             bytes += one.bytes;
             if (bytes >= chunk_bytes) {
-                advance(false);
+                while (advance(false)) // others wait for all that can be sent, not for one chunk
+                    ;
                 bytes = 0;
             }
         }
@@ -183,8 +184,8 @@ private:
         }
     }
 
-    /// Deals with one finished request; waits for one where `wait` is true.
-    void advance(bool wait) {
+    /// Deals with one finished request; waits for one where `wait` is true. False where there was none.
+    bool advance(bool wait) {
         int which = MPI_UNDEFINED;
         int done = 1;
         if (wait)
@@ -192,7 +193,7 @@ private:
         else
             MPI_Testany(2 * in_flight, requests_.data(), &which, &done, MPI_STATUS_IGNORE);
         if (!done || which == MPI_UNDEFINED)
-            return;
+            return false;
         --pending_;
         auto const slot = static_cast<std::size_t>(which) % in_flight;
         if (static_cast<std::size_t>(which) < in_flight) {
@@ -202,6 +203,7 @@ private:
             outgoing_.finish(slot);
         }
         post();
+        return true;
     }
 
     boost::mpi::communicator world_;
