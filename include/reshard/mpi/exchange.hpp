@@ -38,6 +38,7 @@ struct process_transfers {
 class exchange {
 public:
     /// \par Collective nobody: nothing is sent before `run`
+    /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
     exchange(boost::mpi::communicator const& world, bound_plan const& bound,
              process_transfers const& all)
         : world_(world), bound_(bound) {

@@ -9,6 +9,7 @@
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/collectives/all_gatherv.hpp>
 #include <boost/mpi/communicator.hpp>
+#include <mpi.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,9 +34,14 @@ public:
 
     /// The same processes with messages of their own, so that none is taken for another's.
     ///
+    /// Errors of MPI end the job there, as MPI does by itself: in the midst of a transfer, peers would
+    /// wait for ever for a rank that went on.
+    ///
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(boost::mpi::communicator const& world) {
-        return {boost::mpi::communicator(world, boost::mpi::comm_duplicate)};
+        boost::mpi::communicator const duplicate(world, boost::mpi::comm_duplicate);
+        MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_ARE_FATAL);
+        return {duplicate};
     }
 
     int rank() const { return world_.rank(); }
