@@ -42,7 +42,7 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
-                            "Replace what is there, when the new one is complete");
+                            "Replace the checkpoint that is there, when the new one is complete");
 }
 
 /// Refuses a number of bytes that no file can have; nothing where it is fine.

@@ -34,7 +34,7 @@ index_t bytes_of(checkpoint_tensor const& tensor) {
 
 /// Fills the files that this process writes, and then makes them appear.
 void write(processes const& world, synthesize_options const& options, checkpoint_plan const& plan) {
-    checkpoint_writer<processes> files(world, options.directory, plan, options.force);
+    checkpoint_writer files(world, options.directory, plan, options.force);
     agree_on(world, [&] {
         progress_bar bar(world.rank() == 0);
         index_t all = 0, filled = 0;
@@ -50,7 +50,7 @@ void write(processes const& world, synthesize_options const& options, checkpoint
             bar(filled += bytes_of(tensor), all);
         }
     });
-    files.commit();
+    files.commit(world);
 }
 
 outcome synthesize(processes const& world, synthesize_options const& options, bool as_json) {

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(what_is_there_is_not_overwritten) {
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_replaced_where_that_is_asked_for) {
     make_file("target/old.safetensors", "old");
-    make_file("target/config.json", "{}");
+    make_file("target/model.safetensors.index.json", "{}");
     run("target", {.replace = true});
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST(directory.names("target").size() == files_of(by_rows()));
@@ -134,16 +134,24 @@ BOOST_AUTO_TEST_CASE(an_empty_directory_and_a_single_file_are_replaced_too) {
     BOOST_TEST(directory.names("one.safetensors").size() == files_of(by_rows()));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_checkpoint_is_never_replaced) {
+BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_checkpoint_is_never_lost) {
     make_file("letters/love.txt", "dear");
     make_file("home/model.safetensors", "");
     make_file("home/photos/one.png", "");
+    make_file("llama/model.safetensors", "");
+    make_file("llama/tokenizer.json", "");
+    make_file("llama/config.json", "");
     make_file("note.txt", "");
-    for (std::string const name : {"letters", "home", "note.txt"})
+    std::pair<std::string, std::string> const lost[] = {{"letters", "letters/love.txt"},
+                                                        {"home", "home/photos"},
+                                                        {"llama", "llama/config.json"},
+                                                        {"note.txt", "note.txt"}};
+    for (auto const& [name, part] : lost)
         refuses(name, {.replace = true}, errc::already_exists,
-                text(name) + ": is no checkpoint, and is not replaced; remove it first, or give "
-                             "another target");
-    BOOST_TEST((directory.names() == names{"home", "letters", "note.txt", "source"}));
+                text(name) + ": is not replaced, for " + text(part) +
+                    " is no part of a checkpoint and would be lost; move it away, or give another "
+                    "target");
+    BOOST_TEST((directory.names() == names{"home", "letters", "llama", "note.txt", "source"}));
     BOOST_TEST((directory.names("home") == names{"model.safetensors", "photos"}));
 }
 

@@ -105,7 +105,7 @@ checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path
         opened = std::make_unique<checkpoint>(path, options);
         digest = std::to_string(digest_of(opened->metadata()));
     });
-    agree_to_run(world, "open " + path.string(), 0, problem);
+    agree_to_run(world, "open " + path.string(), digest_of(options), problem);
     auto const all = world.all_gather(digest);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])

@@ -33,19 +33,21 @@ inline void write_text(std::filesystem::path const& path, std::string const& tex
 ///
 /// The files of layout rank `r` are written by process `r % size`. Nothing is at the target until
 /// `commit`.
-template <group Group>
+///
+/// \pre every member function with a group gets the same one
 class checkpoint_writer {
 public:
     /// Creates this process's files, all zeros, in a temporary directory beside `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
+    template <group Group>
     checkpoint_writer(Group const& world, std::filesystem::path const& target,
                       checkpoint_plan const& files, bool replace)
-        : world_(world), plan_(files), directory_(world, target, replace) {
-        agree_on(world_, [&] {
+        : plan_(files), directory_(world, target, replace) {
+        agree_on(world, [&] {
             files_.resize(plan_.headers.size());
-            for (holder_t const i : files_of_process(plan_, world_.rank(), world_.size()))
+            for (holder_t const i : files_of_process(plan_, world.rank(), world.size()))
                 create(i);
         });
     }
@@ -68,17 +70,18 @@ public:
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
-    void commit() {
-        agree_on(world_, [&] {
+    template <group Group>
+    void commit(Group const& world) {
+        agree_on(world, [&] {
             for (mapped_output& file : outputs_)
                 file.sync();
             outputs_.clear();
         });
-        agree_on(world_, [&] {
-            if (world_.rank() == 0 && !plan_.index.empty())
+        agree_on(world, [&] {
+            if (world.rank() == 0 && !plan_.index.empty())
                 detail::write_text(directory_.path() / hf_index_name, plan_.index);
         });
-        directory_.commit();
+        directory_.commit(world);
     }
 
 private:
@@ -90,9 +93,8 @@ private:
         std::memcpy(files_[number], header.data(), header.size());
     }
 
-    Group const& world_;
     checkpoint_plan const& plan_;
-    staging<Group> directory_;
+    staging directory_;
     std::list<mapped_output> outputs_;
     std::vector<std::byte*> files_;
 };

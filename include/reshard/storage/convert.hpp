@@ -139,14 +139,14 @@ convert_report convert(Group const& world, checkpoint const& source,
         });
     });
     detail::check_replicas(world, source, detail::tensors_used(work, source.files_layout()));
-    checkpoint_writer<Group> writer(world, target, files, options.writing.replace);
+    checkpoint_writer writer(world, target, files, options.writing.replace);
     index_t read = 0;
     agree_on(world, [&] {
         auto const targets = views_in_files<tensor_view>(files.metadata, held, writer.files());
         read = detail::fill_files({whole, work, source.views(), targets}, options.progress);
         memory.look();
     });
-    writer.commit();
+    writer.commit(world);
     return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
             .bytes = detail::data_bytes(files.metadata),
             .bytes_read = detail::sum_over(world, read),

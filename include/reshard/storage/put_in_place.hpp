@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -33,7 +34,7 @@ inline int try_exchange(std::filesystem::path const& a, std::filesystem::path co
 
 /// The same where the file system cannot: for a moment there is no `target`.
 ///
-/// \post where it fails, both are what they were
+/// \post where it fails, both are what they were; where even that fails, the message says where the old one is
 inline void exchange_in_steps(std::filesystem::path const& fresh,
                               std::filesystem::path const& target) {
     std::filesystem::path aside = fresh;
@@ -41,8 +42,10 @@ inline void exchange_in_steps(std::filesystem::path const& fresh,
     if (int const problem = try_rename(target, aside))
         fail_io(target, "cannot be replaced", problem);
     if (int const problem = try_rename(fresh, target)) {
-        try_rename(aside, target);
-        fail_io(target, "cannot be replaced", problem);
+        bool const is_back = try_rename(aside, target) == 0;
+        fail_io(target,
+                is_back ? "cannot be replaced" : "cannot be replaced; it is now " + aside.string(),
+                problem);
     }
     try_rename(aside, fresh);
 }

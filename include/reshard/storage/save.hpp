@@ -51,11 +51,11 @@ void save(Group const& world, const_state_dict const& source, std::filesystem::p
     agree_on(world, [&] {
         detail::at_path(target, [&] { files = detail::files_to_save(held, form, options); });
     });
-    checkpoint_writer<Group> writer(world, target, files, options.replace);
+    checkpoint_writer writer(world, target, files, options.replace);
     state_dict filled;
     agree_on(world, [&] { filled = writer.tensors(); });
     redistribute(world, source, filled);
-    writer.commit();
+    writer.commit(world);
 }
 
 } // namespace reshard

@@ -7,6 +7,7 @@
 #include <reshard/storage/put_in_place.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -21,22 +22,23 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// True where `path` is what a checkpoint may replace: a `.safetensors` file, an empty directory, or a
-/// directory that has a `.safetensors` file, and no directory, in it; its other files go with it.
-inline bool is_replaceable(std::filesystem::path const& path) {
-    auto const is_data = [](std::filesystem::path const& file) {
-        return file.extension() == ".safetensors";
-    };
+/// True for the names that the files of a checkpoint have.
+inline bool is_checkpoint_name(std::filesystem::path const& path) {
+    return path.extension() == ".safetensors" ||
+           path.filename().string().ends_with(".safetensors.index.json");
+}
+
+/// What would be lost if a checkpoint replaced `path`: the first name that no file of a checkpoint has,
+/// of `path` itself or of what is in it.
+inline std::optional<std::filesystem::path> lost_with(std::filesystem::path const& path) {
     if (!std::filesystem::is_directory(path))
-        return is_data(path);
-    bool is_empty = true, has_data = false;
-    for (auto const& entry : std::filesystem::directory_iterator(path)) {
-        if (entry.is_directory())
-            return false;
-        is_empty = false;
-        has_data = has_data || is_data(entry.path());
-    }
-    return is_empty || has_data;
+        return is_checkpoint_name(path) ? std::nullopt : std::optional(path);
+    std::optional<std::filesystem::path> first;
+    for (auto const& entry : std::filesystem::directory_iterator(path))
+        if ((entry.is_directory() || !is_checkpoint_name(entry.path())) &&
+            (!first || entry.path() < *first))
+            first = entry.path();
+    return first;
 }
 
 inline void check_parent(std::filesystem::path const& target) {
@@ -62,9 +64,10 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
         fail(errc::already_exists,
              target.string() +
                  ": is there already; give another target, or allow it to be replaced");
-    if (is_there && !is_replaceable(target))
-        fail(errc::already_exists, target.string() + ": is no checkpoint, and is not replaced; " +
-                                       "remove it first, or give another target");
+    if (auto const lost = is_there ? lost_with(target) : std::nullopt)
+        fail(errc::already_exists, target.string() + ": is not replaced, for " + lost->string() +
+                                       " is no part of a checkpoint and would be lost; move it " +
+                                       "away, or give another target");
     check_parent(target);
 }
 
@@ -85,22 +88,22 @@ inline void create_temporary(std::filesystem::path const& temporary,
 /// A temporary directory beside a target: files are written there, and the whole is renamed last.
 ///
 /// A process that dies leaves the temporary directory (`.NAME.partial-PID`), never half a target.
-template <group Group>
 class staging {
 public:
     /// Creates the temporary directory, on the first rank.
     ///
     /// \par Collective every rank of the group
-    /// \throws error with errc::already_exists where the target is there and `replace` is false or the
-    ///         target is no checkpoint, or with errc::io where it could not be created; on every rank alike
+    /// \throws error with errc::already_exists where the target is there and `replace` is false, or it
+    ///         holds what is no part of a checkpoint; with errc::io where it could not be created; on every rank alike
+    template <group Group>
     staging(Group const& world, std::filesystem::path const& target, bool replace)
-        : world_(world), target_(detail::without_slash(target)), replace_(replace) {
+        : target_(detail::without_slash(target)), replace_(replace) {
         std::string const own = std::to_string(::getpid());
-        std::string const pid = world_.all_gather(own).front();
+        std::string const pid = world.all_gather(own).front();
         temporary_ = target_;
         temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
-        agree_on(world_, [&] {
-            if (world_.rank() != 0)
+        agree_on(world, [&] {
+            if (world.rank() != 0)
                 return;
             detail::check_target(target_, replace_);
             detail::create_temporary(temporary_, target_);
@@ -123,9 +126,10 @@ public:
     ///
     /// \par Collective every rank of the group, after all of them have written what they had to
     /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
-    void commit() {
-        agree_on(world_, [&] {
-            if (world_.rank() != 0)
+    template <group Group>
+    void commit(Group const& world) {
+        agree_on(world, [&] {
+            if (world.rank() != 0)
                 return;
             detail::put_in_place(temporary_, target_, replace_);
             attempt([&] { detail::sync_directory(target_ / ".."); }); // the target is there already
@@ -133,7 +137,6 @@ public:
     }
 
 private:
-    Group const& world_;
     std::filesystem::path target_;
     std::filesystem::path temporary_;
     bool replace_;
