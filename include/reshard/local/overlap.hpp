@@ -56,8 +56,8 @@ inline void check_apart(used_memory const* before, used_memory const& one) {
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///
 /// Compares the ranges from first to last byte. Targets interleaved with one another, as column
-/// blocks of one matrix, are legal; interleaved with a source they are not, since one cannot see
-/// that they do not overlap.
+/// blocks of one matrix, are legal, unless the first byte of one is a byte of another; interleaved
+/// with a source they are not, since one cannot see that they do not overlap.
 ///
 /// \throws error with errc::memory_overlap, naming both keys
 inline void check_memory(std::span<const_state_dict const> source,
@@ -77,7 +77,7 @@ inline void check_memory(std::span<const_state_dict const> source,
     for (detail::used_memory const& one : all) {
         if (one.is_target) {
             detail::check_apart(sources, one);
-            detail::check_apart(one.is_dense ? dense_targets : nullptr, one);
+            detail::check_apart(dense_targets, one);
             detail::check_apart(
                 last_target && last_target->bytes.begin == one.bytes.begin ? last_target : nullptr,
                 one);

@@ -107,6 +107,21 @@ BOOST_AUTO_TEST_CASE(dense_targets_that_share_an_element_are_refused) {
     BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
 }
 
+BOOST_AUTO_TEST_CASE(a_strided_target_that_begins_within_a_dense_one_is_refused) {
+    shared_memory all; // elements 0 to 11, and every third from 6 on
+    all.write("a", 0, {12}, {1});
+    all.write("b", 6, {4}, {3});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dense_target_in_a_gap_of_a_strided_one_is_legal) {
+    shared_memory all; // column 0 of a matrix of 4 x 6, and the rest of its row 1
+    all.write("a", 0, {4}, {6});
+    all.write("b", 7, {5}, {1});
+    all.write("c", 13, {2}, {2}); // elements 13 and 15, behind b
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
 BOOST_AUTO_TEST_CASE(targets_with_one_first_element_are_refused_however_they_lie) {
     shared_memory all;
     all.write("a", 2, {4}, {6});
