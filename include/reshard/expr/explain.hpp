@@ -33,15 +33,18 @@ namespace detail {
 inline void check_region(mapping_output const& output, box const& region) {
     index_vector const& shape = output.value.shape;
     if (region.ndim() != shape.size())
-        fail(errc::shape_mismatch, "'" + output.key + "' has " + std::to_string(shape.size()) +
-                                       " axes, shape " + to_string(shape) + ", and the box " +
-                                       to_string(region) + " has " + std::to_string(region.ndim()));
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        if (region.offset[axis] < 0 || region.shape[axis] < 0 || region.end(axis) > shape[axis])
-            fail(errc::shape_mismatch, "'" + output.key + "': axis " + std::to_string(axis) + ": " +
-                                           std::to_string(region.offset[axis]) + ":" +
-                                           std::to_string(region.end(axis)) +
+        fail(errc::shape_mismatch,
+             "'" + output.key + "' has " + std::to_string(shape.size()) + " axes, shape " +
+                 to_string(shape) + ", and the box of " + to_string(region.shape) + " from " +
+                 to_string(region.offset) + " has " + std::to_string(region.ndim()));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        index_t const first = region.offset[axis], extent = region.shape[axis];
+        if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
+            fail(errc::shape_mismatch, "'" + output.key + "': axis " + std::to_string(axis) +
+                                           ": a box of " + std::to_string(extent) +
+                                           " elements from " + std::to_string(first) +
                                            " leaves the extent " + std::to_string(shape[axis]));
+    }
 }
 
 } // namespace detail

@@ -73,11 +73,21 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_explained_says_why) {
     mapping const all = program();
     BOOST_CHECK_EXCEPTION(explain(all, "x"), error,
                           says(errc::unknown_key, "'x' is no tensor of the target"));
+    BOOST_CHECK_EXCEPTION(explain(all, "c", box{{0}, {1}}), error,
+                          says(errc::shape_mismatch,
+                               "'c' has 2 axes, shape [2, 7], and the box of [1] from [0] has 1"));
     BOOST_CHECK_EXCEPTION(
-        explain(all, "c", box{{0}, {1}}), error,
-        says(errc::shape_mismatch, "'c' has 2 axes, shape [2, 7], and the box [0:1] has 1"));
-    BOOST_CHECK_EXCEPTION(explain(all, "c", box{{0, 5}, {2, 3}}), error,
-                          says(errc::shape_mismatch, "'c': axis 1: 5:8 leaves the extent 7"));
+        explain(all, "c", box{{0, 5}, {2, 3}}), error,
+        says(errc::shape_mismatch, "'c': axis 1: a box of 3 elements from 5 leaves the extent 7"));
+    constexpr index_t large = index_t{1} << 62; // the sum of two is beyond 64 bits
+    BOOST_CHECK_EXCEPTION(explain(all, "c", box{{0, large}, {2, large}}), error,
+                          says(errc::shape_mismatch,
+                               "'c': axis 1: a box of 4611686018427387904 elements from "
+                               "4611686018427387904 leaves the extent 7"));
+    BOOST_CHECK_EXCEPTION(explain(all, "c", box{{large}, {large}}), error,
+                          says(errc::shape_mismatch,
+                               "'c' has 2 axes, shape [2, 7], and the box of "
+                               "[4611686018427387904] from [4611686018427387904] has 1"));
 }
 
 BOOST_AUTO_TEST_CASE(a_piece_is_cut_where_the_shards_of_its_source_are) {
