@@ -14,7 +14,11 @@ namespace tool {
 namespace {
 
 /// Whether colour is wanted there: only on a terminal, and see no-color.org.
-bool has_colour(int file) { return ::isatty(file) == 1 && std::getenv("NO_COLOR") == nullptr; }
+/// Open MPI gives its processes a terminal that nobody sees.
+bool has_colour(int file) {
+    return ::isatty(file) == 1 && std::getenv("NO_COLOR") == nullptr &&
+           std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+}
 
 template <class... Values>
 std::string formatted(char const* format, Values... values) {

@@ -68,7 +68,10 @@ public:
                                  book_.rules[i].match.text() + "'");
         if (unruled_count_ > 0)
             result.push_back(book_.file + ": " + std::to_string(unruled_count_) +
-                             " keys match no rule and are replicated: " + unruled_);
+                             " keys match no rule and are replicated: " + unruled_ +
+                             (unruled_count_ > most_named
+                                  ? " and " + std::to_string(unruled_count_ - most_named) + " more"
+                                  : ""));
         return result;
     }
 
@@ -83,7 +86,8 @@ private:
                 used_[i] = true;
                 return book_.rules[i].placements;
             }
-        unruled_ += (unruled_count_++ ? ", '" : "'") + key + "'";
+        if (unruled_count_++ < most_named)
+            unruled_ += (unruled_.empty() ? "'" : ", '") + key + "'";
         return std::vector<placement>(book_.ranks.ndim());
     }
 
@@ -124,6 +128,8 @@ private:
             fail(thrown.code(), book_.file + ": " + thrown.what());
         }
     }
+
+    static constexpr std::size_t most_named = 5;
 
     layout_rules const& book_;
     std::vector<bool> used_;
