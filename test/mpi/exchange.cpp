@@ -1,0 +1,296 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/exchange.hpp>
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <malloc.h>
+#include <optional>
+
+using namespace reshard;
+
+namespace {
+
+using ranks = std::vector<std::vector<shard_descriptor>>;
+
+/// Rows `first` to `last` of a matrix of numbers.
+shard_descriptor rows(std::string const& key, index_vector const& global, index_t first,
+                      index_t last) {
+    return {key, data_type::i32, global, {{first, 0}, {last - first, global[1]}}, {}};
+}
+shard_descriptor columns(std::string const& key, index_vector const& global, index_t first,
+                         index_t last) {
+    return {key, data_type::i32, global, {{0, first}, {global[0], last - first}}, {}};
+}
+
+/// The matrices of one rank, with `gap` elements behind each row.
+class matrices {
+public:
+    matrices(std::vector<shard_descriptor> const& all, index_t gap) : memory_(all.size()) {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            index_vector const& shape = all[i].region.shape;
+            index_t const pitch = shape[1] + gap;
+            memory_[i].assign(static_cast<std::size_t>(shape[0] * pitch), -1);
+            shards.add(all[i], tensor_view{memory_[i].data(), data_type::i32, shape, {pitch, 1}});
+        }
+    }
+
+    /// Gives each element its number in the whole matrix, plus `more`.
+    void number(std::int32_t more = 0) {
+        for_each([&](std::int32_t& element, std::int32_t place) { element = place + more; });
+    }
+
+    /// How many elements are not what `number` makes them.
+    std::size_t wrong(std::int32_t more = 0) {
+        std::size_t count = 0;
+        for_each(
+            [&](std::int32_t& element, std::int32_t place) { count += element != place + more; });
+        return count;
+    }
+
+    /// Elements in gaps that were written.
+    std::size_t spoilt() const {
+        std::size_t kept = 0, elements = 0, all = 0;
+        for (auto const& [descriptor, tensor] : shards)
+            elements += static_cast<std::size_t>(element_count(tensor.shape));
+        for (auto const& one : memory_) {
+            all += one.size();
+            kept += static_cast<std::size_t>(std::count(one.begin(), one.end(), -1));
+        }
+        return all - elements - kept;
+    }
+
+    state_dict shards;
+
+private:
+    template <class Visit>
+    void for_each(Visit const& visit) {
+        for (auto const& [descriptor, tensor] : shards)
+            for (index_t row = 0; row < tensor.shape[0]; ++row)
+                for (index_t column = 0; column < tensor.shape[1]; ++column) {
+                    auto const& [offset, shape] = descriptor.region;
+                    index_t const place =
+                        (offset[0] + row) * descriptor.global_shape[1] + offset[1] + column;
+                    visit(static_cast<std::int32_t*>(
+                              tensor.data)[row * tensor.strides[0] + column * tensor.strides[1]],
+                          static_cast<std::int32_t>(place));
+                }
+    }
+
+    std::vector<std::vector<std::int32_t>> memory_;
+};
+
+/// Memory in use of the process, as its allocator counts it.
+index_t bytes_in_use() {
+    struct mallinfo2 const all = mallinfo2();
+    return static_cast<index_t>(all.uordblks + all.hblkhd);
+}
+
+struct form {
+    index_t gap = 0;             ///< behind each row of both sides: chunks of two rows are packed
+    index_t limit = chunk_bytes; ///< of a chunk
+};
+
+/// The two layouts of all ranks, the tensors of this one, and the exchange between them.
+class movement {
+public:
+    movement(mpi_group const& group, ranks const& from, ranks const& to, form how = {},
+             std::optional<mapping> program = {})
+        : group_(mpi_group::duplicate_of(group.base())),
+          from_layout_(layout_of(from)),
+          to_layout_(layout_of(to)),
+          source(from[me()], how.gap),
+          target(to[me()], how.gap) {
+        program_ = program ? *program : by_name(catalog_of(from_layout_), to_layout_);
+        problem_ = problem_of(program_, from_layout_, to_layout_);
+        holder_set const mine({static_cast<holder_t>(me())});
+        whole_ = make_plan(problem_, {mine, mine});
+        sources_.add(source.shards, from_layout_, static_cast<holder_t>(me()));
+        targets_.add(target.shards, to_layout_, static_cast<holder_t>(me()));
+        source.number();
+        process_transfers const all = transfers(how.limit);
+        index_t const before = bytes_in_use();
+        exchange_.emplace(group_.base(), bound_plan{whole_, problem_, sources_, targets_}, all);
+        bytes_ = bytes_in_use() - before;
+    }
+
+    movement(movement const&) = delete;
+    movement& operator=(movement const&) = delete;
+
+    void run() { exchange_->run(); }
+
+    /// What the exchange allocated.
+    index_t bytes() const { return bytes_; }
+
+private:
+    mpi_group group_;
+    layout from_layout_, to_layout_;
+
+public:
+    matrices source, target;
+
+private:
+    std::size_t me() const { return static_cast<std::size_t>(group_.rank()); }
+
+    /// A lane for each other rank, whether there is anything for it or not.
+    process_transfers transfers(index_t limit) const {
+        int const rank = group_.rank(), size = group_.size();
+        process_transfers all;
+        all.local = between(rank, rank);
+        for (int step = 1; step < size; ++step) {
+            int const next = (rank + step) % size, before = (rank - step + size) % size;
+            all.sends.push_back({next, chunks_of(whole_, between(rank, next), limit)});
+            all.receives.push_back({before, chunks_of(whole_, between(before, rank), limit)});
+        }
+        return all;
+    }
+
+    /// Zeros are local.
+    std::vector<std::uint32_t> between(int from, int to) const {
+        std::vector<std::uint32_t> numbers;
+        for (std::uint32_t i = 0; i < whole_.transfers.size(); ++i) {
+            transfer const& one = whole_.transfers[i];
+            holder_t const giver =
+                one.source_holder == no_holder ? one.target_holder : one.source_holder;
+            if (giver == static_cast<holder_t>(from) &&
+                one.target_holder == static_cast<holder_t>(to))
+                numbers.push_back(i);
+        }
+        return numbers;
+    }
+
+    mapping program_;
+    plan_problem problem_;
+    plan whole_;
+    shard_views<const_tensor_view> sources_;
+    shard_views<tensor_view> targets_;
+    std::optional<exchange> exchange_;
+    index_t bytes_ = 0;
+};
+
+struct world_fixture {
+    mpi_group world{boost::mpi::communicator()};
+    index_t size = world.size();
+    std::size_t last = static_cast<std::size_t>(size - 1);
+    ranks nothing{static_cast<std::size_t>(size)};
+
+    /// Runs it with two sets of values; counts the wrong elements of this rank.
+    static std::size_t wrong_after_two_runs(movement& all) {
+        all.run();
+        std::size_t wrong = all.target.wrong();
+        all.source.number(7);
+        all.run();
+        wrong += all.target.wrong(7);
+        return wrong + all.target.spoilt();
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_exchange, world_fixture)
+
+BOOST_AUTO_TEST_CASE(where_nobody_has_anything_nothing_happens) {
+    movement all(world, nothing, nothing);
+    all.run();
+    all.run();
+    BOOST_TEST(all.bytes() < chunk_bytes);
+}
+
+BOOST_AUTO_TEST_CASE(each_rank_sends_to_the_next_one_only) {
+    // All other lanes are empty. With one rank, it is a copy.
+    ranks from = nothing, to = nothing;
+    for (index_t rank = 0; rank < size; ++rank) {
+        index_t const next = (rank + 1) % size;
+        from[static_cast<std::size_t>(rank)] = {rows("w", {3 * size, 5}, 3 * rank, 3 * rank + 3)};
+        to[static_cast<std::size_t>(next)] = {rows("w", {3 * size, 5}, 3 * rank, 3 * rank + 3)};
+    }
+    for (index_t const gap : {0, 2}) {
+        movement all(world, from, to, {.gap = gap});
+        BOOST_TEST(wrong_after_two_runs(all) == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_rank_gives_and_another_gets) {
+    // The rest of them have neither.
+    ranks from = nothing, to = nothing;
+    from[0] = {rows("w", {6, 5}, 0, 6)};
+    to[last] = {columns("w", {6, 5}, 0, 2), columns("w", {6, 5}, 2, 5)};
+    movement all(world, from, to, {.gap = 1, .limit = 16});
+    BOOST_TEST(wrong_after_two_runs(all) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_rank_gets_from_all_and_gives_to_all) {
+    ranks parts = nothing, one = nothing;
+    for (index_t rank = 0; rank < size; ++rank)
+        parts[static_cast<std::size_t>(rank)] = {
+            columns("w", {9, 2 * size}, 2 * rank, 2 * rank + 2)};
+    one[last] = {rows("w", {9, 2 * size}, 0, 9)};
+    movement gathered(world, parts, one, {.limit = 24});
+    BOOST_TEST(wrong_after_two_runs(gathered) == 0u);
+    movement scattered(world, one, parts, {.limit = 24});
+    BOOST_TEST(wrong_after_two_runs(scattered) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(there_may_be_more_chunks_than_are_ever_under_way) {
+    // Rows in pairs, 300 of them between two ranks: packed ones wait for memory, too, and the direct
+    // ones do not.
+    index_t const each = 600;
+    ranks from = nothing, to = nothing;
+    for (index_t rank = 0; rank < size; ++rank) {
+        index_t const next = (rank + 1) % size;
+        from[static_cast<std::size_t>(rank)] = {
+            rows("w", {each * size, 3}, each * rank, each * rank + each)};
+        to[static_cast<std::size_t>(next)] = {
+            rows("w", {each * size, 3}, each * rank, each * rank + each)};
+    }
+    for (index_t const gap : {0, 1}) {
+        movement all(world, from, to, {.gap = gap, .limit = 24});
+        BOOST_TEST(wrong_after_two_runs(all) == 0u);
+    }
+    movement reversed(world, to, from, {.gap = 1, .limit = 24});
+    BOOST_TEST(wrong_after_two_runs(reversed) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_stays_and_what_travels_move_together) {
+    // Rows become columns, and below them stand zeros: each rank keeps some, sends some, gets some.
+    index_vector const shape{4 * size, 3 * size}, taller{5 * size, 3 * size};
+    mapping program;
+    program.define("t", concat({program.source("w", shape, data_type::i32),
+                                zeros({size, 3 * size}, data_type::i32)},
+                               0));
+    ranks from = nothing, to = nothing;
+    for (index_t rank = 0; rank < size; ++rank) {
+        from[static_cast<std::size_t>(rank)] = {rows("w", shape, 4 * rank, 4 * rank + 4)};
+        to[static_cast<std::size_t>(rank)] = {columns("t", taller, 3 * rank, 3 * rank + 3)};
+    }
+    movement all(world, from, to, {.gap = 1, .limit = 32}, program);
+    all.run();
+    // Numbers in the taller matrix are those in `w`; of the zeros, those that have a number differ.
+    BOOST_TEST(all.target.wrong() == static_cast<std::size_t>(3 * size));
+    BOOST_TEST(all.target.spoilt() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(staging_takes_at_most_8_mebibytes_whatever_travels) {
+    // 10 MiB and more to the next rank and as much from the one before, all of it to be packed, in
+    // chunks of 1 MiB.
+    index_t const each = 3000, width = 900;
+    ranks from = nothing, to = nothing;
+    for (index_t rank = 0; rank < size; ++rank) {
+        index_t const next = (rank + 1) % size;
+        std::string const key = std::to_string(rank);
+        from[static_cast<std::size_t>(rank)] = {rows(key, {each, width}, 0, each)};
+        to[static_cast<std::size_t>(next)] = {rows(key, {each, width}, 0, each)};
+    }
+    movement all(world, from, to, {.gap = 1});
+    BOOST_TEST(all.bytes() < 9 << 20); // and what tells where the chunks are
+    BOOST_TEST(wrong_after_two_runs(all) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
