@@ -106,4 +106,49 @@ BOOST_AUTO_TEST_CASE(a_thousand_strips_are_checked_as_a_whole) {
     BOOST_TEST((fault->where == box{{0, 1502}, {7, 1}}));
 }
 
+BOOST_AUTO_TEST_CASE(the_last_of_a_hundred_thousand_strips_is_missed) {
+    box_list strips(1);
+    for (index_t i = 0; i < 99999; ++i)
+        strips.push_back({{i * 2}, {2}});
+    auto const fault = find_cover_fault({{0}, {200000}}, box_index(strips));
+    BOOST_TEST_REQUIRE(fault.has_value());
+    BOOST_TEST((fault->what == kind::gap));
+    BOOST_TEST((fault->where == box{{199998}, {2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_among_strips_that_cross_is_found) {
+    // Rows on the left, columns on the right, so that cutting around one strip cuts all others.
+    std::vector<box> strips;
+    for (index_t i = 0; i < 2000; ++i)
+        strips.push_back({{i, 0}, {1, 2000}});
+    for (index_t i = 0; i < 2000; ++i)
+        strips.push_back({{0, 2000 + i}, {i == 1999 ? 1999 : 2000, 1}});
+    auto const fault = find_cover_fault({{0, 0}, {2000, 4000}}, index(2, strips));
+    BOOST_TEST_REQUIRE(fault.has_value());
+    BOOST_TEST((fault->where == box{{1999, 3999}, {1, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_is_as_large_as_it_can_be) {
+    // Four tiles of a 6 x 6 matrix, of which that with the rows 2 and 3 of three columns is missing.
+    auto const fault = find_cover_fault(
+        {{0, 0}, {6, 6}}, index(2, {{{0, 0}, {2, 6}}, {{2, 3}, {2, 3}}, {{4, 0}, {2, 6}}}));
+    BOOST_TEST_REQUIRE(fault.has_value());
+    BOOST_TEST((fault->where == box{{2, 0}, {2, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(boxes_that_share_elements_may_leave_a_gap_or_none) {
+    box const all{{0, 0}, {5, 5}};
+    // A pinwheel whose arms share the corners, around one element.
+    std::vector<box> arms{{{0, 0}, {2, 5}}, {{0, 3}, {5, 2}}, {{3, 0}, {2, 5}}, {{0, 0}, {5, 2}}};
+    BOOST_TEST((detail::uncovered(all, index(2, arms)) == box{{2, 2}, {1, 1}}));
+    arms.push_back({{1, 1}, {3, 3}});
+    BOOST_TEST(!detail::uncovered(all, index(2, arms)).has_value());
+    // 20000 intervals of 3, each sharing one element with the next; the last but one is missing.
+    box_list chain(1);
+    for (index_t i = 0; i < 20000; ++i)
+        if (i != 19998)
+            chain.push_back({{i * 2}, {3}});
+    BOOST_TEST((detail::uncovered({{0}, {40001}}, box_index(chain)) == box{{39997}, {1}}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
