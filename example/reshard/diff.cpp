@@ -67,7 +67,8 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                             status);
     index_t bytes = 0;
     for (tensor_layout const& tensor : a.files_layout().tensors)
-        bytes += byte_count(element_count(tensor.shape), tensor.dtype);
+        bytes = checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+                            "the bytes of all tensors");
     std::string text = text_of(found, options);
     if (found.equal())
         text += closing_line(bytes, watch.seconds()) + "\n";

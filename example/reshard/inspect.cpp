@@ -26,7 +26,8 @@ struct inspect_options {
 index_t bytes_of(checkpoint_metadata const& checkpoint) {
     index_t bytes = 0;
     for (checkpoint_tensor const& tensor : checkpoint.tensors)
-        bytes += byte_count(element_count(tensor.shape), tensor.dtype);
+        bytes = checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+                            "the bytes of all tensors");
     return bytes;
 }
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Shapes, offsets, strides: a handful of 64-bit numbers, one an axis, that may be template
@@ -106,6 +107,19 @@ constexpr index_t checked_multiply(index_t a, index_t b) {
         fail(errc::overflow, "the product of the extents " + std::to_string(a) + " and " +
                                  std::to_string(b) + " does not fit 64 bits");
     return a * b;
+}
+
+/// `a + b`.
+///
+/// \param what the summands, for the message
+/// \pre        neither is negative
+/// \throws     error with errc::overflow when the sum does not fit 64 bits
+constexpr index_t checked_add(index_t a, index_t b, std::string_view what = "the extents") {
+    BOOST_ASSERT(a >= 0 && b >= 0);
+    if (b > std::numeric_limits<index_t>::max() - a)
+        fail(errc::overflow, "the sum of " + std::string(what) + " " + std::to_string(a) + " and " +
+                                 std::to_string(b) + " does not fit 64 bits");
+    return a + b;
 }
 
 /// The product of all extents: 1 for a scalar, 0 where an extent is zero.

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,16 +37,6 @@ constexpr void check_operand(expression const& first, expression const& other, s
                                            std::to_string(other.shape[i]) + " along axis " +
                                            std::to_string(i) + ", and the first has " +
                                            std::to_string(first.shape[i]));
-}
-
-/// `before + more`.
-///
-/// \throws error with errc::overflow when it does not fit 64 bits
-constexpr index_t joined_extent(index_t before, index_t more) {
-    if (more > std::numeric_limits<index_t>::max() - before)
-        fail(errc::overflow, "the sum of the extents " + std::to_string(before) + " and " +
-                                 std::to_string(more) + " does not fit 64 bits");
-    return before + more;
 }
 
 /// How many pieces all of them have.
@@ -86,7 +75,7 @@ constexpr expression concat(std::span<expression const* const> tensors, std::siz
             moved.target_offset[axis] += result.shape[axis];
             result.pieces.push_back(moved);
         }
-        result.shape[axis] = detail::joined_extent(result.shape[axis], operand.shape[axis]);
+        result.shape[axis] = checked_add(result.shape[axis], operand.shape[axis]);
     }
     element_count(result.shape);
     return result;

@@ -11,7 +11,6 @@
 #include <reshard/shard/main_copies.hpp>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 /// \file
@@ -127,17 +126,20 @@ inline checkpoint_plan plan_sharded(layout const& target) {
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each (but
 /// one tensor at least), with an index where there are several.
 ///
-/// \throws error as `plan_safetensors` does
+/// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64 bits
 inline checkpoint_plan plan_huggingface(catalog const& tensors,
                                         index_t most_bytes = 5'000'000'000) {
     std::vector<index_t> bytes;
-    for (catalog_entry const& entry : tensors)
+    index_t all = 0;
+    for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
+        all = checked_add(all, bytes.back(), "the bytes of all tensors");
+    }
     auto const files = split_into_files(bytes, most_bytes);
     checkpoint_plan plan;
     plan.metadata.format = "huggingface";
     plan.metadata.metadata = {{"format", "pt"}};
-    hf_index index{{}, std::accumulate(bytes.begin(), bytes.end(), index_t{0})};
+    hf_index index{{}, all};
     for (std::size_t i = 0; i < files.size(); ++i) {
         detail::file_contents contents{hf_file_name(i, files.size()), 0, {}};
         for (std::size_t const number : files[i]) {

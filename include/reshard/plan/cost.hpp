@@ -52,6 +52,7 @@ inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 /// \par Units bytes, and messages: all that one process gives another is one
 /// \pre `whole` was made with `options`, and `options.process_of(h) < processes` for every holder
 ///      `h` that gives (unless `options.shared_sources`) or gets
+/// \throws error with errc::overflow when all bytes together do not fit 64 bits
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
     plan_cost cost;
@@ -68,7 +69,7 @@ constexpr plan_cost cost_of(plan const& whole, holder_t processes,
         bool const is_local = part.source_holder == no_holder || options.shared_sources ||
                               options.process_of(part.source_holder) == target;
         ++cost.transfers;
-        cost.bytes += bytes;
+        cost.bytes = checked_add(cost.bytes, bytes, "the bytes of all transfers");
         (is_local ? cost.by_process[target].bytes_local : cost.by_process[target].bytes_in) +=
             bytes;
         if (is_local) {

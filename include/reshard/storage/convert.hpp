@@ -52,13 +52,15 @@ namespace detail {
 inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
     index_t all = 0, done = 0, read = 0;
     for (transfer const& part : bound.whole.transfers)
-        all += wire_bytes(bound.whole, part);
+        all = checked_add(all, wire_bytes(bound.whole, part), "the bytes of all transfers");
     for (transfer const& part : bound.whole.transfers) {
         run_locally(bound, part);
         done += wire_bytes(bound.whole, part);
         if (part.source_key != zero_source)
-            read += byte_count(element_count(cut_of(bound.whole, part).extent),
-                               bound.whole.source_dtypes[part.source_key]);
+            read = checked_add(read,
+                               byte_count(element_count(cut_of(bound.whole, part).extent),
+                                          bound.whole.source_dtypes[part.source_key]),
+                               "the bytes read");
         if (progress)
             progress(done, all);
     }
@@ -69,7 +71,8 @@ inline index_t data_bytes(checkpoint_metadata const& written) {
     index_t bytes = 0;
     for (checkpoint_tensor const& tensor : written.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
-            bytes += static_cast<index_t>(shard.end - shard.begin);
+            bytes = checked_add(bytes, static_cast<index_t>(shard.end - shard.begin),
+                                "the bytes of all shards");
     return bytes;
 }
 
@@ -85,7 +88,7 @@ template <group Group>
 index_t sum_over(Group const& world, index_t mine) {
     index_t sum = 0;
     for (std::string const& text : world.all_gather(std::to_string(mine)))
-        sum += std::stoll(text);
+        sum = checked_add(sum, std::stoll(text), "what the processes count,");
     return sum;
 }
 

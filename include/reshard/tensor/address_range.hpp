@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 /// \file
 /// Which bytes of memory a tensor touches, and whether two tensors may touch the same.
@@ -41,14 +42,8 @@ struct element_reach {
     index_t behind = 0;
 };
 
-/// `a + b` of two numbers that are not negative.
-///
-/// \throws error with errc::overflow when the sum does not fit 64 bits
-constexpr index_t checked_add(index_t a, index_t b) {
-    if (b > std::numeric_limits<index_t>::max() - a)
-        fail(errc::overflow, "a tensor's strides lead beyond 64 bits");
-    return a + b;
-}
+/// What overflows where strides lead beyond 64 bits.
+inline constexpr std::string_view strides_reach = "what a tensor's strides reach over,";
 
 /// How far the elements reach from the first one.
 ///
@@ -59,7 +54,8 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const stride = std::max(strides[axis], -std::numeric_limits<index_t>::max());
         index_t& side = stride < 0 ? reach.before : reach.behind;
-        side = checked_add(side, checked_multiply(shape[axis] - 1, stride < 0 ? -stride : stride));
+        side = checked_add(side, checked_multiply(shape[axis] - 1, stride < 0 ? -stride : stride),
+                           strides_reach);
     }
     return reach;
 }
@@ -77,8 +73,8 @@ inline address_range addresses(const_tensor_view const& elements) {
         return {base, base};
     auto const reach = detail::reach_of(elements.shape, elements.strides);
     return {base - static_cast<std::uintptr_t>(byte_count(reach.before, elements.dtype)),
-            base + static_cast<std::uintptr_t>(
-                       byte_count(detail::checked_add(reach.behind, 1), elements.dtype))};
+            base + static_cast<std::uintptr_t>(byte_count(
+                       checked_add(reach.behind, 1, detail::strides_reach), elements.dtype))};
 }
 
 /// False where the tensors certainly share no memory.

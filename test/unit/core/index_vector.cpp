@@ -80,6 +80,17 @@ BOOST_AUTO_TEST_CASE(products_beyond_64_bits_are_refused_with_both_numbers) {
     BOOST_TEST(element_count(index_vector{large, large, 0}) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(sums_beyond_64_bits_are_refused_with_both_numbers) {
+    index_t const most = std::numeric_limits<index_t>::max();
+    BOOST_TEST(checked_add(2, 3) == 5);
+    BOOST_TEST(checked_add(most - 1, 1) == most);
+    BOOST_CHECK_EXCEPTION(checked_add(1, most, "the bytes"), error, [](error const& problem) {
+        return problem.code() == errc::overflow &&
+               std::string(problem.what()) ==
+                   "the sum of the bytes 1 and 9223372036854775807 does not fit 64 bits";
+    });
+}
+
 BOOST_AUTO_TEST_CASE(shapes_are_printed_as_lists) {
     BOOST_TEST(to_string(index_vector{2, 3}) == "[2, 3]");
     BOOST_TEST(to_string(index_vector{}) == "[]");

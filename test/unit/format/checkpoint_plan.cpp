@@ -115,6 +115,19 @@ BOOST_AUTO_TEST_CASE(a_hugging_face_directory_has_an_index_where_it_has_several_
     BOOST_TEST(two.metadata.tensors[2].shards[0].file == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_of_more_than_64_bits_of_bytes_is_refused) {
+    // 16 tensors of 2^59 bytes are 2^63 bytes.
+    std::vector<catalog_entry> tensors;
+    for (char name = 'a'; name < 'q'; ++name)
+        tensors.push_back({std::string(1, name), data_type::f32, {index_t{1} << 57}, {1}});
+    BOOST_CHECK_EXCEPTION(plan_huggingface(catalog(tensors)), error, [](error const& thrown) {
+        return thrown.code() == errc::overflow &&
+               std::string(thrown.what()) ==
+                   "the sum of the bytes of all tensors 8646911284551352320 and "
+                   "576460752303423488 does not fit 64 bits";
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_shard_that_does_not_fill_bytes_is_refused_with_its_file) {
     auto const is_named = [](error const& thrown) {
         return thrown.code() == errc::unsupported &&

@@ -74,6 +74,24 @@ BOOST_AUTO_TEST_CASE(zeros_are_written_where_they_are_wanted) {
     BOOST_TEST(cost.by_process[1].bytes_local == 12);
 }
 
+BOOST_AUTO_TEST_CASE(bytes_that_nobody_can_count_are_refused) {
+    // 16 tensors of 2^59 bytes are 2^63 bytes.
+    index_t const large = index_t{1} << 57;
+    std::vector<shard_descriptor> tensors;
+    for (char name = 'a'; name < 'q'; ++name)
+        tensors.push_back(part(std::string(1, name), {large}, {{0}, {large}}));
+    whole_problem const all({tensors}, {{}, tensors});
+    BOOST_CHECK_EXCEPTION(cost_of(make_plan(all()), 2), error, [](error const& problem) {
+        return problem.code() == errc::overflow &&
+               std::string(problem.what()) ==
+                   "the sum of the bytes of all transfers 8646911284551352320 and "
+                   "576460752303423488 does not fit 64 bits";
+    });
+    tensors.pop_back();
+    whole_problem const fewer({tensors}, {{}, tensors});
+    BOOST_TEST(cost_of(make_plan(fewer()), 2).bytes == 8646911284551352320);
+}
+
 BOOST_AUTO_TEST_CASE(staging_is_bounded) {
     index_t const large = 100'000'000;
     whole_problem const all({{part("w", {large}, {{0}, {large}})}},
