@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_EXPLICIT_LAYOUT_HPP
 #define RESHARD_FORMAT_EXPLICIT_LAYOUT_HPP
 
-#include <reshard/format/json_cursor.hpp>
+#include <reshard/format/checked_at.hpp>
 #include <reshard/format/json_text.hpp>
 #include <reshard/format/layout_table.hpp>
 
@@ -28,12 +28,20 @@ inline std::optional<data_type> dtype_from(json_cursor const& place) {
 }
 
 inline holder_t rank_from(json_cursor const& place) {
-    constexpr index_t most = 2147483646;
     index_t const rank = place.count();
-    if (rank > most)
-        place.refuse("rank " + std::to_string(rank) + " is beyond the largest, " +
-                     std::to_string(most));
+    if (rank >= most_ranks)
+        place.refuse(errc::limit_exceeded,
+                     "rank " + std::to_string(rank) + " is beyond the largest, " +
+                         std::to_string(most_ranks - 1) + ": ranks are counted from 0");
     return static_cast<holder_t>(rank);
+}
+
+inline holder_t rank_count_from(json_cursor const& place) {
+    index_t const count = place.count();
+    if (count == 0)
+        place.refuse("a layout has at least 1 rank");
+    check_rank_count(place, count);
+    return static_cast<holder_t>(count);
 }
 
 inline std::optional<flat_range> flat_from(json_cursor const& place) {
@@ -56,11 +64,7 @@ inline void add_shard(json_cursor const& place, layout_row& row) {
                                  row.shape,
                                  {place.at("offset").extents(), place.at("shape").extents()},
                                  flat_from(place)};
-    try {
-        check(shard);
-    } catch (error const& thrown) {
-        place.refuse(thrown.what());
-    }
+    checked_at(place, [&] { check(shard); });
     row.shards.push_back(rank, shard.region, shard.flat);
 }
 
@@ -77,9 +81,7 @@ inline layout_row row_from(std::string const& key, json_cursor const& place) {
 /// The number of ranks: what the file says, or one more than the largest.
 inline holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows) {
     auto const stated = root.find("ranks");
-    holder_t const count = stated ? rank_from(*stated) : 1;
-    if (stated && count == 0)
-        stated->refuse("a layout has at least 1 rank");
+    holder_t const count = stated ? rank_count_from(*stated) : 1;
     holder_t needed = 1;
     for (layout_row const& row : rows)
         for (holder_t const rank : row.shards.holders()) {
@@ -95,7 +97,8 @@ inline holder_t rank_count(json_cursor const& root, std::vector<layout_row> cons
 
 /// The layout in the explicit form.
 ///
-/// \throws error with errc::bad_layout that names the file, the place in it, key, axis and both numbers
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for more than 2^22 ranks, that names the
+///         file, the place in it, key, axis and both numbers
 inline layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};

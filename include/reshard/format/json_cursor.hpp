@@ -24,8 +24,11 @@ public:
         : value_(&document), file_(file), code_(code) {}
 
     /// Throws `file: place: text`.
-    [[noreturn]] void refuse(std::string const& text) const {
-        reshard::fail(code_,
+    [[noreturn]] void refuse(std::string const& text) const { refuse(code_, text); }
+
+    /// The same with another code than the document's.
+    [[noreturn]] void refuse(errc code, std::string const& text) const {
+        reshard::fail(code,
                       std::string(file_) + ": " + (place_.empty() ? "" : place_ + ": ") + text);
     }
 

@@ -23,7 +23,8 @@ inline bool needs_shapes(layout_file const& file) {
 }
 
 /// \throws error with errc::syntax for what is not JSON: `file:line:column: ...`; with errc::bad_layout
-///         for what is not a layout: the file, the place in it, key, axis and both numbers
+///         for what is not a layout, and errc::limit_exceeded for more than 2^22 ranks: the file, the
+///         place in it, key, axis and both numbers
 inline layout_file parse_layout_file(std::string_view text, std::string_view file) {
     auto const document = parse_json(text, file, errc::syntax);
     json_cursor const root(document, file, errc::bad_layout);

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_LAYOUT_RULES_HPP
 #define RESHARD_FORMAT_LAYOUT_RULES_HPP
 
-#include <reshard/format/json_cursor.hpp>
+#include <reshard/format/checked_at.hpp>
 #include <reshard/format/key_pattern.hpp>
 #include <reshard/shard/placement.hpp>
 
@@ -45,16 +45,6 @@ struct layout_rules {
 
 namespace detail {
 
-/// Calls `make`; its errors are refused at `place`.
-template <class Make>
-auto checked_at(json_cursor const& place, Make make) {
-    try {
-        return make();
-    } catch (error const& thrown) {
-        place.refuse(thrown.what());
-    }
-}
-
 inline mesh mesh_from(json_cursor const& place) {
     std::vector<mesh_axis> axes;
     for (json_cursor const& element : place.elements()) {
@@ -65,7 +55,9 @@ inline mesh mesh_from(json_cursor const& place) {
         std::string const name = pair[0].text();
         axes.push_back(checked_at(element, [&] { return mesh_axis(name, extent); }));
     }
-    return checked_at(place, [&] { return mesh(axes); });
+    mesh const ranks = checked_at(place, [&] { return mesh(axes); });
+    check_rank_count(place, ranks.rank_count());
+    return ranks;
 }
 
 inline std::vector<index_t> counts_from(json_cursor const& place) {
@@ -152,7 +144,8 @@ inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
 
 /// The rules of a layout file; `apply` gives the layout of a catalog.
 ///
-/// \throws error with errc::bad_layout that names the file and the place in it
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for a mesh of more than 2^22 ranks, that
+///         names the file and the place in it
 inline layout_rules layout_rules_from(json_cursor const& root, std::string_view file) {
     root.check_names({"mesh", "stages", "rules"});
     layout_rules result{std::string(file), detail::mesh_from(root.at("mesh")), {}, {}};

@@ -135,10 +135,27 @@ BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
     BOOST_TEST(refusal(with_shard(R"({"rank": -1, "offset": [0,0], "shape": [2,2]})")) ==
                "l.json: tensors['w'].shards[0].rank: a whole number from 0 to 2^63 - 1 is needed, "
                "this is -1");
-    BOOST_TEST(refusal(with_shard(R"({"rank": 4294967296, "offset": [0,0], "shape": [2,2]})"))
-                   .ends_with("rank 4294967296 is beyond the largest, 2147483646"));
     BOOST_TEST(refusal(with_shard(R"({"rank": 0, "offset": [0,0], "size": [2,2]})"))
                    .starts_with(place + "'size' is not known here"));
+}
+
+BOOST_AUTO_TEST_CASE(more_ranks_than_a_plan_can_list_are_refused) {
+    auto const of_rank = [](std::string const& rank) {
+        return with_shard("{\"rank\": " + rank + ", \"offset\": [0,0], \"shape\": [2,2]}");
+    };
+    BOOST_TEST(explicit_form(of_rank("4194303")).ranks == 4194304u);
+    for (std::string const rank : {"4194304", "2147483646", "4294967296"})
+        BOOST_TEST(refusal(of_rank(rank), errc::limit_exceeded) ==
+                   "l.json: tensors['w'].shards[0].rank: rank " + rank +
+                       " is beyond the largest, 4194303: ranks are counted from 0");
+    BOOST_TEST(explicit_form(R"({"ranks": 4194304, "tensors": {}})").ranks == 4194304u);
+    BOOST_TEST(refusal(R"({"ranks": 2000000000, "tensors": {}})", errc::limit_exceeded) ==
+               "l.json: ranks: a layout of 2000000000 ranks; at most 4194304 are possible, so use "
+               "fewer");
+    parse_layout_file(R"({"mesh": [["dp", 2048], ["tp", 2048]]})", "l.json");
+    BOOST_TEST(refusal(R"({"mesh": [["dp", 2], ["tp", 1000000000]]})", errc::limit_exceeded) ==
+               "l.json: mesh: a layout of 2000000000 ranks; at most 4194304 are possible, so use "
+               "fewer");
 }
 
 BOOST_AUTO_TEST_CASE(a_source_needs_data_types_and_shapes) {
