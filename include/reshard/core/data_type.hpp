@@ -5,11 +5,15 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <boost/assert.hpp>
+
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -119,7 +123,12 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
 /// \pre       `elements` is not negative
 /// \throws    error with errc::overflow when the bits do not fit 64 bits
 constexpr index_t byte_count(index_t elements, data_type dtype) {
-    index_t const total = checked_multiply(elements, bits(dtype));
+    BOOST_ASSERT(elements >= 0);
+    if (elements > std::numeric_limits<index_t>::max() / bits(dtype))
+        fail(errc::overflow, std::to_string(elements) + " elements of " +
+                                 std::to_string(bits(dtype)) + " bits (" +
+                                 std::string(code(dtype)) + ") are more bits than 64 bits count");
+    index_t const total = elements * bits(dtype);
     return total / 8 + (total % 8 != 0);
 }
 

@@ -71,6 +71,8 @@ inline void add_shard(json_cursor const& place, layout_row& row) {
 inline layout_row row_from(std::string const& key, json_cursor const& place) {
     place.check_names({"dtype", "shape", "shards"});
     layout_row row{key, dtype_from(place), place.at("shape").extents(), {}};
+    checked_at(place.at("shape"),
+               [&] { check_size(key, row.shape, row.dtype.value_or(data_type{})); });
     row.shards = shard_table(row.shape.size());
     for (json_cursor const& shard : place.at("shards").elements())
         add_shard(shard, row);

@@ -78,6 +78,11 @@ inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
                  "; to cast it, add the attribute dtype=\"" + std::string(name(*row.dtype)) +
                  "\" to the statement that yields it, as in: " + row.key + " -> " + row.key +
                  ", dtype=\"" + std::string(name(*row.dtype)) + "\"");
+    try {
+        check_size(row.key, row.shape, yielded.dtype);
+    } catch (error const& thrown) {
+        fail(thrown.code(), table.file + ": " + thrown.what());
+    }
     return yielded.dtype;
 }
 
@@ -117,7 +122,8 @@ inline layout source_layout(layout_table const& table) {
 ///
 /// \param yielded what program and source yield
 /// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch or
-///         errc::dtype_mismatch for one that differs; it names file, key and both sides, and how to cast
+///         errc::dtype_mismatch for one that differs; it names file, key and both sides, and how to cast;
+///         with errc::overflow for a tensor of more than 2^63 - 1 bits
 inline completed_layout target_layout(layout_table const& table, catalog const& yielded) {
     completed_layout result{{table.ranks, {}}, table.notes};
     for (layout_row const& row : table.rows) {

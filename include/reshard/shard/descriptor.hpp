@@ -7,8 +7,10 @@
 #include <reshard/core/flat_range.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -72,12 +74,35 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
                                    std::to_string(global));
 }
 
+/// True where the bits of all elements can be counted.
+constexpr bool has_countable_bits(index_vector const& shape, data_type dtype) {
+    if (is_empty(whole(shape)))
+        return true;
+    index_t left = std::numeric_limits<index_t>::max() / bits(dtype);
+    for (index_t const extent : shape)
+        left /= extent;
+    return left > 0;
+}
+
 } // namespace detail
+
+/// Refuses a tensor whose bits 64 bits cannot count.
+///
+/// \pre    no extent is negative
+/// \throws error with errc::overflow that names key, shape and data type
+constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
+    if (!detail::has_countable_bits(shape, dtype))
+        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
+                                 " with " + std::to_string(bits(dtype)) + " bits an element (" +
+                                 std::string(code(dtype)) + ") has more than " +
+                                 std::to_string(std::numeric_limits<index_t>::max()) +
+                                 " bits; its shape must be smaller");
+}
 
 /// Refuses a shard that is not a part of its tensor.
 ///
 /// \throws error with errc::bad_layout when key, shapes or flat range contradict one another, or
-///         with errc::overflow when the tensor has more than 2^63 - 1 elements
+///         with errc::overflow when the tensor has more than 2^63 - 1 bits
 constexpr void check(shard_descriptor const& shard) {
     if (shard.key.empty())
         fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");
@@ -89,7 +114,7 @@ constexpr void check(shard_descriptor const& shard) {
                  " does not have the axes of the global shape " + to_string(shard.global_shape));
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
-    element_count(shard.global_shape);
+    check_size(shard.key, shard.global_shape, shard.dtype);
     if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
                        shard.flat->end > element_count(shard.region)))
         fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +

@@ -158,6 +158,26 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_a_plan_can_list_are_refused) {
                "fewer");
 }
 
+BOOST_AUTO_TEST_CASE(tensors_of_more_bits_than_64_bits_count_are_refused) {
+    std::string const said = " bits; its shape must be smaller";
+    BOOST_TEST(refusal(R"({"tensors": {"w": {"dtype": "F32", "shape": [2305843009213693951],
+                   "shards": []}}})") ==
+               "l.json: tensors['w'].shape: 'w': a tensor of shape [2305843009213693951] with 32 "
+               "bits an element (F32) has more than 9223372036854775807" +
+                   said);
+    // Without a data type, that of the program counts.
+    auto const open =
+        explicit_form(R"({"tensors": {"w": {"shape": [288230376151711744], "shards": []}}})");
+    auto const yields = [&](data_type dtype) {
+        target_layout(open, catalog({{"w", dtype, {288230376151711744}, {1}}}));
+    };
+    yields(data_type::u8);
+    BOOST_TEST(refusal(errc::overflow, [&] { yields(data_type::f32); }) ==
+               "l.json: 'w': a tensor of shape [288230376151711744] with 32 bits an element (F32) "
+               "has more than 9223372036854775807" +
+                   said);
+}
+
 BOOST_AUTO_TEST_CASE(a_source_needs_data_types_and_shapes) {
     BOOST_TEST(refusal(errc::bad_layout, [] { source_layout(explicit_form(small)); }) ==
                "l.json: 's' has no data type; the layout of a source needs one, as in \"dtype\": "

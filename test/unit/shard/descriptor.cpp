@@ -101,8 +101,18 @@ BOOST_AUTO_TEST_CASE(tensors_beyond_64_bits_are_refused) {
     constexpr index_t large = index_t{1} << 32;
     BOOST_CHECK_EXCEPTION(
         check({"w", data_type::f32, {large, large}, {{0, 0}, {1, 1}}, {}}), error,
-        says(errc::overflow, "the product of the extents 4294967296 and 4294967296 does not fit 64 "
-                             "bits"));
+        says(errc::overflow, "'w': a tensor of shape [4294967296, 4294967296] with 32 bits an "
+                             "element (F32) has more than 9223372036854775807 bits; its shape must "
+                             "be smaller"));
+    check({"w", data_type::f32, {large, large, 0}, {{0, 0, 0}, {1, 1, 0}}, {}});
+    // 2^58 elements of 32 bits are 2^63 bits.
+    constexpr index_t most = (index_t{1} << 58) - 1;
+    check({"w", data_type::f32, {most}, {{0}, {1}}, {}});
+    BOOST_CHECK_EXCEPTION(
+        check({"w", data_type::f32, {most + 1}, {{0}, {1}}, {}}), error,
+        says(errc::overflow, "'w': a tensor of shape [288230376151711744] with 32 bits an "
+                             "element (F32) has more than 9223372036854775807 bits; its shape must "
+                             "be smaller"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
