@@ -23,6 +23,7 @@ struct number_range {
     int lowest;     ///< exponent of the smallest subnormal
     int highest;    ///< exponent of the largest finite value
     bool is_signed; ///< whether there are negative numbers
+    bool has_zero;
     bool has_infinity;
     bool has_nan;
     bool has_minus_zero;
@@ -30,7 +31,7 @@ struct number_range {
 
 /// The range of integers of that many binary digits, the sign not counted.
 constexpr number_range integer_range(int digits, bool is_signed) {
-    return {digits, 0, digits - 1, is_signed, false, false, false};
+    return {digits, 0, digits - 1, is_signed, true, false, false, false};
 }
 
 /// What a data type can hold; of a complex number, each of its two parts.
@@ -45,26 +46,26 @@ constexpr number_range range_of(data_type dtype) {
     case data_type::i32: return integer_range(31, true);
     case data_type::u64: return integer_range(64, false);
     case data_type::i64: return integer_range(63, true);
-    case data_type::f4: return {2, -1, 2, true, false, false, true};
-    case data_type::f6_e2m3: return {4, -3, 2, true, false, false, true};
-    case data_type::f6_e3m2: return {3, -4, 4, true, false, false, true};
-    case data_type::f8_e5m2: return {3, -16, 15, true, true, true, true};
-    case data_type::f8_e4m3: return {4, -9, 8, true, false, true, true};
-    case data_type::f8_e8m0: return {1, -127, 127, false, false, true, false};
-    case data_type::f8_e4m3fnuz: return {4, -10, 7, true, false, true, false};
-    case data_type::f8_e5m2fnuz: return {3, -17, 15, true, false, true, false};
-    case data_type::f16: return {11, -24, 15, true, true, true, true};
-    case data_type::bf16: return {8, -133, 127, true, true, true, true};
-    case data_type::f32: return {24, -149, 127, true, true, true, true};
-    case data_type::c64: return {24, -149, 127, true, true, true, true};
-    case data_type::f64: return {53, -1074, 1023, true, true, true, true};
+    case data_type::f4: return {2, -1, 2, true, true, false, false, true};
+    case data_type::f6_e2m3: return {4, -3, 2, true, true, false, false, true};
+    case data_type::f6_e3m2: return {3, -4, 4, true, true, false, false, true};
+    case data_type::f8_e5m2: return {3, -16, 15, true, true, true, true, true};
+    case data_type::f8_e4m3: return {4, -9, 8, true, true, false, true, true};
+    case data_type::f8_e8m0: return {1, -127, 127, false, false, false, true, false};
+    case data_type::f8_e4m3fnuz: return {4, -10, 7, true, true, false, true, false};
+    case data_type::f8_e5m2fnuz: return {3, -17, 15, true, true, false, true, false};
+    case data_type::f16: return {11, -24, 15, true, true, true, true, true};
+    case data_type::bf16: return {8, -133, 127, true, true, true, true, true};
+    case data_type::f32: return {24, -149, 127, true, true, true, true, true};
+    case data_type::c64: return {24, -149, 127, true, true, true, true, true};
+    case data_type::f64: return {53, -1074, 1023, true, true, true, true, true};
     }
     return {};
 }
 
 } // namespace detail
 
-/// True where every value of `from`, with infinities, NaN and minus zero, is a value of `to`.
+/// True where every value of `from`, with zeros, infinities and NaN, is a value of `to`.
 ///
 /// Integer minimum values count: they are powers of two, so a type of at least as many digits holds
 /// them.
@@ -76,8 +77,9 @@ constexpr bool is_lossless(data_type from, data_type to) {
     auto const a = detail::range_of(from);
     auto const b = detail::range_of(to);
     return a.precision <= b.precision && a.lowest >= b.lowest && a.highest <= b.highest &&
-           (!a.is_signed || b.is_signed) && (!a.has_infinity || b.has_infinity) &&
-           (!a.has_nan || b.has_nan) && (!a.has_minus_zero || b.has_minus_zero);
+           (!a.is_signed || b.is_signed) && (!a.has_zero || b.has_zero) &&
+           (!a.has_infinity || b.has_infinity) && (!a.has_nan || b.has_nan) &&
+           (!a.has_minus_zero || b.has_minus_zero);
 }
 
 /// True where a cast has a meaning: complex numbers have no counterpart among real ones.

@@ -4,11 +4,143 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 using namespace reshard;
 
 using dtype = data_type;
 
 BOOST_AUTO_TEST_SUITE(cast_chains)
+
+namespace {
+
+/// Which patterns of a small floating-point type are no ordinary numbers.
+enum class specials { ieee, last_is_nan, minus_zero_is_nan, none };
+
+double scaled(std::uint32_t bits, int fraction_bits, int bias) {
+    int const field = static_cast<int>(bits >> fraction_bits);
+    double const fraction = bits & ((1u << fraction_bits) - 1);
+    double const hidden = field == 0 ? 0 : 1u << fraction_bits;
+    return std::ldexp(hidden + fraction, std::max(field, 1) - bias - fraction_bits);
+}
+
+/// All that a type with a sign, an exponent and a fraction can hold.
+std::vector<double> floats(int exponent_bits, int fraction_bits, int bias, specials kind) {
+    double const nan = std::numeric_limits<double>::quiet_NaN();
+    double const infinity = std::numeric_limits<double>::infinity();
+    std::uint32_t const count = 1u << (exponent_bits + fraction_bits);
+    std::vector<double> result;
+    for (std::uint32_t bits = 0; bits < count; ++bits) {
+        double value = scaled(bits, fraction_bits, bias);
+        if (kind == specials::ieee && bits >> fraction_bits == (1u << exponent_bits) - 1)
+            value = bits & ((1u << fraction_bits) - 1) ? nan : infinity;
+        if (kind == specials::last_is_nan && bits == count - 1)
+            value = nan;
+        result.push_back(value);
+        result.push_back(kind == specials::minus_zero_is_nan && bits == 0 ? nan : -value);
+    }
+    return result;
+}
+
+std::vector<double> integers(int first, int last) {
+    std::vector<double> result;
+    for (int value = first; value <= last; ++value)
+        result.push_back(value);
+    return result;
+}
+
+/// The powers of two from 2^-127 to 2^127, and NaN.
+std::vector<double> powers() {
+    std::vector<double> result{std::numeric_limits<double>::quiet_NaN()};
+    for (int exponent = -127; exponent <= 127; ++exponent)
+        result.push_back(std::ldexp(1., exponent));
+    return result;
+}
+
+/// All that a type of at most 16 bits can hold; nothing for a wider one.
+std::vector<double> values_of(dtype type) {
+    switch (type) {
+    case dtype::boolean: return {0, 1};
+    case dtype::u8: return integers(0, 255);
+    case dtype::i8: return integers(-128, 127);
+    case dtype::u16: return integers(0, 65535);
+    case dtype::i16: return integers(-32768, 32767);
+    case dtype::f4: return floats(2, 1, 1, specials::none);
+    case dtype::f6_e2m3: return floats(2, 3, 1, specials::none);
+    case dtype::f6_e3m2: return floats(3, 2, 3, specials::none);
+    case dtype::f8_e4m3: return floats(4, 3, 7, specials::last_is_nan);
+    case dtype::f8_e4m3fnuz: return floats(4, 3, 8, specials::minus_zero_is_nan);
+    case dtype::f8_e5m2: return floats(5, 2, 15, specials::ieee);
+    case dtype::f8_e5m2fnuz: return floats(5, 2, 16, specials::minus_zero_is_nan);
+    case dtype::f8_e8m0: return powers();
+    case dtype::f16: return floats(5, 10, 15, specials::ieee);
+    case dtype::bf16: return floats(8, 7, 127, specials::ieee);
+    default: return {};
+    }
+}
+
+/// A value as a pattern: zeros of two signs differ, all NaN are one.
+std::uint64_t pattern(double value) {
+    return std::isnan(value) ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(value);
+}
+
+bool is_integer(double value, double first, double end) {
+    return value >= first && value < end && value == std::trunc(value) &&
+           !(value == 0 && std::signbit(value));
+}
+
+/// Whether a type of more than 16 bits has that value.
+bool wide_has(dtype type, double value) {
+    switch (type) {
+    case dtype::i32: return is_integer(value, -0x1p31, 0x1p31);
+    case dtype::u32: return is_integer(value, 0, 0x1p32);
+    case dtype::i64: return is_integer(value, -0x1p63, 0x1p63);
+    case dtype::u64: return is_integer(value, 0, 0x1p64);
+    case dtype::f32:
+    case dtype::c64: return pattern(static_cast<float>(value)) == pattern(value);
+    default: return true;
+    }
+}
+
+/// Whether one type has all values of the other: each is looked for.
+bool holds_all(std::vector<double> const& values, dtype type) {
+    std::vector<std::uint64_t> held;
+    for (double const value : values_of(type))
+        held.push_back(pattern(value));
+    std::ranges::sort(held);
+    return std::ranges::all_of(values, [&](double const value) {
+        return held.empty() ? wide_has(type, value)
+                            : std::ranges::binary_search(held, pattern(value));
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_cast_loses_nothing_exactly_where_every_value_is_there) {
+    int seen = 0;
+    for (std::size_t from = 0; from < data_type_count; ++from) {
+        std::vector<double> const values = values_of(static_cast<dtype>(from));
+        for (std::size_t to = 0; to < data_type_count && !values.empty(); ++to, ++seen)
+            BOOST_TEST(is_lossless(static_cast<dtype>(from), static_cast<dtype>(to)) ==
+                           holds_all(values, static_cast<dtype>(to)),
+                       all_data_types[from].name << " to " << all_data_types[to].name);
+    }
+    BOOST_TEST(seen == 15 * 22);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_a_zero_loses_it_in_powers_of_two) {
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        if (auto const from = static_cast<dtype>(i); from != dtype::f8_e8m0)
+            BOOST_TEST(!is_lossless(from, dtype::f8_e8m0), name(from));
+    auto const chain = then(then({}, dtype::boolean, dtype::f8_e8m0), dtype::boolean, dtype::f32);
+    BOOST_TEST_REQUIRE(chain.steps().size() == 2u);
+    BOOST_TEST((chain.steps()[0] == dtype::f8_e8m0));
+}
 
 BOOST_AUTO_TEST_CASE(widening_loses_nothing) {
     BOOST_TEST(is_lossless(dtype::bf16, dtype::f32));
