@@ -94,7 +94,7 @@ private:
             return in_.result.map.add(wanted.key, wanted.shape, wanted.dtype);
         if (!bound || bound->value == binding::none)
             return define(wanted, identity(wanted.key, base));
-        expression const& value = in_.names.value(bound->value);
+        bound_value const& value = in_.names.value(bound->value);
         if (!state)
             return define(wanted, real(wanted.key, value));
         define(wanted, state_of(in_.source, value, *state, wanted.key));
@@ -116,14 +116,13 @@ private:
     }
 
     /// The value, if it is made of tensors that the source has.
-    expression const& real(std::string const& key, expression const& value) const {
-        for (std::size_t i = 0; i < value.pieces.size(); ++i)
-            if (in_.source.is_stand_in(value.pieces.source(i)))
-                fail(errc::unknown_key,
-                     "'" + key + "' is made of '" +
-                         std::string(in_.source.parameter(value.pieces.source(i))) +
-                         "', of which the source has only the state");
-        return value;
+    expression const& real(std::string const& key, bound_value const& value) const {
+        for (std::size_t i = 0; i < value.source_count(); ++i)
+            if (key_id const id = value.source(i); in_.source.is_stand_in(id))
+                fail(errc::unknown_key, "'" + key + "' is made of '" +
+                                            std::string(in_.source.parameter(id)) +
+                                            "', of which the source has only the state");
+        return value.tensor;
     }
 
     void define(catalog_entry const& wanted, expression value) {
@@ -164,10 +163,8 @@ private:
         if (bound.value == binding::none || bound.uses > 0)
             return;
         std::string const key(in_.code.text(one));
-        expression const& value = in_.names.value(bound.value);
-        bool const stands_in =
-            value.pieces.size() > 0 && in_.source.is_stand_in(value.pieces.source(0));
-        if (!stands_in)
+        bound_value const& value = in_.names.value(bound.value);
+        if (!in_.source.is_stand_in(value.source(0)))
             keys.push_back(key);
         for (state_suffix const& each_suffix : in_.options.state_suffixes)
             guarded(key, [&] {

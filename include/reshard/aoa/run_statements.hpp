@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -143,15 +144,30 @@ private:
         std::vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
-            values.push_back(&in_.names.value(id));
+            values.push_back(&in_.names.value(id).tensor);
         operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
                        right.size());
         std::vector<expression> made = step.run(in_.code.attributes(one));
-        for (std::size_t i = 0; i < right.size(); ++i)
-            in_.names.bind(right[i], in_.names.store(std::move(made[i])), one.origin);
+        for (std::size_t i = 0; i < right.size(); ++i) {
+            bound_value value{std::move(made[i])};
+            if (value.tensor.pieces.size() == 0)
+                value.sources = sources_of(operands);
+            in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
+        }
         if (in_.code.origin(one.origin).macro.empty())
             for (auto const& [code, message] : step.remarks())
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
+    }
+
+    /// The tensors of the source that values are made of, in order, each once.
+    std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const {
+        std::vector<key_id> sources;
+        std::unordered_set<key_id> seen;
+        for (std::uint32_t const id : values)
+            for (std::size_t i = 0; i < in_.names.value(id).source_count(); ++i)
+                if (key_id const from = in_.names.value(id).source(i); seen.insert(from).second)
+                    sources.push_back(from);
+        return sources;
     }
 
     std::uint32_t read(statement const& one, name const& which) {

@@ -9,6 +9,7 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -78,6 +79,23 @@ private:
 /// A statement reads what an earlier error has left without a value; that error says it all.
 struct no_value {};
 
+/// What a statement has made, or a tensor of the source.
+struct bound_value {
+    expression tensor;
+    std::vector<key_id> sources = {}; ///< of a tensor without elements, which has no pieces: what
+                                      ///< it is made of, in order, each once
+
+    /// How many tensors the value is made of; one that has several pieces counts as often.
+    std::size_t source_count() const {
+        return tensor.pieces.size() == 0 ? sources.size() : tensor.pieces.size();
+    }
+
+    /// \pre `i < source_count()`
+    key_id source(std::size_t i) const {
+        return tensor.pieces.size() == 0 ? sources[i] : tensor.pieces.source(i);
+    }
+};
+
 /// What a name means now.
 struct binding {
     static constexpr std::uint32_t none = 0xffffffff;
@@ -114,10 +132,10 @@ public:
     }
 
     /// The value of that number; it lasts until the next `store`.
-    expression const& value(std::uint32_t id) const { return values_[id]; }
+    bound_value const& value(std::uint32_t id) const { return values_[id]; }
 
     /// The number of a new value.
-    std::uint32_t store(expression made) {
+    std::uint32_t store(bound_value made) {
         values_.push_back(std::move(made));
         return static_cast<std::uint32_t>(values_.size() - 1);
     }
@@ -162,7 +180,7 @@ public:
     }
 
 private:
-    expression source_value(name const& one, std::string_view key, binding const& bound) const {
+    bound_value source_value(name const& one, std::string_view key, binding const& bound) const {
         auto const refuse = [&](std::string const& why) {
             throw statement_error{errc::unknown_key, "'" + std::string(key) + "' " + why, one.where,
                                   std::string(key)};
@@ -175,13 +193,16 @@ private:
             refuse(bound.is_added ? "is added by an earlier statement, and has nothing to be read"
                                   : "is neither in the source nor made by an earlier statement");
         catalog_entry const& entry = source_.entry(id);
-        return source_tensor(id, entry.shape, entry.dtype);
+        bound_value found{source_tensor(id, entry.shape, entry.dtype)};
+        if (found.tensor.pieces.size() == 0)
+            found.sources.push_back(id);
+        return found;
     }
 
     program const& code_;
     source_names const& source_;
     std::vector<binding> bindings_;
-    std::vector<expression> values_;
+    std::vector<bound_value> values_;
 };
 
 } // namespace reshard::aoa

@@ -6,9 +6,12 @@
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
 
+#include <boost/assert.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Optimizer state follows its parameter.
@@ -17,24 +20,29 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// The state of the parameter that a piece comes from, in the place of the parameter.
+/// The number of the state that follows `parameter`, one of the tensors that `key` is made of.
 ///
 /// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
 ///         another shape than the parameter
-inline piece state_piece(source_names const& source, piece part, state_suffix const& state,
-                         std::string const& key) {
-    std::string const wanted(std::string(source.parameter(part.source)) + state.suffix);
+inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
+                           std::string const& key) {
+    std::string const wanted(std::string(source.parameter(parameter)) + state.suffix);
     key_id const id = source.find(wanted);
     if (id == source_names::none)
         fail(errc::unknown_key,
              "'" + key + "' is made of '" + wanted + "', which the source does not have");
-    catalog_entry const& parameter = source.entry(part.source);
-    catalog_entry const& found = source.entry(id);
-    if (!state.scalar && found.shape != parameter.shape)
-        fail(errc::shape_mismatch, "'" + wanted + "' has the shape " + to_string(found.shape) +
-                                       ", and its parameter has " + to_string(parameter.shape));
-    part.source = id;
-    part.stored = found.dtype;
+    index_vector const& shape = source.entry(parameter).shape;
+    index_vector const& found = source.entry(id).shape;
+    if (!state.scalar && found != shape)
+        fail(errc::shape_mismatch, "'" + wanted + "' has the shape " + to_string(found) +
+                                       ", and its parameter has " + to_string(shape));
+    return id;
+}
+
+/// The piece with the state in the place of the parameter.
+inline piece state_piece(piece part, key_id state, data_type dtype) {
+    part.source = state;
+    part.stored = dtype;
     part.casts = {};
     return part;
 }
@@ -47,38 +55,41 @@ inline piece state_piece(source_names const& source, piece part, state_suffix co
 /// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
 ///             when it has another shape than its parameter, or errc::dtype_mismatch when the
 ///             states of the sources differ in type
-/// \pre        no piece of `parameter` is zeros
+/// \pre        `parameter` is made of something, and no piece of it is zeros
 /// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
-inline expression state_of(source_names const& source, expression const& parameter,
+inline expression state_of(source_names const& source, bound_value const& parameter,
                            state_suffix const& state, std::string const& key) {
-    expression result{parameter.shape, parameter.dtype, piece_list(parameter.ndim())};
-    std::optional<data_type> dtype;
-    for (std::size_t i = 0; i < parameter.pieces.size(); ++i) {
-        piece const part = detail::state_piece(source, parameter.pieces[i], state, key);
-        catalog_entry const& entry = source.entry(part.source);
+    expression const& tensor = parameter.tensor;
+    std::size_t const count = parameter.source_count();
+    BOOST_ASSERT(count > 0);
+    expression result{tensor.shape, tensor.dtype, piece_list(tensor.ndim())};
+    for (std::size_t i = 0; i < count; ++i) {
+        key_id const id = detail::state_source(source, parameter.source(i), state, key);
+        catalog_entry const& entry = source.entry(id);
         if (state.scalar)
-            return source_tensor(part.source, entry.shape, entry.dtype);
-        if (dtype && *dtype != entry.dtype)
+            return source_tensor(id, entry.shape, entry.dtype);
+        if (i > 0 && result.dtype != entry.dtype)
             fail(errc::dtype_mismatch, "'" + entry.key + "' is " +
                                            std::string(reshard::name(entry.dtype)) +
                                            ", and another state that makes up '" + key + "' is " +
-                                           std::string(reshard::name(*dtype)));
-        dtype = entry.dtype;
-        result.pieces.push_back(part);
+                                           std::string(reshard::name(result.dtype)));
+        result.dtype = entry.dtype;
+        if (i < tensor.pieces.size())
+            result.pieces.push_back(detail::state_piece(tensor.pieces[i], id, entry.dtype));
     }
-    result.dtype = dtype.value_or(parameter.dtype);
     return result;
 }
 
-/// Whether each tensor that an expression is made of has that state; nothing where only some have
-/// it.
-inline std::optional<bool> has_state(source_names const& source, expression const& parameter,
+/// Whether each tensor that a value is made of has that state; nothing where only some have it.
+inline std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                      state_suffix const& state) {
+    std::size_t const count = parameter.source_count();
     std::size_t with = 0;
-    for (std::size_t i = 0; i < parameter.pieces.size(); ++i)
-        with += source.find(std::string(source.parameter(parameter.pieces.source(i))) +
-                            state.suffix) != source_names::none;
-    if (with != 0 && with != parameter.pieces.size())
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string_view const key = source.parameter(parameter.source(i));
+        with += source.find(std::string(key) + state.suffix) != source_names::none;
+    }
+    if (with != 0 && with != count)
         return std::nullopt;
     return with != 0;
 }

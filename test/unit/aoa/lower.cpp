@@ -158,6 +158,38 @@ BOOST_AUTO_TEST_CASE(state_follows_under_other_endings) {
                                                   {relation::kind::scalar_state, "x", "x/n"}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_without_elements_keeps_its_state) {
+    catalog const with({tensor("e", {0, 4}, data_type::bf16), tensor("e.beta1_pow_acc_0", {1}),
+                        tensor("e.w_0", {0, 4})});
+    catalog const target({tensor("x", {4, 0}, data_type::f16), tensor("x.beta1_pow_acc_0", {1}),
+                          tensor("x.w_0", {4, 0})});
+    program const code = parsed("e -> t, permute='[1,0]'\nt -> x, dtype='float16'");
+    mapping const exported = lower(code, with), wanted = lower(code, with, &target);
+    for (mapping const* const map : {&exported, &wanted}) {
+        BOOST_TEST_REQUIRE(map->outputs().size() == 3u);
+        BOOST_TEST((map->find("x")->value == zeros({4, 0}, data_type::f16)));
+        BOOST_TEST((map->find("x.w_0")->value == zeros({4, 0}, data_type::f32)));
+        BOOST_TEST(
+            (map->find("x.beta1_pow_acc_0")->value == source_tensor(1, {1}, data_type::f32)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_part_without_elements_keeps_the_state_of_what_it_is_cut_from) {
+    catalog const with({tensor("a", {4}, data_type::bf16), tensor("a.beta2_pow_acc_0", {1}),
+                        tensor("a.moment1_0", {4}, data_type::f64)});
+    mapping const map = lower(parsed("a -> x, y, axis=0, sizes='[4,0]'"), with);
+    BOOST_TEST_REQUIRE(map.outputs().size() == 6u);
+    BOOST_TEST((map.find("y.moment1_0")->value == zeros({0}, data_type::f64)));
+    BOOST_TEST((map.find("y.beta2_pow_acc_0")->value == source_tensor(1, {1}, data_type::f32)));
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_without_elements_that_only_its_state_knows_is_not_left_over) {
+    catalog const state_only({tensor("e.w_0", {0, 4})});
+    mapping const map = lower(parsed("e -> x"), state_only);
+    BOOST_TEST_REQUIRE(map.outputs().size() == 1u);
+    BOOST_TEST(map.find("x.w_0") != nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_ends_like_state_is_a_tensor_when_nobody_has_its_parameter) {
     catalog const alone({tensor("s.w_0", {2})});
     catalog const target({tensor("d", {2})});

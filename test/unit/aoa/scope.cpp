@@ -52,14 +52,30 @@ BOOST_AUTO_TEST_CASE(state_is_state_where_the_parameter_is_there_too) {
 BOOST_AUTO_TEST_CASE(a_name_reads_its_last_binding_or_else_the_source) {
     names in;
     auto const from_source = in.bindings.read(in.left(0));
-    BOOST_TEST((in.bindings.value(from_source) == source_tensor(0, {2}, data_type::f32)));
+    BOOST_TEST((in.bindings.value(from_source).tensor == source_tensor(0, {2}, data_type::f32)));
     BOOST_TEST(in.bindings.read(in.left(0)) == from_source);
     BOOST_TEST(in.bindings[in.left(0)].uses == 0u);
-    auto const other = in.bindings.store(zeros({5}, data_type::f32));
+    auto const other = in.bindings.store({zeros({5}, data_type::f32)});
     in.bindings.bind(in.left(0), other, 7);
     BOOST_TEST(in.bindings.read(in.left(0)) == other);
     BOOST_TEST(in.bindings[in.left(0)].uses == 1u);
     BOOST_TEST(in.bindings[in.left(0)].origin == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {
+    program const code = parsed("e, a -> x");
+    catalog const tensors({tensor("a", {2}), tensor("e", {0, 3})});
+    std::vector<state_suffix> const suffixes = default_state_suffixes();
+    source_names const source(tensors, suffixes);
+    scope bindings(code, source);
+    auto const left = code.left(code.statements()[0]);
+    bound_value const empty = bindings.value(bindings.read(left[0]));
+    BOOST_TEST_REQUIRE(empty.source_count() == 1u);
+    BOOST_TEST(empty.source(0) == 1u);
+    bound_value const full = bindings.value(bindings.read(left[1]));
+    BOOST_TEST(full.sources.empty());
+    BOOST_TEST_REQUIRE(full.source_count() == 1u);
+    BOOST_TEST(full.source(0) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_value_cannot_be_read) {

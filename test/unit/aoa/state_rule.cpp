@@ -7,6 +7,8 @@
 
 #include <reshard/expr/algebra.hpp>
 
+#include <utility>
+
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::says;
@@ -27,6 +29,9 @@ catalog const tensors({tensor("a", {2, 4}, data_type::bf16), tensor("a.beta1_pow
 std::vector<state_suffix> const suffixes = default_state_suffixes();
 source_names const source(tensors, suffixes);
 
+/// A tensor with elements.
+bound_value made(expression tensor) { return {std::move(tensor)}; }
+
 expression parameter(key_id id) { return source_tensor(id, {2, 4}, data_type::bf16); }
 expression state(key_id id) { return source_tensor(id, {2, 4}, data_type::f32); }
 
@@ -34,38 +39,54 @@ expression state(key_id id) { return source_tensor(id, {2, 4}, data_type::f32); 
 
 BOOST_AUTO_TEST_CASE(state_is_split_joined_and_permuted_like_its_parameter) {
     expression const joined = transpose(concat({parameter(0), parameter(3)}, 1));
-    BOOST_TEST((state_of(source, joined, moment, "x.moment1_0") ==
+    BOOST_TEST((state_of(source, made(joined), moment, "x.moment1_0") ==
                 transpose(concat({state(2), state(4)}, 1))));
     expression const part = split(parameter(3), 1, std::size_t{2})[1];
-    BOOST_TEST(
-        (state_of(source, part, moment, "x.moment1_0") == split(state(4), 1, std::size_t{2})[1]));
+    BOOST_TEST((state_of(source, made(part), moment, "x.moment1_0") ==
+                split(state(4), 1, std::size_t{2})[1]));
 }
 
 BOOST_AUTO_TEST_CASE(state_keeps_its_own_type) {
     expression const narrow = cast(parameter(0), data_type::f16);
-    BOOST_TEST((state_of(source, narrow, moment, "x.moment1_0") == state(2)));
+    BOOST_TEST((state_of(source, made(narrow), moment, "x.moment1_0") == state(2)));
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_state_is_that_of_the_first_source) {
     expression const joined = concat({parameter(0), parameter(3)}, 0);
-    BOOST_TEST((state_of(source, joined, power, "x.beta1_pow_acc_0") ==
+    BOOST_TEST((state_of(source, made(joined), power, "x.beta1_pow_acc_0") ==
                 source_tensor(1, {1}, data_type::f32)));
 }
 
 BOOST_AUTO_TEST_CASE(state_that_is_not_there_or_does_not_fit_is_refused) {
-    BOOST_CHECK_EXCEPTION(state_of(source, parameter(7), moment, "x.moment1_0"), error,
+    BOOST_CHECK_EXCEPTION(state_of(source, made(parameter(7)), moment, "x.moment1_0"), error,
                           says(errc::unknown_key,
                                "'x.moment1_0' is made of 'd.moment1_0', which the "
                                "source does not have"));
-    BOOST_CHECK_EXCEPTION(state_of(source, parameter(5), moment, "x.moment1_0"), error,
+    BOOST_CHECK_EXCEPTION(state_of(source, made(parameter(5)), moment, "x.moment1_0"), error,
                           says(errc::shape_mismatch, "'c.moment1_0' has the shape [8], and its "
                                                      "parameter has [2, 4]"));
 }
 
 BOOST_AUTO_TEST_CASE(all_some_or_none_of_the_sources_have_a_state) {
-    BOOST_TEST(has_state(source, concat({parameter(0), parameter(3)}, 0), moment).value());
-    BOOST_TEST(!has_state(source, parameter(7), moment).value());
-    BOOST_TEST(!has_state(source, concat({parameter(0), parameter(7)}, 0), moment).has_value());
+    BOOST_TEST(has_state(source, made(concat({parameter(0), parameter(3)}, 0)), moment).value());
+    BOOST_TEST(!has_state(source, made(parameter(7)), moment).value());
+    BOOST_TEST(
+        !has_state(source, made(concat({parameter(0), parameter(7)}, 0)), moment).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_state_of_a_tensor_without_elements_is_that_of_what_it_is_made_of) {
+    bound_value const none{zeros({0, 4}, data_type::bf16), {0, 3}};
+    expression const found = state_of(source, none, moment, "x.moment1_0");
+    BOOST_TEST((found.shape == index_vector{0, 4}));
+    BOOST_TEST((found.dtype == data_type::f32));
+    BOOST_TEST(found.pieces.size() == 0u);
+    BOOST_TEST((state_of(source, none, power, "x.beta1_pow_acc_0") ==
+                source_tensor(1, {1}, data_type::f32)));
+    BOOST_TEST(has_state(source, none, moment).value());
+    BOOST_TEST(!has_state(source, none, power).has_value()); // b has none
+    BOOST_TEST(!has_state(source, {zeros({0}, data_type::bf16), {7}}, moment).value());
+    bound_value const unlike{zeros({0}, data_type::bf16), {0, 5}};
+    BOOST_CHECK_THROW(state_of(source, unlike, moment, "x.moment1_0"), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
