@@ -5,6 +5,7 @@
 
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/options.hpp>
+#include <reshard/plan/target_kinds.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -23,14 +24,17 @@ class planner {
 public:
     constexpr planner(plan_problem const& problem, plan_scope const& scope,
                       plan_options const& options)
-        : problem_(problem), scope_(scope), options_(options), sources_(problem) {}
+        : problem_(problem),
+          scope_(scope),
+          options_(options),
+          sources_(problem),
+          parts_(problem, scope, options, sources_) {}
 
     constexpr plan make() {
         collect_tensors();
-        select_sources();
-        auto const kinds = classify_targets();
+        equal_classes const kinds = target_kinds(problem_, sources_, parts_).classes();
         for (std::uint32_t const t : kinds.representative)
-            plan_kind(problem_.targets[t], selected_targets(problem_.targets[t]));
+            plan_kind(problem_.targets[t], parts_.wanted[t]);
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
             result_.pattern_of.push_back(kinds.class_of[t]);
             write_transfers(t, cuts_[kinds.class_of[t]]);
@@ -39,9 +43,7 @@ public:
     }
 
 private:
-    using numbers = std::vector<std::uint32_t>;
-
-    constexpr bool is_moved(target_side const& target) const { return !target.added; }
+    using numbers = scope_parts::numbers;
 
     constexpr void collect_tensors() {
         for (source_side const& source : problem_.sources)
@@ -50,97 +52,9 @@ private:
             result_.target_dtypes.push_back(target.dtype);
     }
 
-    /// The boxes of each source tensor that somebody in the scope could give.
-    constexpr void select_sources() {
-        given_.resize(problem_.sources.size(), numbers{});
-        if (scope_.targets.is_everybody() || options_.shared_sources)
-            return;
-        for (key_id id = 0; id < problem_.sources.size(); ++id)
-            if (problem_.sources[id].shards)
-                given_[id] = boxes_in_scope(*problem_.sources[id].shards, sources_.of(id));
-    }
-
-    constexpr numbers boxes_in_scope(shard_table const& table, part_index const& index) const {
-        numbers boxes;
-        for (std::uint32_t i = 0; i < index.boxes.size(); ++i)
-            for (std::size_t which = 0; which < index.replicas(i); ++which)
-                if (scope_.sources.contains(table.holder(index.replica(i, which).shard))) {
-                    boxes.push_back(i);
-                    break;
-                }
-        return boxes;
-    }
-
-    constexpr numbers selected_targets(target_side const& target) const {
-        numbers shards;
-        for (std::uint32_t shard = 0; is_moved(target) && shard < target.shards->size(); ++shard)
-            if (scope_.targets.contains(target.shards->holder(shard)))
-                shards.push_back(shard);
-        return shards;
-    }
-
-    /// Target tensors with equal shards in the scope, made in the same way of equal sources.
-    constexpr equal_classes classify_targets() const {
-        std::vector<std::uint64_t> digests;
-        for (target_side const& target : problem_.targets)
-            digests.push_back(digest_of(target));
-        return classify(digests, [&](std::uint32_t a, std::uint32_t b) {
-            return same_kind(problem_.targets[a], problem_.targets[b]);
-        });
-    }
-
-    constexpr std::uint64_t digest_of(target_side const& target) const {
-        hasher digest;
-        digest.add(static_cast<std::uint64_t>(is_moved(target)));
-        add(digest, *target.shards);
-        add(digest, target.pieces->target_boxes());
-        if (!scope_.targets.is_everybody())
-            for (std::uint32_t const shard : selected_targets(target))
-                digest.add(shard);
-        return digest.value();
-    }
-
-    constexpr bool same_kind(target_side const& a, target_side const& b) const {
-        if (is_moved(a) != is_moved(b) || !same_geometry(*a.shards, *b.shards) ||
-            a.pieces->target_boxes() != b.pieces->target_boxes() ||
-            (!scope_.targets.is_everybody() && selected_targets(a) != selected_targets(b)))
-            return false;
-        for (std::size_t i = 0; i < a.pieces->size(); ++i)
-            if (!same_piece((*a.pieces)[i], (*b.pieces)[i]))
-                return false;
-        return same_repetition(*a.pieces, *b.pieces);
-    }
-
-    constexpr bool same_piece(piece const& a, piece const& b) const {
-        if (a.order != b.order || a.source_offset != b.source_offset)
-            return false;
-        if (a.source == zero_source || b.source == zero_source)
-            return a.source == b.source;
-        return sources_.same_kind(a.source, b.source) && given_[a.source] == given_[b.source];
-    }
-
-    /// True where two pieces of `a` have one source exactly where those of `b` have: then planning
-    /// the tensors by number plans the same thing.
-    constexpr bool same_repetition(piece_list const& a, piece_list const& b) const {
-        return first_uses(a) == first_uses(b);
-    }
-
-    constexpr numbers first_uses(piece_list const& pieces) const {
-        std::vector<std::pair<key_id, std::uint32_t>> uses;
-        for (std::uint32_t i = 0; i < pieces.size(); ++i)
-            uses.push_back({pieces.source(i), i});
-        std::sort(uses.begin(), uses.end());
-        numbers first(pieces.size(), 0);
-        for (std::size_t i = 0; i < uses.size(); ++i)
-            first[uses[i].second] = i > 0 && uses[i].first == uses[i - 1].first
-                                        ? first[uses[i - 1].second]
-                                        : uses[i].second;
-        return first;
-    }
-
     constexpr void plan_kind(target_side const& target, numbers const& wanted) {
         std::vector<placed_cut> cuts;
-        if (is_moved(target)) {
+        if (!target.added) {
             cut_finder const finder(problem_, target, sources_);
             for (std::uint32_t const shard : wanted)
                 finder.find_sources_of(shard, cuts);
@@ -160,7 +74,7 @@ private:
         numbers sources;
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
             if (key_id const id = target.pieces->source(i);
-                id != zero_source && !given_[id].empty())
+                id != zero_source && !parts_.given[id].empty())
                 sources.push_back(id);
         if (sources.empty())
             return;
@@ -171,7 +85,7 @@ private:
             return !std::binary_search(wanted.begin(), wanted.end(), shard);
         };
         for (key_id const id : sources)
-            for (std::uint32_t const source_box : given_[id])
+            for (std::uint32_t const source_box : parts_.given[id])
                 finder.find_targets_of(id, source_box, targets, outside, cuts);
     }
 
@@ -227,7 +141,7 @@ private:
     plan_scope const& scope_;
     plan_options const& options_;
     source_indices sources_;
-    std::vector<numbers> given_;                ///< by source key: boxes that the scope could give
+    scope_parts parts_;
     std::vector<std::vector<placed_cut>> cuts_; ///< by class of targets
     plan result_;
 };

@@ -41,13 +41,10 @@ public:
         classify_sources();
     }
 
-    constexpr part_index const& of(key_id source) const {
-        return indices_[kinds_.class_of[source]];
-    }
+    constexpr part_index const& of(key_id source) const { return indices_[kind(source)]; }
 
-    constexpr bool same_kind(key_id a, key_id b) const {
-        return kinds_.class_of[a] == kinds_.class_of[b];
-    }
+    /// Equal for tensors that are cut alike, and only for those.
+    constexpr std::uint32_t kind(key_id source) const { return kinds_.class_of[source]; }
 
 private:
     constexpr void classify_sources() {
@@ -84,10 +81,6 @@ private:
         fail_tensor(errc::overlap, source.key,
                     "has shards that share elements " + to_string(fault.where) +
                         " without being equal: " + named(fault.first) + ", " + named(fault.second));
-    }
-
-    constexpr part_index const& index_of(key_id source) const {
-        return indices_[kinds_.class_of[source]];
     }
 
     plan_problem const& problem_;

@@ -1,0 +1,152 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/target_kinds.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <utility>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::whole_problem;
+
+BOOST_AUTO_TEST_SUITE(plan_target_kinds)
+
+namespace {
+
+using ranks = std::vector<std::vector<shard_descriptor>>;
+
+/// The kinds of a problem, and how well digests alone tell them apart.
+class kinds_of {
+public:
+    explicit kinds_of(whole_problem all, plan_scope const& scope = {})
+        : all_(std::move(all)),
+          problem_(all_()),
+          sources_(problem_),
+          parts_(problem_, scope, {}, sources_),
+          kinds_(problem_, sources_, parts_) {}
+
+    std::vector<std::uint32_t> class_of() const { return kinds_.classes().class_of; }
+
+    std::size_t size() const { return kinds_.classes().representative.size(); }
+
+    std::size_t digests() const {
+        std::set<std::uint64_t> different;
+        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
+            different.insert(kinds_.digest_of(t));
+        return different.size();
+    }
+
+private:
+    whole_problem all_;
+    plan_problem problem_;
+    detail::source_indices sources_;
+    detail::scope_parts parts_;
+    detail::target_kinds kinds_;
+};
+
+/// Square matrices of 2 x 2, each whole.
+shard_descriptor square(std::string const& key) { return part(key, {2, 2}, {{0, 0}, {2, 2}}); }
+
+/// Two sources that are cut alike, one that is not, and targets `x` and `y` on rank 0.
+whole_problem two_targets(expression const& x, expression const& y, mapping program) {
+    program.define("x", x);
+    program.define("y", y);
+    box const all = whole(x.shape);
+    return whole_problem({{square("a"), square("b"), part("c", {2, 2}, {{0, 0}, {1, 2}}),
+                           part("c", {2, 2}, {{1, 0}, {1, 2}})}},
+                         {{part("x", x.shape, all), part("y", y.shape, all)}}, program);
+}
+
+struct sources_fixture {
+    mapping program;
+    expression a = program.source("a", {2, 2}, data_type::f32);
+    expression b = program.source("b", {2, 2}, data_type::f32);
+    expression c = program.source("c", {2, 2}, data_type::f32);
+    expression none = zeros({2, 2}, data_type::f32);
+
+    /// Two kinds, seen without comparing pieces.
+    bool differ(expression const& x, expression const& y) const {
+        kinds_of const found(two_targets(x, y, program));
+        BOOST_TEST(found.digests() == found.size());
+        return found.size() == 2;
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_parts_of_one_tensor_need_no_comparison) {
+    constexpr index_t count = 100;
+    mapping program;
+    auto const parts = split(program.source("w", {2 * count, 3}, data_type::f32), 0, count);
+    ranks target(1);
+    for (index_t i = 0; i < count; ++i) {
+        std::string const key = "e." + std::to_string(i);
+        program.define(key, parts[static_cast<std::size_t>(i)]);
+        target[0].push_back(part(key, {2, 3}, {{0, 0}, {2, 3}}));
+    }
+    whole_problem const all({{}, {part("w", {2 * count, 3}, {{0, 0}, {2 * count, 3}})}}, target,
+                            program);
+    for (holder_set const& who : {holder_set(), holder_set({0}), holder_set({1})}) {
+        kinds_of const found(all, {who, who});
+        BOOST_TEST(found.size() == 100u);
+        BOOST_TEST(found.digests() == 100u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(equal_tensors_of_equal_sources_are_one_kind, sources_fixture) {
+    BOOST_TEST(!differ(a, b));
+    BOOST_TEST(!differ(transpose(a), transpose(b)));
+    BOOST_TEST(!differ(concat({a, none, b}, 1), concat({b, none, a}, 1)));
+    BOOST_TEST(!differ(cast(a, data_type::f32), b));
+}
+
+BOOST_FIXTURE_TEST_CASE(digests_know_all_that_tells_kinds_apart, sources_fixture) {
+    BOOST_TEST(differ(a, c));
+    BOOST_TEST(differ(a, transpose(b)));
+    BOOST_TEST(differ(a, none));
+    BOOST_TEST(differ(concat({a, none}, 0), concat({none, a}, 0)));
+    BOOST_TEST(differ(concat({a, a}, 0), concat({a, b}, 0)));
+    BOOST_TEST(differ(concat({a, b, a}, 0), concat({a, b, b}, 0)));
+    BOOST_TEST(differ(split(a, 0, 2)[0], split(a, 0, 2)[1]));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_scope_gives_and_wants_tells_kinds_apart) {
+    // Rank 0 gives a and wants x of a; rank 1 gives b and wants y of b, and z of a.
+    mapping program;
+    program.define("x", program.source("a", {2, 2}, data_type::f32));
+    program.define("y", program.source("b", {2, 2}, data_type::f32));
+    program.define("z", program.source("a", {2, 2}, data_type::f32));
+    whole_problem const all({{square("a")}, {square("b")}},
+                            {{square("x")}, {square("y"), square("z")}}, program);
+    using classes = std::vector<std::uint32_t>;
+    BOOST_TEST((kinds_of(all).class_of() == classes{0, 0, 0}));
+    holder_set const one({1}), nobody = holder_set::nobody();
+    kinds_of const receiving(all, {nobody, one});
+    BOOST_TEST(receiving.size() == 2u);
+    BOOST_TEST(receiving.digests() == 2u);
+    BOOST_TEST(receiving.class_of()[1] == receiving.class_of()[2]);
+    kinds_of const giving(all, {one, nobody});
+    BOOST_TEST(giving.size() == 2u);
+    BOOST_TEST(giving.digests() == 2u);
+    BOOST_TEST(giving.class_of()[0] == giving.class_of()[2]);
+    BOOST_TEST(kinds_of(all, {one, one}).size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_are_only_added_are_a_kind_of_their_own) {
+    mapping program;
+    program.add("x", {2, 2}, data_type::f32);
+    program.define("y", zeros({2, 2}, data_type::f32));
+    program.add("z", {2, 2}, data_type::f32);
+    kinds_of const found(whole_problem({{}}, {{square("x"), square("y"), square("z")}}, program));
+    BOOST_TEST(found.size() == 2u);
+    BOOST_TEST(found.digests() == 2u);
+    BOOST_TEST(found.class_of()[0] == found.class_of()[2]);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
