@@ -4,13 +4,14 @@
 #define RESHARD_EXPR_MAPPING_HPP
 
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/key_index.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <boost/assert.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,23 @@ struct mapping_output {
     bool operator==(mapping_output const&) const = default;
 };
 
+namespace detail {
+
+/// The order of keys, for keys too.
+struct by_key {
+    using is_transparent = void;
+
+    static std::string_view key_of(mapping_output const& output) { return output.key; }
+    static std::string_view key_of(std::string_view key) { return key; }
+
+    bool operator()(auto const& a, auto const& b) const { return key_of(a) < key_of(b); }
+};
+
+} // namespace detail
+
+/// Target tensors in the order of their keys, each key once.
+using mapping_outputs = std::set<mapping_output, detail::by_key>;
+
 /// Tensors that belong together: what a statement says of one holds for the other.
 struct relation {
     enum class kind : std::uint8_t {
@@ -62,7 +80,7 @@ struct relation {
 /// program.define("qk", transpose(concat({q, k}, 0)));
 /// ```
 ///
-/// \invariant `outputs` is sorted by key, each key once
+/// In whatever order keys come, a call takes time that grows as the logarithm of their number.
 class mapping {
 public:
     mapping() = default;
@@ -72,11 +90,11 @@ public:
     explicit mapping(catalog const& source) {
         sources_.reserve(source.size());
         for (catalog_entry const& entry : source)
-            sources_.push_back({entry.key, entry.shape, entry.dtype});
+            append({entry.key, entry.shape, entry.dtype});
     }
 
     std::vector<mapping_source> const& sources() const { return sources_; }
-    std::vector<mapping_output> const& outputs() const { return outputs_; }
+    mapping_outputs const& outputs() const { return outputs_; }
     std::vector<std::string> const& removed() const { return removed_; }
     std::vector<relation> const& relations() const { return relations_; }
 
@@ -85,10 +103,10 @@ public:
     /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as
     ///         another tensor
     expression source(std::string_view key, index_vector const& shape, data_type dtype) {
-        for (std::size_t i = 0; i < sources_.size(); ++i)
-            if (sources_[i].key == key)
-                return known(i, shape, dtype);
-        sources_.push_back({std::string(key), shape, dtype});
+        auto const key_at = [this](std::uint32_t i) { return std::string_view(sources_[i].key); };
+        if (auto const place = source_places_.find(key, key_at))
+            return known(*place, shape, dtype);
+        append({std::string(key), shape, dtype});
         return source_tensor(static_cast<key_id>(sources_.size() - 1), shape, dtype);
     }
 
@@ -116,35 +134,29 @@ public:
     /// Says that `entry.companion` follows `entry.key`; what it is made of is said by `define`.
     void relate(relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// The output of that key, or null.
+    /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const {
-        auto const place = lower_bound(key);
-        return place != outputs_.end() && place->key == key ? &*place : nullptr;
+        auto const place = outputs_.find(key);
+        return place != outputs_.end() ? &*place : nullptr;
     }
 
     bool operator==(mapping const&) const = default;
 
 private:
-    std::vector<mapping_output>::const_iterator lower_bound(std::string_view key) const {
-        return std::lower_bound(outputs_.begin(), outputs_.end(), key,
-                                [](mapping_output const& output, std::string_view sought) {
-                                    return output.key < sought;
-                                });
+    void append(mapping_source tensor) {
+        source_places_.append(tensor.key, static_cast<key_id>(sources_.size()));
+        sources_.push_back(std::move(tensor));
     }
 
-    /// Appending in the order of keys is cheap; a key out of order costs a shift.
     void put(mapping_output output) {
-        if (outputs_.empty() || outputs_.back().key < output.key)
-            return outputs_.push_back(std::move(output));
-        auto const place = outputs_.begin() + (lower_bound(output.key) - outputs_.begin());
+        auto place = outputs_.lower_bound(output.key);
         if (place != outputs_.end() && place->key == output.key)
-            *place = std::move(output);
-        else
-            outputs_.insert(place, std::move(output));
+            place = outputs_.erase(place);
+        outputs_.insert(place, std::move(output));
     }
 
     /// Source tensor number `i`, if it is of that shape and data type.
-    expression known(std::size_t i, index_vector const& shape, data_type dtype) const {
+    expression known(key_id i, index_vector const& shape, data_type dtype) const {
         mapping_source const& tensor = sources_[i];
         if (tensor.shape != shape)
             fail(errc::shape_mismatch, "'" + tensor.key + "' has the shape " +
@@ -153,11 +165,12 @@ private:
             fail(errc::dtype_mismatch, "'" + tensor.key + "' is " +
                                            std::string(name(tensor.dtype)) + ", not " +
                                            std::string(name(dtype)));
-        return source_tensor(static_cast<key_id>(i), shape, dtype);
+        return source_tensor(i, shape, dtype);
     }
 
     std::vector<mapping_source> sources_;
-    std::vector<mapping_output> outputs_;
+    detail::key_index source_places_;
+    mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<relation> relations_;
 };

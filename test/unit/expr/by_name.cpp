@@ -24,8 +24,8 @@ BOOST_AUTO_TEST_CASE(what_is_wanted_is_the_source_of_that_name) {
         by_name(two_tensors(), layout_of({{{"b", data_type::i8, {3, 1}, {{0, 0}, {2, 1}}, {}}}}));
     BOOST_TEST(program.sources().size() == 2u);
     BOOST_TEST_REQUIRE(program.outputs().size() == 1u);
-    BOOST_TEST(program.outputs()[0].key == "b");
-    BOOST_TEST((program.outputs()[0].value == source_tensor(1, {3, 1}, data_type::i8)));
+    BOOST_TEST(program.outputs().begin()->key == "b");
+    BOOST_TEST((program.outputs().begin()->value == source_tensor(1, {3, 1}, data_type::i8)));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_without_source_is_named_with_the_first_rank_that_wants_it) {

@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/key_index.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(expr_key_index)
+
+namespace {
+
+/// A list of keys with its index, which counts the keys that are looked at.
+struct indexed_list {
+    std::vector<std::string> keys;
+    detail::key_index places;
+    std::size_t looked_at = 0;
+
+    void append(std::string const& key) {
+        places.append(key, static_cast<std::uint32_t>(keys.size()));
+        keys.push_back(key);
+    }
+
+    std::optional<std::uint32_t> find(std::string_view key) {
+        return places.find(key, [this](std::uint32_t place) {
+            ++looked_at;
+            return std::string_view(keys[place]);
+        });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(keys_are_found_where_they_stand) {
+    indexed_list list;
+    BOOST_TEST(!list.find("w").has_value());
+    for (std::string const key : {"w", "", "b", "model.layers.10.w", "model.layers.1.w"})
+        list.append(key);
+    for (std::uint32_t place = 0; place < 5; ++place)
+        BOOST_TEST(list.find(list.keys[place]).value() == place);
+    BOOST_TEST(!list.find("v").has_value());
+    BOOST_TEST(!list.find("model.layers.11.w").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_compared_with_few_others_however_many_there_are) {
+    indexed_list list;
+    constexpr std::uint32_t count = 20'000;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        BOOST_TEST_REQUIRE(!list.find("layer." + std::to_string(i) + ".weight").has_value());
+        list.append("layer." + std::to_string(i) + ".weight");
+    }
+    for (std::uint32_t i = 0; i < count; ++i)
+        BOOST_TEST_REQUIRE(list.find("layer." + std::to_string(i) + ".weight").value() == i);
+    BOOST_TEST(list.looked_at >= count);
+    BOOST_TEST(list.looked_at < count + count / 10);
+}
+
+BOOST_AUTO_TEST_CASE(equal_lists_have_equal_indices) {
+    indexed_list one, same, other;
+    for (std::string const key : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
+        one.append(key);
+        same.append(key);
+        other.append(key == "i" ? "j" : key);
+    }
+    BOOST_TEST((one.places == same.places));
+    BOOST_TEST((one.places != other.places));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
