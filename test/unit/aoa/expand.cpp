@@ -3,6 +3,7 @@
 #include <reshard/aoa/expand.hpp>
 
 #include "aoa/language.hpp"
+#include "support/says.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,6 +12,7 @@
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
+using reshard::test::says;
 using reshard::test::tensor;
 
 BOOST_AUTO_TEST_SUITE(aoa_expand)
@@ -65,6 +67,15 @@ BOOST_AUTO_TEST_CASE(a_program_that_grows_too_large_is_refused) {
                              "q, k, v -> d, fused_qkv, num_heads=999999999, num_kv_heads=1"})
         BOOST_CHECK_EXCEPTION(expand(parsed(text), layers, nullptr, options), error,
                               [](error const& e) { return e.code() == errc::limit_exceeded; });
+}
+
+BOOST_AUTO_TEST_CASE(without_an_option_a_program_has_four_million_names_at_most) {
+    BOOST_CHECK_EXCEPTION(expand(parsed("\nw[0:4194305] -> x, axis=0", "m.aoa"), layers), error,
+                          says(errc::limit_exceeded,
+                               "m.aoa:2:1: limit exceeded: the program has more than 4194304 "
+                               "names after expansion (option max_names)\n"
+                               "    w[0:4194305] -> x, axis=0\n"
+                               "    ^"));
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_is_no_name_that_a_user_can_write) {

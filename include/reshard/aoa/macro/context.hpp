@@ -28,7 +28,7 @@ struct expand_options {
     on_no_match no_match = on_no_match::warn;
     std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     bool reverse = false; ///< the program will run backwards: the source has the names on the right
-    std::size_t max_names = 64'000'000; ///< in all statements together, those in between included
+    std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
 };
 
 /// The program that is being expanded and what it is expanded for.
