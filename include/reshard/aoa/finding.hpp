@@ -32,7 +32,7 @@ constexpr std::string_view name_of(severity level) {
 /// What was found, and where in the program.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
-/// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `shadowed`.
+/// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `shadowed`, `overwritten`.
 struct finding {
     severity level = severity::warning;
     std::string code;

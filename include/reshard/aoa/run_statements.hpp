@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/repeated_name.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -137,8 +138,7 @@ private:
         std::vector<std::uint32_t> operands;
         for (name const& each_name : left)
             operands.push_back(read(one, each_name));
-        for (name const& each_name : right)
-            check_bindable(each_name);
+        check_results(one);
         if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
             return in_.names.bind(right[0], operands[0], one.origin);
         std::vector<expression const*> values;
@@ -182,6 +182,38 @@ private:
                          "' is what an earlier statement made; the source's tensor of that name "
                          "is not used");
         return in_.names.read(which);
+    }
+
+    /// Refuses names that the statement cannot bind; warns of a value that is lost by that.
+    void check_results(statement const& one) {
+        auto const right = in_.code.right(one);
+        if (name const* const again = repeated_name(right)) {
+            std::string const key(in_.code.text(*again));
+            throw statement_error{errc::syntax,
+                                  "'" + key +
+                                      "' stands twice on the right; each tensor that a statement "
+                                      "makes needs a name of its own",
+                                  again->where, key};
+        }
+        for (name const& each_name : right) {
+            check_bindable(each_name);
+            warn_overwritten(one, each_name);
+        }
+    }
+
+    void warn_overwritten(statement const& one, name const& bound_again) {
+        binding const& bound = in_.names[bound_again];
+        if (bound_again.kind != name::kind_type::text || bound.value == binding::none ||
+            bound.uses > 0)
+            return;
+        std::string const key(in_.code.text(bound_again));
+        in_.result.findings.push_back({severity::warning, "overwritten", key,
+                                       "'" + key +
+                                           "' is made again, and nothing reads what the "
+                                           "statement at " +
+                                           place_text(in_.code, bound.where) +
+                                           " made of it; give one of the two another name",
+                                       bound_again.where, one.origin});
     }
 
     /// State follows its parameter; a statement cannot make it.

@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
+#include <reshard/aoa/repeated_name.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -85,12 +86,18 @@ public:
                  std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
     }
 
-    /// Refuses a number of names that no form of the macro has.
+    /// Refuses a number of names that no form of the macro has, and a result that stands twice.
     void check_form(bool is_known) const {
         if (!is_known)
             refuse("has " + std::to_string(one_.left) + " names on the left and " +
                        std::to_string(one_.right) + " on the right",
                    {});
+        if (context_.options.reverse)
+            return;
+        if (name const* const again = repeated_name(context_.code.right(one_)))
+            refuse("has '" + text(*again) +
+                       "' twice on the right, where each needs a name of its own",
+                   again->where);
     }
 
     /// Into how many parts the tensors that the first left and the first right name mean are cut.
