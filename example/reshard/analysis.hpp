@@ -33,6 +33,9 @@ struct loss {
 /// All that is lost, a line a source tensor at most. Nothing: the mapping can be undone.
 std::vector<loss> losses_of(reshard::mapping const& map);
 
+/// The source tensors that the target uses in part, each with elements that it does not use.
+std::vector<loss> unread_parts(reshard::mapping const& map);
+
 } // namespace tool
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "job.hpp"
 
+#include "analysis.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
@@ -111,6 +112,20 @@ job make_job_with_target(catalog const& source, job_files const& files) {
     return all;
 }
 
+/// Says which tensors of the source are used in part only.
+void note_unread_parts(job const& all, job_files const& files) {
+    std::vector<loss> const parts = unread_parts(all.map);
+    if (parts.empty())
+        return;
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < parts.size(); ++i)
+        others.push_back(parts[i].key);
+    note(files.source + ": '" + parts[0].key + "' " + parts[0].text +
+         (others.empty() ? ""
+                         : "; the same holds for " + counted(others.size(), "more key") + ": " +
+                               listed(others)));
+}
+
 } // namespace
 
 job make_job(layout const& source, job_files const& files) {
@@ -174,6 +189,7 @@ void print_notes(job const& all, layout const& source, job_files const& files) {
     if (!unused.empty())
         note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
              listed(unused));
+    note_unread_parts(all, files);
 }
 
 } // namespace tool

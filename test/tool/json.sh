@@ -188,6 +188,16 @@ echo '{"tensors": {"z": {"dtype": "I32", "shape": [2], "shards": [{"rank": 0, "o
 succeeds 1 convert model out/z --program zeros.aoa --layout z.json
 grep -q "^note: .*'z'" errors || report "zeros are not reported"
 grep -q "^note: .*'k', 'n', 'q'" errors || report "keys that are not written are not reported"
+cat >halves.aoa <<'END'
+q -> a, b, axis=0
+k -> c, d, axis=1, dtype="bfloat16"
+END
+echo '{"tensors": {"a": {"shape": [2, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 2]}]},
+                  "d": {"dtype": "BF16", "shape": [2, 1], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 1]}]}}}' >halves.json
+succeeds 1 convert model out/halves --program halves.aoa --layout halves.json
+grep -qF "note: model: 'k' has elements that no target uses: [0:2, 0:1] of [2, 2]; the same holds for 1 more key: 'q'" errors ||
+    report "elements that are not written are not reported"
+grep -qF "nothing uses 1 key: 'n'" errors || report "a key that is not written is not reported"
 echo '{"tensors": {"q": {"shape": [4, 2], "shards": [{"rank": 0, "offset": [1, 0], "shape": [2, 1]}]}}}' >part.json
 succeeds 3 convert model out/part --layout part.json --partial
 succeeds 1 inspect out/part --json
