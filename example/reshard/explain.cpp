@@ -141,6 +141,17 @@ private:
     std::map<std::string, std::vector<std::string>> statements_; ///< by source key
 };
 
+/// The extents of the factors that each axis is made of.
+json::array json_factors(index_vector const& extents, std::uint8_t joins) {
+    json::array axes;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+        if (axes.empty() || !reshard::detail::is_joined(joins, k))
+            axes.emplace_back(json::array());
+        axes.back().as_array().emplace_back(extents[k]);
+    }
+    return axes;
+}
+
 json::object json_of(explained const& one) {
     piece const& part = one.part;
     bool const is_zero = part.source == zero_source;
@@ -153,12 +164,16 @@ json::object json_of(explained const& one) {
         {"source_offset", unless_zero(json_list(part.source_offset))},
         {"source_shape", unless_zero(json_list(part.source_box().shape))},
         {"target_offset", json_list(part.target_offset)},
-        {"target_shape", json_list(part.extent)},
+        {"target_shape", json_list(part.target_box().shape)},
         {"permutation", unless_zero(json_list(axes_of(part.order, part.extent.size())))},
         {"source_dtype", unless_zero(json_text(code(part.stored)))},
         {"casts", std::move(casts)},
         {"dtype", json_text(code(result(part.stored, part.casts)))},
         {"statements", json_texts(one.statements)}};
+    if (part.joins.any()) {
+        entry["source_factors"] = json_factors(part.order.undo(part.extent), part.joins.source);
+        entry["target_factors"] = json_factors(part.extent, part.joins.target);
+    }
     if (!one.file.empty()) {
         entry["file"] = one.file;
         entry["byte_range"] = json::array{one.first_byte, one.last_byte};
@@ -173,6 +188,8 @@ std::string text_of(explained const& one) {
         text += "zeros";
     else
         text += "'" + one.source_key + "' " + to_string(part.source_box());
+    if (part.joins.any())
+        text += ", read row by row as " + to_string(part.order.undo(part.extent));
     if (part.order != permutation::identity(part.extent.size()))
         text += ", its axes in the order " + to_string(axes_of(part.order, part.extent.size()));
     for (data_type const dtype : part.casts.steps())

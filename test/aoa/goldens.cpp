@@ -106,6 +106,8 @@ std::string piece_text(mapping const& map, piece const& part) {
     text += part.source == zero_source
                 ? "0"
                 : map.sources()[part.source].key + to_string(part.source_box());
+    if (part.joins.any())
+        text += " read as " + to_string(part.order.undo(part.extent));
     if (part.order != permutation::identity(part.extent.size()))
         text += " order " + to_string(axes_of(part.order, part.extent.size()));
     for (data_type const step : part.casts.steps())

@@ -26,7 +26,9 @@ public:
             source_shape.push_back(random.chance(4) ? 0 : random.between(1, 5));
         value = source_tensor(0, source_shape, data_type::f32);
         for (index_t steps = random.between(0, 3); steps > 0; --steps)
-            value = random.chance(50) ? permute(value, an_order()) : shuffled_parts();
+            value = random.chance(50)   ? permute(value, an_order())
+                    : random.chance(70) ? shuffled_parts()
+                                        : reshaped(value);
     }
 
     numbers evaluated(expression const& what) const {
@@ -37,6 +39,41 @@ public:
 
     std::size_t an_axis() {
         return static_cast<std::size_t>(random.below(static_cast<index_t>(value.ndim())));
+    }
+
+    /// Any shape of as many elements: axes are merged, then split.
+    index_vector a_shape() {
+        index_t left = element_count(value.shape);
+        if (left == 0)
+            return {random.between(0, 3), 0};
+        index_vector shape;
+        while (shape.size() < 3)
+            if (index_t const extent = random.between(1, 4); left % extent == 0) {
+                shape.push_back(extent);
+                left /= extent;
+            }
+        shape.push_back(left);
+        return shape;
+    }
+
+    /// The value under another shape, if that has few enough factors.
+    expression reshaped(expression const& before) {
+        try {
+            return reshape(before, a_shape());
+        } catch (error const& problem) {
+            if (problem.code() != errc::limit_exceeded)
+                throw;
+            return before;
+        }
+    }
+
+    box a_box(index_vector const& shape) {
+        box region = whole(shape);
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            region.offset[axis] = random.between(0, shape[axis] - 1);
+            region.shape[axis] = random.between(1, shape[axis] - region.offset[axis]);
+        }
+        return region;
     }
 
     index_vector an_order() {
@@ -68,6 +105,10 @@ public:
     index_vector source_shape;
     expression value;
 };
+
+bool lies_in(index_vector const& index, box const& region) {
+    return contains(region, {index, index_vector::filled(index.size(), 1)});
+}
 
 template <class Law>
 void for_each_trial(Law&& law) {
@@ -131,7 +172,40 @@ BOOST_AUTO_TEST_CASE(to_permute_and_split_is_to_split_and_permute) {
             sizes.push_back(part.shape[before]);
         std::vector<expression> const turned = split(permute(one.value, order), axis, sizes);
         for (std::size_t i = 0; i < parts.size(); ++i)
-            BOOST_TEST((turned[i] == permute(parts[i], order)));
+            BOOST_TEST((one.evaluated(turned[i]) == one.evaluated(permute(parts[i], order))));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_reshape_keeps_the_elements_in_row_major_order) {
+    int reshapes = 0;
+    for_each_trial([&](trial& one) {
+        expression const value = one.reshaped(one.value);
+        BOOST_TEST((one.evaluated(value) == one.evaluated(one.value)));
+        reshapes += value.shape != one.value.shape;
+    });
+    BOOST_TEST(reshapes > 1000);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_target_box_takes_from_a_source_box_is_what_both_have) {
+    for_each_trial([](trial& one) {
+        if (element_count(one.source_shape) == 0)
+            return;
+        box const wanted = one.a_box(one.value.shape), held = one.a_box(one.source_shape);
+        expression taken{one.value.shape, one.value.dtype, piece_list(one.value.ndim())};
+        for (std::size_t i = 0; i < one.value.pieces.size(); ++i)
+            if (auto const common = intersect(one.value.pieces[i].target_box(), wanted))
+                cut_to_target(one.value.pieces[i], *common, [&](piece const& part) {
+                    if (auto const given = intersect(part.source_box(), held))
+                        cut_to_source(part, *given,
+                                      [&](piece const& both) { taken.pieces.push_back(both); });
+                });
+        numbers const all = one.evaluated(one.value), found = one.evaluated(taken);
+        for (index_t i = 0; i < static_cast<index_t>(all.size()); ++i) {
+            auto const place = static_cast<std::size_t>(i);
+            bool const is_taken = lies_in(unravel_index(i, one.value.shape), wanted) &&
+                                  lies_in(unravel_index(all[place], one.source_shape), held);
+            BOOST_TEST_REQUIRE(found[place] == (is_taken ? all[place] : -1));
+        }
     });
 }
 

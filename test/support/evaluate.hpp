@@ -16,6 +16,19 @@ namespace reshard::test {
 /// Source tensors as numbers, in the order of their `key_id`s: all elements, row by row.
 using tensor_numbers = std::vector<std::vector<index_t>>;
 
+/// `offset` and `step`, which counts along factors: those of one axis are digits of one number.
+inline index_vector moved(index_vector offset, index_vector const& step, index_vector const& extent,
+                          unsigned joins) {
+    for (std::size_t axis = offset.size(), factor = step.size(); axis-- > 0;) {
+        index_t weight = 1;
+        for (bool is_first = false; !is_first; weight *= extent[factor]) {
+            offset[axis] += step[--factor] * weight;
+            is_first = (joins >> factor & 1) == 0;
+        }
+    }
+    return offset;
+}
+
 /// Which number each element of `value` is; -1 where no piece yields it, -2 where two do; casts aside.
 inline std::vector<index_t> evaluate(expression const& value,
                                      std::vector<index_vector> const& source_shapes,
@@ -25,12 +38,10 @@ inline std::vector<index_t> evaluate(expression const& value,
         piece const part = value.pieces[i];
         for (index_t n = 0; n < element_count(part.extent); ++n) {
             index_vector const step = unravel_index(n, part.extent);
-            index_vector target = part.target_offset;
-            index_vector source = part.source_offset;
-            for (std::size_t axis = 0; axis < step.size(); ++axis) {
-                target[axis] += step[axis];
-                source[part.order[axis]] += step[axis];
-            }
+            index_vector const target =
+                moved(part.target_offset, step, part.extent, part.joins.target);
+            index_vector const source = moved(part.source_offset, part.order.undo(step),
+                                              part.order.undo(part.extent), part.joins.source);
             auto& place = result[static_cast<std::size_t>(ravel_index(target, value.shape))];
             auto const from = static_cast<std::size_t>(
                 part.source == zero_source ? 0 : ravel_index(source, source_shapes[part.source]));

@@ -82,6 +82,19 @@ constexpr bool contains(box const& outer, box const& inner) {
     return true;
 }
 
+/// The smallest box around two boxes.
+///
+/// \pre `a.ndim() == b.ndim()`
+constexpr box hull(box a, box const& b) {
+    BOOST_ASSERT(a.ndim() == b.ndim());
+    for (std::size_t axis = 0; axis < a.ndim(); ++axis) {
+        index_t const end = std::max(a.end(axis), b.end(axis));
+        a.offset[axis] = std::min(a.offset[axis], b.offset[axis]);
+        a.shape[axis] = end - a.offset[axis];
+    }
+    return a;
+}
+
 /// The same elements, counted from `offset`: where `region` lies inside a box of that offset.
 ///
 /// \pre `region.ndim() == offset.size()`

@@ -6,6 +6,7 @@
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>
+#include <reshard/expr/reshape.hpp>
 #include <reshard/expr/split.hpp>
 
 /// \file

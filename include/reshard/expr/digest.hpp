@@ -27,6 +27,7 @@ inline void add(hasher& digest, piece const& part) {
     digest.add(part.source_offset);
     digest.add(part.target_offset);
     digest.add(part.extent);
+    digest.add(std::uint64_t{part.joins.source} << 8 | part.joins.target);
 }
 
 } // namespace detail

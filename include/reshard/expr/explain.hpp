@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_EXPLAIN_HPP
 #define RESHARD_EXPR_EXPLAIN_HPP
 
+#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/main_copies.hpp>
 
@@ -67,7 +68,7 @@ inline std::vector<piece> explain(mapping const& program, std::string_view key,
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
         piece const part = output->value.pieces[i];
         if (auto const common = intersect(part.target_box(), wanted))
-            found.push_back(cut_to_target(part, *common));
+            cut_to_target(part, *common, [&](piece const& one) { found.push_back(one); });
     }
     std::sort(found.begin(), found.end(),
               [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
@@ -84,7 +85,7 @@ inline std::vector<located_piece> locate(piece const& part, shard_table const& s
     for (std::uint32_t const i : main_copies(source))
         for (box const& held : source.boxes(i))
             if (auto const common = intersect(part.source_box(), held))
-                found.push_back({cut_to_target(part, target_box_of(part, *common)), i});
+                cut_to_source(part, *common, [&](piece const& one) { found.push_back({one, i}); });
     std::sort(found.begin(), found.end(), [](located_piece const& a, located_piece const& b) {
         return a.part.target_offset < b.part.target_offset;
     });

@@ -68,7 +68,8 @@ constexpr bool is_source_box(expression const& tensor) {
     if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
         return false;
     piece const only = tensor.pieces[0];
-    return only.order == permutation::identity(tensor.ndim()) && only.casts.empty();
+    return only.order == permutation::identity(tensor.ndim()) && !only.joins.any() &&
+           only.casts.empty();
 }
 
 } // namespace reshard

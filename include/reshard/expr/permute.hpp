@@ -12,6 +12,42 @@
 
 namespace reshard {
 
+namespace detail {
+
+/// The factors of a target in the order in which the axes that they make up are wanted.
+constexpr index_vector factors_in_order(piece const& part, permutation order) {
+    index_vector factors;
+    for (std::size_t j = 0; j < part.target_offset.size(); ++j)
+        for (std::size_t k = 0, axis = 0; k < part.extent.size(); ++k) {
+            axis += k > 0 && !is_joined(part.joins.target, k);
+            if (axis == order[j])
+                factors.push_back(static_cast<index_t>(k));
+        }
+    return factors;
+}
+
+/// The piece of a target whose axes are in another order.
+constexpr piece turned(piece part, permutation order) {
+    if (part.target_offset.empty())
+        return part;
+    permutation factors = order;
+    if (part.joins.target != 0) {
+        index_vector const wanted = factors_in_order(part, order);
+        unsigned joins = 0;
+        for (std::size_t k = 0; k < wanted.size(); ++k)
+            joins |= (is_joined(part.joins.target, static_cast<std::size_t>(wanted[k])) ? 1u : 0u)
+                     << k;
+        part.joins.target = static_cast<std::uint8_t>(joins);
+        factors = permutation::of(wanted, wanted.size());
+    }
+    part.order = part.order.then(factors, part.extent.size());
+    part.target_offset = order.apply(part.target_offset);
+    part.extent = factors.apply(part.extent);
+    return part;
+}
+
+} // namespace detail
+
 /// The tensor whose axis `j` is axis `order[j]` of `tensor`.
 ///
 /// \pre `order` is an order of `tensor.ndim()` axes, as `permutation::of` and `identity` make them
@@ -19,11 +55,7 @@ constexpr expression permute(expression const& tensor, permutation order) {
     expression result{order.apply(tensor.shape), tensor.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        piece turned = tensor.pieces[i];
-        turned.order = turned.order.then(order, tensor.ndim());
-        turned.target_offset = order.apply(turned.target_offset);
-        turned.extent = order.apply(turned.extent);
-        result.pieces.push_back(turned);
+        result.pieces.push_back(detail::turned(tensor.pieces[i], order));
     }
     return result;
 }

@@ -4,6 +4,7 @@
 #define RESHARD_EXPR_PIECE_HPP
 
 #include <reshard/core/cast_chain.hpp>
+#include <reshard/core/factor_rows.hpp>
 #include <reshard/core/index_rows.hpp>
 #include <reshard/core/permutation.hpp>
 
@@ -26,50 +27,29 @@ inline constexpr key_id zero_source = 0xffffffff;
 
 /// A box of a target tensor and where its elements come from.
 ///
-/// \par Shape  the source box has the extents `order.undo(extent)` and begins at `source_offset`
+/// The axes of both boxes are made of the same factors. Without a reshape, `joins` is empty, and
+/// each factor is an axis.
+///
 /// \par Units  elements, in global coordinates of the two tensors
 struct piece {
     key_id source = zero_source;
     data_type stored{}; ///< the data type in which the source holds the elements
-    permutation order;  ///< target axis `j` is source axis `order[j]`
+    permutation order;  ///< target factor `j` is source factor `order[j]`
     cast_chain casts;
     index_vector source_offset;
     index_vector target_offset;
-    index_vector extent; ///< in the order of the target's axes
+    index_vector extent; ///< of the factors, in the order of the target
+    axis_joins joins = {};
 
-    constexpr box target_box() const { return {target_offset, extent}; }
-    constexpr box source_box() const { return {source_offset, order.undo(extent)}; }
+    constexpr box target_box() const {
+        return {target_offset, detail::joined_extents(extent, joins.target)};
+    }
+    constexpr box source_box() const {
+        return {source_offset, detail::joined_extents(order.undo(extent), joins.source)};
+    }
 
     constexpr bool operator==(piece const&) const = default;
 };
-
-/// The part of a piece that makes up `region` of the target.
-///
-/// \pre `contains(whole.target_box(), region)`
-constexpr piece cut_to_target(piece whole, box const& region) {
-    BOOST_ASSERT(contains(whole.target_box(), region));
-    index_vector moved = region.offset;
-    for (std::size_t axis = 0; axis < moved.size(); ++axis)
-        moved[axis] -= whole.target_offset[axis];
-    moved = whole.order.undo(moved);
-    for (std::size_t axis = 0; axis < moved.size(); ++axis)
-        whole.source_offset[axis] += moved[axis];
-    whole.target_offset = region.offset;
-    whole.extent = region.shape;
-    return whole;
-}
-
-/// The box of the target that is made of `region` of the source.
-///
-/// \pre `contains(part.source_box(), region)`
-constexpr box target_box_of(piece const& part, box const& region) {
-    BOOST_ASSERT(contains(part.source_box(), region));
-    box result{part.order.apply(relative_to(region, part.source_offset).offset),
-               part.order.apply(region.shape)};
-    for (std::size_t axis = 0; axis < result.ndim(); ++axis)
-        result.offset[axis] += part.target_offset[axis];
-    return result;
-}
 
 /// The pieces of one tensor, packed: a piece of a matrix takes 72 bytes where `piece` takes 248.
 class piece_list {
@@ -88,19 +68,27 @@ public:
 
     /// Appends a piece.
     ///
-    /// \pre `part.extent.size() == ndim()`
+    /// \pre `part.target_offset.size() == ndim()`
     constexpr void push_back(piece const& part) {
+        if (part.joins.any())
+            factors_.push_back(
+                {static_cast<std::uint32_t>(size()), part.joins, part.extent, part.source_offset});
         facts_.push_back({part.source, part.stored, part.order, part.casts});
         targets_.push_back(part.target_box());
-        source_offsets_.push_back(part.source_offset);
+        source_offsets_.push_back(part.joins.any() ? index_vector::filled(ndim(), 0)
+                                                   : part.source_offset);
     }
 
     /// \pre `i < size()`
     constexpr piece operator[](std::size_t i) const {
         BOOST_ASSERT(i < size());
         box const target = targets_[i];
-        return {facts_[i].source,   facts_[i].stored, facts_[i].order, facts_[i].casts,
-                source_offsets_[i], target.offset,    target.shape};
+        facts const& one = facts_[i];
+        if (factor_row const* const row = factors_.find(i))
+            return {one.source,         one.stored,    one.order,   one.casts,
+                    row->source_offset, target.offset, row->extent, row->joins};
+        return {one.source,         one.stored,    one.order,   one.casts,
+                source_offsets_[i], target.offset, target.shape};
     }
 
     /// The target boxes alone, to be searched.
@@ -109,7 +97,8 @@ public:
 
     /// The memory that the pieces take.
     constexpr std::size_t bytes() const {
-        return facts_.capacity() * sizeof(facts) + targets_.bytes() + source_offsets_.bytes();
+        return facts_.capacity() * sizeof(facts) + targets_.bytes() + source_offsets_.bytes() +
+               factors_.bytes();
     }
 
     constexpr bool operator==(piece_list const&) const = default;
@@ -127,6 +116,7 @@ private:
     std::vector<facts> facts_;
     box_list targets_;
     index_rows source_offsets_;
+    factor_rows factors_; ///< of the pieces that a reshape has touched
 };
 
 } // namespace reshard

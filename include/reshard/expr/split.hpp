@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_SPLIT_HPP
 #define RESHARD_EXPR_SPLIT_HPP
 
+#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
 constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t const> begins,
                         std::vector<expression>& results) {
     index_t const first = part.target_offset[axis];
-    index_t const last = first + part.extent[axis];
+    box const reached = part.target_box();
+    index_t const last = reached.end(axis);
     auto place = std::upper_bound(begins.begin(), begins.end(), first) - begins.begin() - 1;
     for (auto i = static_cast<std::size_t>(place); i < results.size() && begins[i] < last; ++i) {
         box region = whole(results[i].shape);
@@ -49,12 +51,13 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
         for (std::size_t other = 0; other < region.ndim(); ++other)
             if (other != axis) {
                 region.offset[other] = part.target_offset[other];
-                region.shape[other] = part.extent[other];
+                region.shape[other] = reached.shape[other];
             }
-        if (auto const common = intersect(region, part.target_box())) {
-            piece cut = cut_to_target(part, *common);
-            cut.target_offset[axis] -= begins[i];
-            results[i].pieces.push_back(cut);
+        if (auto const common = intersect(region, reached)) {
+            cut_to_target(part, *common, [&](piece cut) {
+                cut.target_offset[axis] -= begins[i];
+                results[i].pieces.push_back(cut);
+            });
         }
     }
 }

@@ -24,7 +24,7 @@ struct bound_plan {
     shard_views<tensor_view> const& targets;
 };
 
-/// A place in memory with the strides of the target's axes from there on.
+/// A place in memory with the strides of the target's factors from there on.
 ///
 /// \par Units elements, from `data`
 template <class Pointer>
@@ -42,7 +42,8 @@ inline bound_end<void const*> source_end(bound_plan const& bound, transfer const
     cut const geometry = cut_of(bound.whole, part);
     memory_place place =
         place_in_shard(table, part.source_shard, geometry.source_offset, view.strides);
-    place.strides = geometry.order.apply(place.strides);
+    place.strides = geometry.order.apply(
+        factor_strides(place.strides, geometry.order.undo(geometry.extent), geometry.joins.source));
     return {view.data, place};
 }
 
@@ -53,8 +54,10 @@ inline bound_end<void*> target_end(bound_plan const& bound, transfer const& part
     shard_table const& table = *bound.problem.targets[part.target_key].shards;
     tensor_view const& view = bound.targets.at(table, part.target_shard);
     cut const geometry = cut_of(bound.whole, part);
-    return {view.data,
-            place_in_shard(table, part.target_shard, geometry.target_offset, view.strides)};
+    memory_place place =
+        place_in_shard(table, part.target_shard, geometry.target_offset, view.strides);
+    place.strides = factor_strides(place.strides, geometry.extent, geometry.joins.target);
+    return {view.data, place};
 }
 
 /// What happens to the elements of a transfer from one end to the other.

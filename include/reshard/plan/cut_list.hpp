@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_CUT_LIST_HPP
 #define RESHARD_PLAN_CUT_LIST_HPP
 
+#include <reshard/expr/cut_piece.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -67,37 +68,61 @@ public:
             auto const given = intersect(held, whole.source_box());
             if (!given)
                 continue;
-            auto const add = [&](std::uint32_t target_box, box const& common) {
-                for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
-                    if (shard_part const at = targets.replica(target_box, which); wanted(at.shard))
-                        cuts.push_back(
-                            {geometry_of(whole, common), i, source_box, at.shard, at.part});
+            auto const add = [&](std::uint32_t target_box, box const&) {
+                auto const region = intersect(targets.boxes[target_box], whole.target_box());
+                cut_between(whole, *region, held, [&](cut const& geometry) {
+                    for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
+                        if (shard_part const at = targets.replica(target_box, which);
+                            wanted(at.shard))
+                            cuts.push_back({geometry, i, source_box, at.shard, at.part});
+                });
             };
-            targets.boxes.for_each_overlap(target_box_of(whole, *given), add);
+            targets.boxes.for_each_overlap(reach_of(whole, *given), add);
         }
     }
 
 private:
-    static constexpr cut geometry_of(piece const& whole, box const& target) {
-        piece const part = cut_to_target(whole, target);
-        return {part.order, part.source_offset, part.target_offset, part.extent};
+    static constexpr cut geometry_of(piece const& part) {
+        return {part.order, part.source_offset, part.target_offset, part.extent, part.joins};
+    }
+
+    /// What a box of the source gives to one of the target: cut to the target first, as the
+    /// receiver does, or the two would not cut alike.
+    template <class Take>
+    static constexpr void cut_between(piece const& whole, box const& target, box const& source,
+                                      Take&& take) {
+        cut_to_target(whole, target, [&](piece const& part) {
+            if (auto const common = intersect(part.source_box(), source))
+                cut_to_source(part, *common, [&](piece const& one) { take(geometry_of(one)); });
+        });
+    }
+
+    /// A box of the target that holds all that comes from `region` of the source.
+    static constexpr box reach_of(piece const& whole, box const& region) {
+        box reach;
+        cut_to_source(whole, region, [&](piece const& part) {
+            reach = reach.ndim() == 0 ? part.target_box() : hull(reach, part.target_box());
+        });
+        return reach;
     }
 
     constexpr void add_sources(placed_cut place, box const& region,
                                std::vector<placed_cut>& cuts) const {
-        piece const whole = (*target_.pieces)[place.piece];
-        piece const part = cut_to_target(whole, region);
-        if (part.source == zero_source) {
-            place.geometry = geometry_of(whole, region);
-            cuts.push_back(place);
-            return;
-        }
-        sources_.of(part.source)
-            .boxes.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
-                place.geometry = geometry_of(whole, target_box_of(part, common));
-                place.source_box = i;
+        cut_to_target((*target_.pieces)[place.piece], region, [&](piece const& part) {
+            if (part.source == zero_source) {
+                place.geometry = geometry_of(part);
                 cuts.push_back(place);
+                return;
+            }
+            part_index const& held = sources_.of(part.source);
+            held.boxes.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
+                place.source_box = i;
+                cut_to_source(part, common, [&](piece const& one) {
+                    place.geometry = geometry_of(one);
+                    cuts.push_back(place);
+                });
             });
+        });
     }
 
     constexpr void check_covered(std::uint32_t shard, box const& region,
@@ -119,11 +144,16 @@ private:
         std::string text = "elements " + to_string(gap->where) +
                            wanted_by(problem_, target_.shards->holder(shard)) +
                            " are held by nobody";
+        std::size_t named = 0;
         pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
-            piece const lost = cut_to_target((*target_.pieces)[i], common);
-            text += "; source '" + std::string(problem_.sources[lost.source].key) + "' lacks " +
-                    to_string(lost.source_box());
+            cut_to_target((*target_.pieces)[i], common, [&](piece const& lost) {
+                if (++named <= 3)
+                    text += "; source '" + std::string(problem_.sources[lost.source].key) +
+                            "' lacks " + to_string(lost.source_box());
+            });
         });
+        if (named > 3)
+            text += "; and so on, " + std::to_string(named) + " boxes in all";
         fail_tensor(errc::not_covered, target_.key, text);
     }
 

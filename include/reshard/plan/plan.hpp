@@ -19,15 +19,22 @@ inline constexpr holder_t no_holder = 0xffffffff;
 
 /// One box of a source tensor that is one box of a target tensor.
 ///
-/// \par Units elements, in global coordinates; `extent` in the order of the target's axes
+/// The axes of both are made of the same factors, as those of a `piece` are.
+///
+/// \par Units elements, in global coordinates; `extent` in the order of the target's factors
 struct cut {
-    permutation order; ///< target axis `j` is source axis `order[j]`
+    permutation order; ///< target factor `j` is source factor `order[j]`
     index_vector source_offset;
     index_vector target_offset;
     index_vector extent;
+    axis_joins joins = {};
 
-    constexpr box target_box() const { return {target_offset, extent}; }
-    constexpr box source_box() const { return {source_offset, order.undo(extent)}; }
+    constexpr box target_box() const {
+        return {target_offset, detail::joined_extents(extent, joins.target)};
+    }
+    constexpr box source_box() const {
+        return {source_offset, detail::joined_extents(order.undo(extent), joins.source)};
+    }
     constexpr bool operator==(cut const&) const = default;
 };
 
@@ -43,15 +50,22 @@ public:
 
     /// \pre `i < size()`
     constexpr cut operator[](std::size_t i) const {
+        if (factor_row const* const row = factors_.find(i))
+            return {orders_[i], row->source_offset, target_offsets_[i], row->extent, row->joins};
         return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
     }
 
-    /// \pre `part.extent.size() == ndim()`
+    /// \pre `part.target_offset.size() == ndim()`
     constexpr void push_back(cut const& part) {
+        bool const has_factors = part.joins.any();
+        index_vector const none = index_vector::filled(ndim(), 0);
+        if (has_factors)
+            factors_.push_back(
+                {static_cast<std::uint32_t>(size()), part.joins, part.extent, part.source_offset});
         orders_.push_back(part.order);
-        source_offsets_.push_back(part.source_offset);
+        source_offsets_.push_back(has_factors ? none : part.source_offset);
         target_offsets_.push_back(part.target_offset);
-        extents_.push_back(part.extent);
+        extents_.push_back(has_factors ? none : part.extent);
     }
 
     /// The memory that it takes.
@@ -59,7 +73,7 @@ public:
     /// \par Units bytes
     constexpr std::size_t bytes() const {
         return orders_.capacity() * sizeof(permutation) + source_offsets_.bytes() +
-               target_offsets_.bytes() + extents_.bytes();
+               target_offsets_.bytes() + extents_.bytes() + factors_.bytes();
     }
 
     constexpr bool operator==(pattern const&) const = default;
@@ -69,6 +83,7 @@ private:
     index_rows source_offsets_;
     index_rows target_offsets_;
     index_rows extents_;
+    factor_rows factors_; ///< of the cuts that a reshape has touched
 };
 
 /// What one holder gives another of one source tensor for one target tensor: 32 bytes of numbers.

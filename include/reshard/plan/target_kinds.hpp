@@ -56,6 +56,8 @@ public:
             piece const part = (*target.pieces)[i];
             digest.add(part.source == zero_source ? 0 : source_digests_[part.source]);
             digest.add(axes_of(part.order, part.extent.size()));
+            digest.add(part.extent);
+            digest.add(std::uint64_t{part.joins.source} << 8 | part.joins.target);
             digest.add(part.source_offset);
         }
         add(digest, first_uses(*target.pieces));
@@ -85,7 +87,8 @@ private:
     }
 
     constexpr bool same_piece(piece const& a, piece const& b) const {
-        if (a.order != b.order || a.source_offset != b.source_offset)
+        if (a.order != b.order || a.source_offset != b.source_offset || a.extent != b.extent ||
+            a.joins != b.joins)
             return false;
         if (a.source == zero_source || b.source == zero_source)
             return a.source == b.source;

@@ -3,6 +3,7 @@
 #ifndef RESHARD_SERIALIZATION_CORE_HPP
 #define RESHARD_SERIALIZATION_CORE_HPP
 
+#include <reshard/core/axis_joins.hpp>
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/permutation.hpp>
@@ -110,6 +111,37 @@ constexpr bool is_sound(box const& region) {
             region.offset[axis] > std::numeric_limits<index_t>::max() - region.shape[axis])
             return false;
     return true;
+}
+
+/// Two numbers, the bits of either side.
+template <class Archive>
+void write_joins(Archive& archive, axis_joins joins) {
+    archive << joins.source << joins.target;
+}
+
+/// True where factors of these extents may be joined like that.
+constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
+    bool const have_axes = !is_joined(joins, 0);
+    bool const all_joined = joins == (1u << extents.size()) - 1;
+    return joins >> extents.size() == 0 &&
+           (have_axes || (all_joined && element_count(extents) == 1));
+}
+
+/// Joins of the factors of a box.
+///
+/// \throws error with errc::overflow where the factors have too many elements,
+///         errc::corrupt_file where the bits are not those of so many factors
+template <class Archive>
+axis_joins read_joins(Archive& archive, index_vector const& extents, permutation order) {
+    axis_joins joins;
+    archive >> joins.source >> joins.target;
+    if (!is_sound(whole(extents)))
+        refuse_archive("has factors " + to_string(extents) + " that are no extents");
+    bool const is_none = element_count(extents) == 0; // the product has to fit
+    if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
+        !are_joins(joins.source, order.undo(extents)))
+        refuse_archive("has factors " + to_string(extents) + " that are joined to no axes");
+    return joins;
 }
 
 } // namespace detail

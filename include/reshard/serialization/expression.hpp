@@ -16,13 +16,14 @@ inline constexpr stored_form form_of<piece>{"piece"};
 template <>
 inline constexpr stored_form form_of<expression>{"expression"};
 
-/// Source and its data type, the two boxes, casts, order of axes.
+/// Source and its data type, the two boxes, casts, order and joins of axes.
 template <class Archive>
 void write_to(Archive& archive, piece const& part) {
     archive << part.source;
     detail::write_dtype(archive, part.stored);
     archive << part.extent << part.source_offset << part.target_offset << part.casts;
     detail::write_order(archive, part.order, part.extent.size());
+    detail::write_joins(archive, part.joins);
 }
 
 /// \throws error where the boxes are none, or the order of axes is not one of theirs
@@ -32,6 +33,7 @@ void read_from(Archive& archive, piece& part) {
     part.stored = detail::read_dtype(archive);
     archive >> part.extent >> part.source_offset >> part.target_offset >> part.casts;
     part.order = detail::read_order(archive, part.extent.size());
+    part.joins = detail::read_joins(archive, part.extent, part.order);
     if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()) ||
         is_empty(part.target_box()))
         detail::refuse_archive("has a piece of the extents " + to_string(part.extent) + " from " +
@@ -60,7 +62,7 @@ void read_from(Archive& archive, expression& value) {
     for (auto left = detail::read_number<std::uint64_t>(archive); left > 0; --left) {
         piece part;
         archive >> part;
-        if (part.extent.size() != value.shape.size())
+        if (part.target_offset.size() != value.shape.size())
             detail::refuse_archive("has a piece of the extents " + to_string(part.extent) +
                                    " of a tensor of shape " + to_string(value.shape));
         value.pieces.push_back(part);

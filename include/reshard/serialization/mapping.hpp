@@ -89,7 +89,7 @@ inline char const* piece_fault(piece const& part, expression const& output,
     mapping_source const& source = sources[part.source];
     if (source.dtype != part.stored)
         return "has another data type than its source";
-    if (source.shape.size() != part.extent.size() ||
+    if (source.shape.size() != part.source_offset.size() ||
         !contains(whole(source.shape), part.source_box()))
         return "leaves its source";
     return nullptr;

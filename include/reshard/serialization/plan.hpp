@@ -20,11 +20,12 @@ inline constexpr stored_form form_of<transfer>{"transfer"};
 template <>
 inline constexpr stored_form form_of<plan>{"plan", 4, 1};
 
-/// Extents, the two offsets, order of axes.
+/// Extents, the two offsets, order and joins of axes.
 template <class Archive>
 void write_to(Archive& archive, cut const& part) {
     archive << part.extent << part.source_offset << part.target_offset;
     detail::write_order(archive, part.order, part.extent.size());
+    detail::write_joins(archive, part.joins);
 }
 
 /// \throws error where the boxes are none, or the order of axes is not one of theirs
@@ -32,11 +33,11 @@ template <class Archive>
 void read_from(Archive& archive, cut& part) {
     archive >> part.extent >> part.source_offset >> part.target_offset;
     part.order = detail::read_order(archive, part.extent.size());
+    part.joins = detail::read_joins(archive, part.extent, part.order);
     if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()))
         detail::refuse_archive("has a cut of the extents " + to_string(part.extent) + " from " +
                                to_string(part.source_offset) + " to " +
                                to_string(part.target_offset));
-    element_count(part.extent); // its product has to fit
 }
 
 /// The number of axes, then each cut.
@@ -57,7 +58,7 @@ void read_from(Archive& archive, pattern& cuts) {
     for (auto left = detail::read_number<std::uint64_t>(archive); left > 0; --left) {
         cut part;
         archive >> part;
-        if (part.extent.size() != ndim)
+        if (part.target_offset.size() != ndim)
             detail::refuse_archive("has a cut of the extents " + to_string(part.extent) +
                                    " in a pattern of " + std::to_string(ndim) + " axes");
         cuts.push_back(part);

@@ -85,28 +85,23 @@ private:
 
     /// The smallest box around the boxes `order_[first]` to `order_[last - 1]`.
     constexpr box around(std::size_t first, std::size_t last) const {
-        box hull = boxes_[order_[first]];
-        for (std::size_t i = first + 1; i < last; ++i) {
-            box const other = boxes_[order_[i]];
-            for (std::size_t axis = 0; axis < hull.ndim(); ++axis) {
-                index_t const end = std::max(hull.end(axis), other.end(axis));
-                hull.offset[axis] = std::min(hull.offset[axis], other.offset[axis]);
-                hull.shape[axis] = end - hull.offset[axis];
-            }
-        }
-        return hull;
+        box result = boxes_[order_[first]];
+        for (std::size_t i = first + 1; i < last; ++i)
+            result = hull(result, boxes_[order_[i]]);
+        return result;
     }
 
     /// The axis along which the first elements of the boxes lie furthest apart, relative to box
     /// widths.
-    constexpr std::size_t widest_axis(std::size_t first, std::size_t last, box const& hull) const {
+    constexpr std::size_t widest_axis(std::size_t first, std::size_t last,
+                                      box const& around) const {
         std::size_t widest = 0;
         double most = -1;
-        for (std::size_t axis = 0; axis < hull.ndim(); ++axis) {
+        for (std::size_t axis = 0; axis < around.ndim(); ++axis) {
             index_t narrowest = std::numeric_limits<index_t>::max();
             for (std::size_t i = first; i < last; ++i)
                 narrowest = std::min(narrowest, boxes_[order_[i]].shape[axis]);
-            double const spread = static_cast<double>(hull.shape[axis]) /
+            double const spread = static_cast<double>(around.shape[axis]) /
                                   static_cast<double>(std::max<index_t>(narrowest, 1));
             if (spread > most) {
                 most = spread;
@@ -120,10 +115,10 @@ private:
     constexpr void build(std::size_t first, std::size_t last) {
         std::size_t const at = nodes_.size();
         nodes_.push_back({first, last, 0});
-        box const hull = around(first, last);
-        around_.push_back(hull);
-        if (last - first > leaf_size && hull.ndim() > 0) {
-            std::size_t const axis = widest_axis(first, last, hull);
+        box const outer = around(first, last);
+        around_.push_back(outer);
+        if (last - first > leaf_size && outer.ndim() > 0) {
+            std::size_t const axis = widest_axis(first, last, outer);
             auto const begin = order_.begin();
             auto const middle = first + (last - first) / 2;
             std::nth_element(begin + static_cast<std::ptrdiff_t>(first),

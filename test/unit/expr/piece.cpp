@@ -29,20 +29,6 @@ BOOST_AUTO_TEST_CASE(both_boxes_have_the_axes_of_their_side) {
     BOOST_TEST((transposed().source_box() == box{{2, 1}, {2, 3}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_part_of_the_target_is_a_part_of_the_source) {
-    // Target rows 11 and 12, column 21: source columns 2 and 3 of row 3.
-    piece const part = cut_to_target(transposed(), {{11, 21}, {2, 1}});
-    BOOST_TEST((part.source_offset == index_vector{3, 2}));
-    BOOST_TEST((part.source_box() == box{{3, 2}, {1, 2}}));
-    BOOST_TEST((part.target_box() == box{{11, 21}, {2, 1}}));
-    BOOST_TEST((part.source == 7u && part.stored == data_type::f32));
-}
-
-BOOST_AUTO_TEST_CASE(a_part_of_the_source_is_a_part_of_the_target) {
-    BOOST_TEST((target_box_of(transposed(), {{3, 2}, {1, 2}}) == box{{11, 21}, {2, 1}}));
-    BOOST_TEST((target_box_of(transposed(), {{2, 1}, {2, 3}}) == box{{10, 20}, {3, 2}}));
-}
-
 BOOST_AUTO_TEST_CASE(three_axes_turn_as_their_order_says) {
     piece part;
     part.order = permutation::of({2, 0, 1}, 3); // target (i, j, k) is source (j, k, i)
@@ -50,9 +36,18 @@ BOOST_AUTO_TEST_CASE(three_axes_turn_as_their_order_says) {
     part.target_offset = {0, 0, 0};
     part.extent = {4, 5, 6};
     BOOST_TEST((part.source_box() == box{{100, 200, 300}, {5, 6, 4}}));
-    piece const one = cut_to_target(part, {{1, 2, 3}, {1, 1, 1}});
-    BOOST_TEST((one.source_offset == index_vector{102, 203, 301}));
-    BOOST_TEST((target_box_of(part, {{102, 203, 301}, {1, 1, 1}}) == box{{1, 2, 3}, {1, 1, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(joined_factors_are_one_axis) {
+    // a source of 3 axes whose last two are one axis of the target, after a turn
+    piece part;
+    part.order = permutation::of({1, 2, 0}, 3);
+    part.source_offset = {5, 0, 0};
+    part.target_offset = {12, 1};
+    part.extent = {2, 6, 4};
+    part.joins = {0, 0b010};
+    BOOST_TEST((part.target_box() == box{{12, 1}, {12, 4}}));
+    BOOST_TEST((part.source_box() == box{{5, 0, 0}, {4, 2, 6}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_list_gives_its_pieces_back) {
@@ -67,6 +62,31 @@ BOOST_AUTO_TEST_CASE(a_list_gives_its_pieces_back) {
     BOOST_TEST((list[0] != list[1]));
     BOOST_TEST(list.source(1) == 7u);
     BOOST_TEST((list.target_boxes()[1] == box{{10, 20}, {3, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_gives_pieces_with_joined_axes_back) {
+    piece merged; // a matrix as one axis
+    merged.order = permutation::identity(2);
+    merged.source_offset = {0, 0};
+    merged.target_offset = {4};
+    merged.extent = {2, 3};
+    merged.joins = {0, 0b10};
+    piece plain;
+    plain.order = permutation::identity(1);
+    plain.source_offset = {7};
+    plain.target_offset = {0};
+    plain.extent = {4};
+    piece_list list(1);
+    list.push_back(plain);
+    list.push_back(merged);
+    BOOST_TEST((list[0] == plain));
+    BOOST_TEST((list[1] == merged));
+    BOOST_TEST((list.target_boxes()[1] == box{{4}, {6}}));
+    piece_list other(1);
+    other.push_back(plain);
+    merged.extent = {3, 2};
+    other.push_back(merged);
+    BOOST_TEST((list != other));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

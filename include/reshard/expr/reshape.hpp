@@ -1,0 +1,187 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_RESHAPE_HPP
+#define RESHARD_EXPR_RESHAPE_HPP
+
+#include <reshard/expr/cut_piece.hpp>
+#include <reshard/expr/expression.hpp>
+#include <reshard/expr/regroup_axes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// The same elements in row-major order under another shape.
+
+namespace reshard {
+
+namespace detail {
+
+/// The piece with its factors cut into finer ones, which are joined to the axes of a new target.
+///
+/// \param finer of which the piece's factors and the new target's axes are both made
+constexpr piece with_factors(piece const& whole, common_factors const& finer,
+                             index_vector const& target_offset) {
+    std::size_t const count = whole.extent.size();
+    std::vector<std::size_t> owner; // by finer factor: the factor that it is part of
+    std::vector<std::size_t> parts(count, 0), first(count, 0);
+    for (std::size_t k = 0, factor = 0; k < finer.extent.size(); ++k) {
+        factor += k > 0 && !is_joined(finer.before, k);
+        owner.push_back(factor);
+        if (factor < count) // a tensor without axes has a factor of nobody
+            ++parts[factor];
+    }
+    std::size_t place = 0;
+    unsigned joins = 0;
+    for (std::size_t s = 0; s < count; ++s) // in the order of the source
+        for (std::size_t k = 0; k < count; ++k)
+            if (whole.order[k] == s) {
+                first[k] = place;
+                joins |= (is_joined(whole.joins.source, s) ? 1u : 0u) << place;
+                for (std::size_t part = 1; part < parts[k]; ++part)
+                    joins |= 1u << (place + part);
+                place += parts[k];
+            }
+    index_vector order;
+    for (std::size_t k = 0, within = 0; k < owner.size(); ++k) {
+        within = k > 0 && owner[k] == owner[k - 1] ? within + 1 : 0;
+        order.push_back(static_cast<index_t>(count == 0 ? k : first[owner[k]] + within));
+    }
+    piece result = whole;
+    result.order = permutation::of(order, order.size());
+    result.extent = finer.extent;
+    result.target_offset = target_offset;
+    result.joins = {static_cast<std::uint8_t>(count == 0 ? finer.before : joins), finer.after};
+    return result;
+}
+
+/// Gives the pieces of a tensor another shape, one after the other.
+class reshaper {
+public:
+    /// \pre `factors` are those of the shape before and of that of `result`
+    constexpr reshaper(common_factors const& factors, expression& result)
+        : factors_(factors), result_(result) {}
+
+    /// Adds what a piece is under the new shape.
+    constexpr void add(piece const& part) {
+        std::vector<box> const boxes =
+            factor_boxes(part.target_box(), factors_.extent, factors_.before);
+        if (boxes.size() == 1)
+            return refine(part, boxes[0]);
+        for (box const& factors : boxes)
+            cut_to_target(part,
+                          {joined_offset(factors.offset, factors_.extent, factors_.before),
+                           joined_extents(factors.shape, factors_.before)},
+                          [&](piece const& smaller) { add(smaller); });
+    }
+
+private:
+    /// Gives the piece the axes that are the factors of both shapes.
+    ///
+    /// \pre `factors` is its target box
+    constexpr void refine(piece const& part, box const& factors) {
+        if (auto const k = find_clash(part, factors.shape)) {
+            box one = {index_vector::filled(part.extent.size(), 0), part.extent};
+            one.shape[*k] = 1;
+            auto again = [&](piece const& smaller) { add(smaller); };
+            for (; one.offset[*k] < part.extent[*k]; ++one.offset[*k])
+                take_factors(part, one, again);
+            return;
+        }
+        join(with_factors(part, *factors_of(part.extent, factors.shape), factors.offset));
+    }
+
+    /// A factor of the piece that has to be cut, because those of its axis and those that the axis
+    /// has to have do not divide each other.
+    constexpr std::optional<std::size_t> find_clash(piece const& part,
+                                                    index_vector const& wanted) const {
+        std::size_t first = 0, other_first = 0;
+        while (first < part.extent.size()) {
+            std::size_t const last = end_of_axis(part.joins.target, first, part.extent.size());
+            std::size_t const other_last = end_of_axis(factors_.before, other_first, wanted.size());
+            index_vector const have(part.extent.begin() + first, part.extent.begin() + last);
+            index_vector const want(wanted.begin() + other_first, wanted.begin() + other_last);
+            if (!factors_of(have, want)) {
+                while (part.extent[first] == 1)
+                    ++first;
+                return first;
+            }
+            first = last;
+            other_first = other_last;
+        }
+        return std::nullopt;
+    }
+
+    static constexpr std::size_t end_of_axis(std::uint8_t joins, std::size_t first,
+                                             std::size_t count) {
+        std::size_t last = first + 1;
+        while (last < count && is_joined(joins, last))
+            ++last;
+        return last;
+    }
+
+    /// Joins the axes that are factors to those of the new shape.
+    constexpr void join(piece part) {
+        box const target = part.target_box();
+        if (auto const axis = factor_to_cut(target.shape, factors_.extent, factors_.after)) {
+            box one = target;
+            one.shape[*axis] = 1;
+            for (; one.offset[*axis] < target.end(*axis); ++one.offset[*axis])
+                cut_to_target(part, one, [&](piece const& smaller) { join(smaller); });
+            return;
+        }
+        unsigned joins = 0;
+        std::size_t axis = 0;
+        for (std::size_t k = 0; k < part.extent.size(); ++k) {
+            bool const continues = is_joined(part.joins.target, k);
+            axis += k > 0 && !continues;
+            joins |= (continues || is_joined(factors_.after, axis) ? 1u : 0u) << k;
+        }
+        part.target_offset = joined_offset(target.offset, factors_.extent, factors_.after);
+        part.joins.target = static_cast<std::uint8_t>(joins);
+        limit_.count(part);
+        result_.pieces.push_back(simplified(part));
+    }
+
+    common_factors const& factors_;
+    expression& result_;
+    piece_limit limit_;
+};
+
+} // namespace detail
+
+/// The tensor with the same elements, in row-major order, under another shape.
+///
+/// Merging and splitting of neighbouring axes is exact: a piece stays one piece where it is whole
+/// along the axes that are merged, and is cut into rows where it is not.
+///
+/// \throws     error with errc::shape_mismatch when the shapes differ in their number of elements,
+///             errc::limit_exceeded for more than four million pieces, or more than eight factors
+///             of which both shapes are made
+/// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may be the last
+///             operation only, and merges the first two axes and all others
+constexpr expression reshape(expression const& tensor, index_vector const& shape) {
+    index_t const count = element_count(shape);
+    if (count != element_count(tensor.shape))
+        fail(errc::shape_mismatch, "the shape " + to_string(tensor.shape) + " has " +
+                                       std::to_string(element_count(tensor.shape)) +
+                                       " elements, and " + to_string(shape) + " has " +
+                                       std::to_string(count));
+    expression result{shape, tensor.dtype, piece_list(shape.size())};
+    if (count == 0)
+        return result;
+    auto const factors = detail::factors_of(tensor.shape, shape);
+    if (!factors)
+        return reshape(reshape(tensor, detail::merged_shape(tensor.shape, shape)), shape);
+    detail::reshaper pieces(*factors, result);
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        pieces.add(tensor.pieces[i]);
+    return result;
+}
+
+} // namespace reshard
+
+#endif
