@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_ALGEBRA_HPP
 #define RESHARD_EXPR_ALGEBRA_HPP
 
+#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>

@@ -1,0 +1,126 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_BLOCK_SCALES_HPP
+#define RESHARD_EXPR_BLOCK_SCALES_HPP
+
+#include <reshard/expr/expression.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+/// \file
+/// The scales of a tensor in narrow floating point numbers, one for each block of it: they follow
+/// the tensor.
+
+namespace reshard {
+
+/// The scales of one source tensor.
+struct scale_source {
+    key_id scales = 0; ///< their number as a source
+    data_type dtype{};
+    index_vector shape; ///< of the tensor that they scale
+};
+
+/// How many blocks there are along each axis; the last one may be shorter.
+///
+/// \pre `block` has a positive extent for each axis of `shape`
+constexpr index_vector block_counts(index_vector const& shape, index_vector const& block) {
+    index_vector counts = shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        counts[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0 ? 1 : 0);
+    return counts;
+}
+
+namespace detail {
+
+/// Refuses a box that begins or ends inside a block; `side` says of which tensor.
+constexpr void check_blocks(box const& part, index_vector const& shape, index_vector const& block,
+                            char const* side) {
+    for (std::size_t axis = 0; axis < part.ndim(); ++axis)
+        for (index_t const cut : {part.offset[axis], part.end(axis)})
+            if (cut % block[axis] != 0 && cut != shape[axis]) {
+                index_t const first = cut - cut % block[axis];
+                fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of the " + side +
+                                               " is cut at " + std::to_string(cut) +
+                                               ", inside the block from " + std::to_string(first) +
+                                               " to " + std::to_string(first + block[axis]) +
+                                               ", which has one scale; cut at multiples of " +
+                                               std::to_string(block[axis]));
+            }
+}
+
+/// The box in which each block is one element.
+constexpr box in_blocks(box const& part, index_vector const& block) {
+    box result = part;
+    for (std::size_t axis = 0; axis < part.ndim(); ++axis) {
+        result.offset[axis] /= block[axis];
+        result.shape[axis] =
+            part.shape[axis] / block[axis] + (part.shape[axis] % block[axis] != 0 ? 1 : 0);
+    }
+    return result;
+}
+
+/// Refuses what scales cannot follow.
+constexpr void check_scaled(piece const& part, index_vector const& block) {
+    if (!part.casts.empty())
+        fail(errc::dtype_mismatch, "a block-scaled tensor of " + std::string(name(part.stored)) +
+                                       " is cast, and its scales are those of what it was");
+    if (part.joins.any())
+        fail(errc::unsupported, "a block-scaled tensor is reshaped, and its blocks are boxes of "
+                                "its axes");
+    if (block.size() != part.extent.size())
+        fail(errc::shape_mismatch, "a block of " + to_string(block) + " has " +
+                                       std::to_string(block.size()) + " axes, and the tensor " +
+                                       std::to_string(part.extent.size()));
+}
+
+} // namespace detail
+
+/// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
+///
+/// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks turn with their tensor.
+///
+/// \par Shape  `block` of the sources; the result has one element a block of `tensor`
+/// \pre        all extents of `block` are positive
+/// \throws     error with errc::shape_mismatch where the tensor is cut inside a block, or blocks of
+///             two shapes meet, errc::dtype_mismatch where it is cast or scales differ in type,
+///             errc::unsupported where it is reshaped
+/// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
+///             Flex Checkpoint has no such rule, there scales have statements of their own
+template <class SourceOf>
+constexpr expression block_scales(expression const& tensor, index_vector const& block,
+                                  data_type dtype, SourceOf&& source_of) {
+    std::optional<index_vector> turned;
+    piece_list pieces(tensor.ndim());
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
+        piece part = tensor.pieces[i];
+        detail::check_scaled(part, block);
+        index_vector const target_block = part.order.apply(block);
+        if (turned && *turned != target_block)
+            fail(errc::shape_mismatch, "blocks of " + to_string(*turned) + " and of " +
+                                           to_string(target_block) + " meet in one tensor");
+        turned = target_block;
+        detail::check_blocks(part.target_box(), tensor.shape, target_block, "target");
+        box const target = detail::in_blocks(part.target_box(), target_block);
+        if (part.source != zero_source) {
+            scale_source const from = source_of(part.source);
+            detail::check_blocks(part.source_box(), from.shape, block, "source");
+            if (from.dtype != dtype)
+                fail(errc::dtype_mismatch, "scales of " + std::string(name(from.dtype)) + " and " +
+                                               std::string(name(dtype)) + " meet in one tensor");
+            part.source = from.scales;
+        }
+        part.stored = dtype;
+        part.source_offset = detail::in_blocks(part.source_box(), block).offset;
+        part.target_offset = target.offset;
+        part.extent = target.shape;
+        pieces.push_back(part);
+    }
+    return {block_counts(tensor.shape, turned.value_or(block)), dtype, std::move(pieces)};
+}
+
+} // namespace reshard
+
+#endif
