@@ -31,6 +31,12 @@ static_assert(permute(w({2, 3, 4}), {2, 0, 1}).shape == index_vector{4, 2, 3});
 static_assert(cast(cast(w({2}), data_type::f64), data_type::f32) == w({2}));
 static_assert(cast(cast(w({2}), data_type::bf16), data_type::f32).pieces[0].casts.count == 2);
 
+// The lower right corner of a matrix is a box of it; padding and cropping gives the matrix back.
+static_assert(slice(w({4, 6}), {{2}, {3}}).pieces[0].source_box() == box{{2, 3}, {2, 3}});
+static_assert(resize(w({4, 6}), {8, 8}).pieces.size() == 3);
+static_assert(resize(resize(w({4, 6}), {8, 8}), {4, 6}) == w({4, 6}));
+static_assert(resize(w({0, 6}), {2, 2}) == zeros({2, 2}, data_type::f32));
+
 // Two key/value groups of q, k and v, interleaved and transposed: q0 q1 k0 v0 q2 q3 k1 v1.
 static_assert([] {
     expression const q = source_tensor(0, {4, 5}, data_type::f32);

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,6 +94,14 @@ private:
                 return axes.empty() ? transpose(value)
                                     : permute(value, index_vector(axes.begin(), axes.end()));
             });
+        if (one.word == "slice")
+            return each_value(one, "slice of", [&](expression const& value) {
+                return slice(value, parse_ranges(one));
+            });
+        if (one.word == "resize")
+            return each_value(one, "resize of", [&](expression const& value) {
+                return resize(value, extents_for(value, one));
+            });
         if (one.word == "dtype")
             return cast_to(one);
         if (one.word == "src_dtype" || one.word == "dst_dtype")
@@ -100,6 +109,17 @@ private:
         if (one.word == "sizes")
             return check_sizes(list, i);
         refuse_word(one);
+    }
+
+    /// The extents of a `resize`, those of the tensor for `*`.
+    static index_vector extents_for(expression const& value, attribute const& one) {
+        index_vector extents;
+        for (std::optional<index_t> const written : parse_extents(one)) {
+            std::size_t const axis = extents.size();
+            index_t const kept = axis < value.ndim() ? value.shape[axis] : 0;
+            extents.push_back(written.value_or(kept));
+        }
+        return extents;
     }
 
     [[noreturn]] static void refuse_word(attribute const& one) {

@@ -150,7 +150,7 @@ private:
         std::vector<expression> made = step.run(in_.code.attributes(one));
         for (std::size_t i = 0; i < right.size(); ++i) {
             bound_value value{std::move(made[i])};
-            if (value.tensor.pieces.size() == 0)
+            if (!has_source_elements(value.tensor))
                 value.sources = sources_of(operands);
             in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
@@ -164,9 +164,10 @@ private:
         std::vector<key_id> sources;
         std::unordered_set<key_id> seen;
         for (std::uint32_t const id : values)
-            for (std::size_t i = 0; i < in_.names.value(id).source_count(); ++i)
-                if (key_id const from = in_.names.value(id).source(i); seen.insert(from).second)
+            in_.names.value(id).for_each_source([&](key_id from) {
+                if (seen.insert(from).second)
                     sources.push_back(from);
+            });
         return sources;
     }
 

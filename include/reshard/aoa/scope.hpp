@@ -9,6 +9,8 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <boost/assert.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -82,19 +84,39 @@ struct no_value {};
 /// What a statement has made, or a tensor of the source.
 struct bound_value {
     expression tensor;
-    std::vector<key_id> sources = {}; ///< of a tensor without elements, which has no pieces: what
-                                      ///< it is made of, in order, each once
+    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
+                                      ///< made of all the same, in order, each once
 
-    /// How many tensors the value is made of; one that has several pieces counts as often.
-    std::size_t source_count() const {
-        return tensor.pieces.size() == 0 ? sources.size() : tensor.pieces.size();
+    /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
+    /// which it has several pieces comes as often.
+    template <class Visit>
+    void for_each_source(Visit const& visit) const {
+        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+            if (tensor.pieces.source(i) != zero_source)
+                visit(tensor.pieces.source(i));
+        for (key_id const id : sources)
+            visit(id);
     }
 
-    /// \pre `i < source_count()`
-    key_id source(std::size_t i) const {
-        return tensor.pieces.size() == 0 ? sources[i] : tensor.pieces.source(i);
+    /// The first of them.
+    ///
+    /// \pre the value is made of something
+    key_id first_source() const {
+        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+            if (tensor.pieces.source(i) != zero_source)
+                return tensor.pieces.source(i);
+        BOOST_ASSERT(!sources.empty());
+        return sources.front();
     }
 };
+
+/// Whether a tensor has elements of the source, and not zeros alone or nothing.
+inline bool has_source_elements(expression const& tensor) {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) != zero_source)
+            return true;
+    return false;
+}
 
 /// What a name means now.
 struct binding {
@@ -194,7 +216,7 @@ private:
                                   : "is neither in the source nor made by an earlier statement");
         catalog_entry const& entry = source_.entry(id);
         bound_value found{source_tensor(id, entry.shape, entry.dtype)};
-        if (found.tensor.pieces.size() == 0)
+        if (!has_source_elements(found.tensor))
             found.sources.push_back(id);
         return found;
     }

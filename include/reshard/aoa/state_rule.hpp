@@ -6,8 +6,6 @@
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
 
-#include <boost/assert.hpp>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -39,6 +37,15 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
     return id;
 }
 
+/// Refuses a state of another data type than the first.
+inline void check_state_type(catalog_entry const& entry, data_type dtype, std::string const& key) {
+    if (entry.dtype != dtype)
+        fail(errc::dtype_mismatch, "'" + entry.key + "' is " +
+                                       std::string(reshard::name(entry.dtype)) +
+                                       ", and another state that makes up '" + key + "' is " +
+                                       std::string(reshard::name(dtype)));
+}
+
 /// The piece with the state in the place of the parameter.
 inline piece state_piece(piece part, key_id state, data_type dtype) {
     part.source = state;
@@ -50,32 +57,34 @@ inline piece state_piece(piece part, key_id state, data_type dtype) {
 } // namespace detail
 
 /// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
-/// in their own data type. A scalar state is that of the first source.
+/// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
+/// first source.
 ///
 /// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
 ///             when it has another shape than its parameter, or errc::dtype_mismatch when the
 ///             states of the sources differ in type
-/// \pre        `parameter` is made of something, and no piece of it is zeros
+/// \pre        `parameter` is made of something
 /// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
 inline expression state_of(source_names const& source, bound_value const& parameter,
                            state_suffix const& state, std::string const& key) {
     expression const& tensor = parameter.tensor;
-    std::size_t const count = parameter.source_count();
-    BOOST_ASSERT(count > 0);
-    expression result{tensor.shape, tensor.dtype, piece_list(tensor.ndim())};
-    for (std::size_t i = 0; i < count; ++i) {
-        key_id const id = detail::state_source(source, parameter.source(i), state, key);
-        catalog_entry const& entry = source.entry(id);
-        if (state.scalar)
-            return source_tensor(id, entry.shape, entry.dtype);
-        if (i > 0 && result.dtype != entry.dtype)
-            fail(errc::dtype_mismatch, "'" + entry.key + "' is " +
-                                           std::string(reshard::name(entry.dtype)) +
-                                           ", and another state that makes up '" + key + "' is " +
-                                           std::string(reshard::name(result.dtype)));
-        result.dtype = entry.dtype;
-        if (i < tensor.pieces.size())
-            result.pieces.push_back(detail::state_piece(tensor.pieces[i], id, entry.dtype));
+    auto const entry_of = [&](key_id from) -> catalog_entry const& {
+        return source.entry(detail::state_source(source, from, state, key));
+    };
+    catalog_entry const& first = entry_of(parameter.first_source());
+    if (state.scalar)
+        return source_tensor(source.find(first.key), first.shape, first.dtype);
+    for (key_id const from : parameter.sources)
+        detail::check_state_type(entry_of(from), first.dtype, key);
+    expression result{tensor.shape, first.dtype, piece_list(tensor.ndim())};
+    result.pieces.reserve(tensor.pieces.size());
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
+        key_id id = tensor.pieces.source(i);
+        if (id != zero_source) {
+            id = detail::state_source(source, id, state, key);
+            detail::check_state_type(source.entry(id), first.dtype, key);
+        }
+        result.pieces.push_back(detail::state_piece(tensor.pieces[i], id, first.dtype));
     }
     return result;
 }
@@ -83,12 +92,12 @@ inline expression state_of(source_names const& source, bound_value const& parame
 /// Whether each tensor that a value is made of has that state; nothing where only some have it.
 inline std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                      state_suffix const& state) {
-    std::size_t const count = parameter.source_count();
-    std::size_t with = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::string_view const key = source.parameter(parameter.source(i));
+    std::size_t count = 0, with = 0;
+    parameter.for_each_source([&](key_id from) {
+        std::string_view const key = source.parameter(from);
         with += source.find(std::string(key) + state.suffix) != source_names::none;
-    }
+        ++count;
+    });
     if (with != 0 && with != count)
         return std::nullopt;
     return with != 0;

@@ -58,6 +58,17 @@ BOOST_AUTO_TEST_CASE(sizes_may_stand_on_either_side_of_the_axis) {
     BOOST_TEST((before[1].shape == index_vector{2, 5}));
 }
 
+BOOST_AUTO_TEST_CASE(a_slice_and_a_resize_apply_where_they_stand) {
+    auto const made =
+        operation({&w}, "w", "d", 1)
+            .run({text("slice", "[:, 1:4]"), text("permute", "[]"), text("resize", "[*, 3]")});
+    BOOST_TEST_REQUIRE(made.size() == 1u);
+    BOOST_TEST((made[0] == resize(transpose(slice(w, {{}, {1, 4}})), {3, 3})));
+    auto const parts = operation({&w}, "w", "d", 2).run({axis(1), text("resize", "[1, *]")});
+    BOOST_TEST_REQUIRE(parts.size() == 2u);
+    BOOST_TEST((parts[1] == slice(w, {{0, 1}, {3}})));
+}
+
 BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
     BOOST_TEST(message({w}, 4, {axis(1)}) ==
                "split of 'w': axis 1 has the extent 6, which does not divide into 4 equal parts; "

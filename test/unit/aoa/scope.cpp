@@ -4,6 +4,8 @@
 
 #include "aoa/language.hpp"
 
+#include <reshard/expr/concat.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
@@ -70,12 +72,26 @@ BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {
     scope bindings(code, source);
     auto const left = code.left(code.statements()[0]);
     bound_value const empty = bindings.value(bindings.read(left[0]));
-    BOOST_TEST_REQUIRE(empty.source_count() == 1u);
-    BOOST_TEST(empty.source(0) == 1u);
+    BOOST_TEST((empty.sources == std::vector<key_id>{1}));
+    BOOST_TEST(empty.first_source() == 1u);
     bound_value const full = bindings.value(bindings.read(left[1]));
     BOOST_TEST(full.sources.empty());
-    BOOST_TEST_REQUIRE(full.source_count() == 1u);
-    BOOST_TEST(full.source(0) == 0u);
+    BOOST_TEST(full.first_source() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(zeros_are_no_source_of_a_value) {
+    expression const a = source_tensor(3, {2}, data_type::f32);
+    bound_value const padded{concat({zeros({1}, data_type::f32), a, a}, 0)};
+    std::vector<key_id> found;
+    padded.for_each_source([&](key_id id) { found.push_back(id); });
+    BOOST_TEST((found == std::vector<key_id>{3, 3}));
+    BOOST_TEST(padded.first_source() == 3u);
+    BOOST_TEST(has_source_elements(padded.tensor));
+    bound_value const tail{zeros({1}, data_type::f32), {3, 4}};
+    found.clear();
+    tail.for_each_source([&](key_id id) { found.push_back(id); });
+    BOOST_TEST((found == std::vector<key_id>{3, 4}));
+    BOOST_TEST(!has_source_elements(tail.tensor));
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_value_cannot_be_read) {

@@ -51,6 +51,23 @@ BOOST_AUTO_TEST_CASE(state_keeps_its_own_type) {
     BOOST_TEST((state_of(source, made(narrow), moment, "x.moment1_0") == state(2)));
 }
 
+BOOST_AUTO_TEST_CASE(zeros_of_a_parameter_are_zeros_of_its_state_in_the_type_of_the_state) {
+    expression const padded = resize(transpose(parameter(0)), {5, 3});
+    BOOST_TEST((state_of(source, made(padded), moment, "x.moment1_0") ==
+                resize(transpose(state(2)), {5, 3})));
+    BOOST_TEST(has_state(source, made(padded), moment).value());
+    bound_value const tail{split(padded, 0, std::vector<index_t>{4, 1})[1], {0}};
+    expression const zero = state_of(source, tail, moment, "x.moment1_0");
+    BOOST_TEST((zero.dtype == data_type::f32));
+    BOOST_TEST(
+        (zero == split(resize(transpose(state(2)), {5, 3}), 0, std::vector<index_t>{4, 1})[1]));
+    BOOST_TEST((state_of(source, tail, power, "x.beta1_pow_acc_0") ==
+                source_tensor(1, {1}, data_type::f32)));
+    expression const first_zeros = concat({zeros({2, 4}, data_type::bf16), parameter(0)}, 0);
+    BOOST_TEST((state_of(source, made(first_zeros), power, "x.beta1_pow_acc_0") ==
+                source_tensor(1, {1}, data_type::f32)));
+}
+
 BOOST_AUTO_TEST_CASE(a_scalar_state_is_that_of_the_first_source) {
     expression const joined = concat({parameter(0), parameter(3)}, 0);
     BOOST_TEST((state_of(source, made(joined), power, "x.beta1_pow_acc_0") ==

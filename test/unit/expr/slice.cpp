@@ -1,0 +1,98 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/slice.hpp>
+
+#include "support/evaluate.hpp"
+#include "support/says.hpp"
+
+#include <reshard/expr/concat.hpp>
+#include <reshard/expr/permute.hpp>
+
+using namespace reshard;
+using reshard::test::evaluate;
+using reshard::test::says;
+
+BOOST_AUTO_TEST_SUITE(expr_slice)
+
+namespace {
+
+using numbers = std::vector<index_t>;
+
+expression const w = source_tensor(0, {3, 4}, data_type::f32);
+
+/// Elements of a 3 x 4 source whose element is its row-major number.
+numbers of(expression const& value) {
+    return evaluate(value, {{3, 4}}, {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_slice_is_a_box_of_the_tensor) {
+    expression const box_of = slice(w, {{1, 3}, {0, 2}});
+    BOOST_TEST((box_of.shape == index_vector{2, 2}));
+    BOOST_TEST((box_of.dtype == data_type::f32));
+    BOOST_TEST((of(box_of) == numbers{4, 5, 8, 9}));
+    BOOST_TEST(is_source_box(box_of));
+}
+
+BOOST_AUTO_TEST_CASE(without_bounds_an_axis_is_whole) {
+    BOOST_TEST((slice(w, {{}, {}}) == w));
+    BOOST_TEST((of(slice(w, {{2}, {}})) == numbers{8, 9, 10, 11}));
+    BOOST_TEST((of(slice(w, {{}, {0, 1}})) == numbers{0, 4, 8}));
+    expression const scalar = source_tensor(0, {}, data_type::f32);
+    BOOST_TEST((slice(scalar, {}) == scalar));
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_of_several_pieces_cuts_each) {
+    // Rows 0 1 2, 4 5 6, 8 9 10 of w above the rows 0 4 8, 1 5 9, 2 6 10, 3 7 11 of its transpose.
+    expression const both = concat({slice(w, {{}, {0, 3}}), transpose(w)}, 0);
+    expression const middle = slice(both, {{2, 5}, {1, 3}});
+    BOOST_TEST((of(middle) == numbers{9, 10, 4, 8, 5, 9}));
+    BOOST_TEST(middle.pieces.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_of_a_slice_counts_from_its_own_beginning) {
+    BOOST_TEST((of(slice(slice(w, {{1}, {1}}), {{1}, {0, 2}})) == numbers{9, 10}));
+}
+
+BOOST_AUTO_TEST_CASE(a_range_may_be_empty) {
+    expression const none = slice(w, {{1, 1}, {}});
+    BOOST_TEST((none.shape == index_vector{0, 4}));
+    BOOST_TEST(none.pieces.size() == 0u);
+    BOOST_TEST((slice(w, {{3}, {4, 4}}).shape == index_vector{0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_of_zeros_is_zeros) {
+    expression const part = slice(zeros({2, 6}, data_type::f32), {{1}, {2, 4}});
+    BOOST_TEST((of(part) == numbers{0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(ranges_that_leave_the_axis_are_refused) {
+    BOOST_CHECK_EXCEPTION(slice(w, {{}, {2, 5}}), error,
+                          says(errc::shape_mismatch,
+                               "axis 1 has the extent 4, and 2:5 is no range of it; bounds count "
+                               "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(slice(w, {{-1}, {}}), error,
+                          says(errc::shape_mismatch,
+                               "axis 0 has the extent 3, and -1: is no range of it; bounds count "
+                               "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(slice(w, {{2, 1}, {}}), error,
+                          says(errc::shape_mismatch,
+                               "axis 0 has the extent 3, and 2:1 is no range of it; bounds count "
+                               "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(slice(w, {{4}, {}}), error,
+                          says(errc::shape_mismatch,
+                               "axis 0 has the extent 3, and 4: is no range of it; bounds count "
+                               "from 0, and the lower one comes first"));
+    BOOST_CHECK_THROW(slice(w, {{0, -1}, {}}), error);
+}
+
+BOOST_AUTO_TEST_CASE(each_axis_needs_a_range) {
+    BOOST_CHECK_EXCEPTION(slice(w, {{0, 2}}), error,
+                          says(errc::shape_mismatch,
+                               "there are 1 ranges, and the shape [3, 4] has 2 axes; give one for "
+                               "each axis, ':' for all of it"));
+    BOOST_CHECK_THROW(slice(w, {{}, {}, {}}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
