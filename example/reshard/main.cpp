@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_plan(app, chosen);
     add_convert(app, chosen);
     add_diff(app, chosen);
+    add_format(app, chosen);
 }
 
 /// Refuses what is neither a command nor an option, with all commands that there are.

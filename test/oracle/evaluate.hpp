@@ -4,6 +4,7 @@
 #define RESHARD_TEST_ORACLE_EVALUATE_HPP
 
 #include "array.hpp"
+#include "attribute_text.hpp"
 #include "element.hpp"
 #include "names.hpp"
 
@@ -72,7 +73,10 @@ private:
             segments const deciding = segments_of(program_, name);
             if (!has(deciding, aoa::segment::kind_type::placeholder))
                 continue;
-            for (ids const& bound : matches(deciding, source_keys_))
+            std::set<ids> found = matches(deciding, source_keys_);
+            if (found.empty())
+                found = matches(deciding, made_keys());
+            for (ids const& bound : found)
                 run(one, bound);
             return;
         }
@@ -92,6 +96,14 @@ private:
             assigned_[right[i]] = made.at(i);
     }
 
+    /// What earlier statements have made: placeholders and stars mean it where they mean no source.
+    std::set<std::string> made_keys() const {
+        std::set<std::string> keys;
+        for (auto const& [key, value] : assigned_)
+            keys.insert(key);
+        return keys;
+    }
+
     /// A tensor on the left, and the key that it has in the source.
     struct operand {
         std::string key;
@@ -100,14 +112,16 @@ private:
 
     std::vector<operand> left_operands(aoa::statement const& one, ids const& bound) const {
         std::vector<operand> result;
-        for (aoa::name const& name : program_.left(one))
-            for (std::string const& key :
-                 keys_of(filled_in(segments_of(program_, name), bound), source_keys_)) {
+        for (aoa::name const& name : program_.left(one)) {
+            segments const filled = filled_in(segments_of(program_, name), bound);
+            std::vector<std::string> keys = keys_of(filled, source_keys_);
+            for (std::string const& key : keys.empty() ? keys_of(filled, made_keys()) : keys) {
                 auto const found = assigned_.find(key);
                 array const& value =
                     found != assigned_.end() ? found->second : world_.sources.at(key);
                 result.push_back({key, name.transposed ? reversed(value) : value});
             }
+        }
         return result;
     }
 
@@ -165,12 +179,16 @@ private:
         return result;
     }
 
-    /// Permutations and casts, in the order in which they are written.
+    /// Permutations, slices and casts, in the order in which they are written.
     array changed(aoa::statement const& one, array value) const {
         for (aoa::attribute const& attribute : program_.attributes(one)) {
             if (attribute.word == "permute") {
                 numbers const order = numbers_in(std::get<std::string>(attribute.value));
                 value = order.empty() ? reversed(value) : permuted(value, order);
+            } else if (attribute.word == "slice") {
+                value = sliced(value, std::get<std::string>(attribute.value));
+            } else if (attribute.word == "resize") {
+                value = resized(value, entries_in(std::get<std::string>(attribute.value)));
             } else if (attribute.word == "dtype") {
                 value.dtype = std::get<std::string>(attribute.value);
                 for (std::int64_t& element : value.values)

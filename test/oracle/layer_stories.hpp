@@ -44,6 +44,41 @@ inline void add_layer(draft& program, layer_change const& how, std::string const
     }
 }
 
+/// The statement of a layer.
+inline std::string layer_text(draft& program, layer_change const& how, std::string const& dollar,
+                              std::string const& to) {
+    switch (how.what) {
+    case operation::concat:
+        return dollar + ".a, " + dollar + ".b -> " + to +
+               program.axis_text(how.axis, how.shape.size());
+    case operation::transpose: return dollar + ".a^T -> " + to;
+    case operation::cast: return dollar + ".a -> " + to + ", dtype='" + how.to_dtype + "'";
+    default: return dollar + ".a -> " + to;
+    }
+}
+
+/// What a statement has made for each layer, `m` and `stem` and the number and `.w`, is read by
+/// another: by its own placeholder, or all of it by a star.
+inline void read_layers(draft& program, std::string const& stem, names const& made) {
+    program.use(operation::made_id);
+    variable const like = program.variables.at(made.front());
+    if (program.random.chance(70)) {
+        for (std::string const& from : made) {
+            std::string const to = "n" + from;
+            program.log({operation::rename, {from}, {to}, 0, {}, {}, {}});
+            program.bind(to, like.shape, like.dtype, {from});
+        }
+        return program.say("m" + stem + "$LAYER_ID.w -> nm" + stem + "$LAYER_ID.w");
+    }
+    std::size_t const axis = program.an_axis(like.shape);
+    numbers shape = like.shape;
+    shape[axis] *= static_cast<std::int64_t>(made.size());
+    std::string const to = program.a_name("t");
+    program.log({operation::concat, made, {to}, axis, {}, {}, {}});
+    program.bind(to, shape, like.dtype, made);
+    program.say("m" + stem + "*.w -> " + to + program.axis_text(axis, shape.size()));
+}
+
 /// Every layer has two tensors, which are joined, transposed, cast or only renamed.
 inline void layer_story(draft& program) {
     static operation const all[] = {operation::concat, operation::transpose, operation::cast,
@@ -58,20 +93,17 @@ inline void layer_story(draft& program) {
     how.what = all[program.random.below(4)];
     std::int64_t const shift = program.random.chance(20) ? 1 : 0;
     how.to_dtype = program.a_wide_dtype();
-    for (std::int64_t const id : layers)
-        add_layer(program, how, stem + std::to_string(id) + ".",
-                  "m" + stem + std::to_string(id + shift) + ".w");
+    names made;
+    for (std::int64_t const id : layers) {
+        made.push_back("m" + stem + std::to_string(id + shift) + ".w");
+        add_layer(program, how, stem + std::to_string(id) + ".", made.back());
+    }
     program.use(how.what);
     std::string const dollar = stem + "$LAYER_ID";
-    std::string const to = " -> m" + dollar + (shift ? " + 1" : "") + ".w";
-    switch (how.what) {
-    case operation::concat:
-        return program.say(dollar + ".a, " + dollar + ".b" + to +
-                           program.axis_text(how.axis, how.shape.size()));
-    case operation::transpose: return program.say(dollar + ".a^T" + to);
-    case operation::cast: return program.say(dollar + ".a" + to + ", dtype='" + how.to_dtype + "'");
-    default: return program.say(dollar + ".a" + to);
-    }
+    std::string const to = "m" + dollar + (shift ? " + 1" : "") + ".w";
+    program.say(layer_text(program, how, dollar, to));
+    if (program.random.chance(60))
+        read_layers(program, stem, made);
 }
 
 /// Some layers have experts, others have none.

@@ -85,18 +85,68 @@ inline std::string cast(draft& program, change_text& change) {
     return ", dtype=\"" + change.now.dtype + "\"";
 }
 
-/// Permutes, casts, transposes, or several of that in one statement.
+/// `2:5`; sometimes without a bound that is an end of the axis.
+inline std::string range_text(draft& program, std::int64_t first, std::int64_t last,
+                              std::int64_t extent) {
+    bool const open_first = first == 0 && program.random.chance(60);
+    bool const open_last = last == extent && program.random.chance(60);
+    return (open_first ? "" : std::to_string(first)) + ":" +
+           (open_last ? "" : std::to_string(last));
+}
+
+/// Keeps a box of the tensor, mostly a large one; what is written behind the statement.
+inline std::string slice(draft& program, change_text& change) {
+    numbers offset, shape;
+    std::string text;
+    for (std::int64_t const extent : change.now.shape) {
+        std::int64_t const cut = program.random.chance(50) ? 0 : program.random.between(0, extent);
+        std::int64_t const first = program.random.between(0, std::min(cut, (extent + 1) / 3));
+        std::int64_t const last = std::max(first, extent - std::min(cut, (extent + 1) / 3) + first);
+        offset.push_back(first);
+        shape.push_back(std::min(last, extent) - first);
+        text +=
+            (text.empty() ? "" : ", ") + range_text(program, first, first + shape.back(), extent);
+    }
+    change.now.shape = shape;
+    program.use(operation::slice);
+    change.steps.push_back({operation::slice, {change.from}, {change.to}, 0, shape, offset, {}});
+    return ", slice=\"[" + text + "]\"";
+}
+
+/// Crops or extends each axis; what is written behind the statement.
+inline std::string resize(draft& program, change_text& change) {
+    numbers shape;
+    std::string text;
+    for (std::int64_t const extent : change.now.shape) {
+        bool const keeps = program.random.chance(50);
+        shape.push_back(keeps ? extent
+                              : std::max<std::int64_t>(0, extent + program.random.between(-1, 2)));
+        text += (text.empty() ? "" : ",") + (keeps ? "*" : std::to_string(shape.back()));
+    }
+    change.now.shape = shape;
+    program.use(operation::resize);
+    change.steps.push_back({operation::resize, {change.from}, {change.to}, 0, shape, {}, {}});
+    return ", resize='[" + text + "]'";
+}
+
+/// Permutes, casts, transposes, slices, resizes, or several of that in one statement.
 inline std::string change(draft& program, std::string const& from) {
     change_text all{from, result_name(program, from), program.variables.at(from), {}};
     std::string const mark = program.random.chance(35) ? transpose(program, all) : "";
-    auto const what = program.random.below(4); // permute, cast, both, both reversed
+    auto const what = program.random.below(6);
     std::string attributes;
+    if (what == 4)
+        attributes += slice(program, all);
     if (what == 0 || what == 2)
         attributes += permute(program, all);
-    if (what != 0)
+    if (what == 5 || (what == 4 && program.random.chance(20)))
+        attributes += resize(program, all);
+    if (what != 0 && what != 5)
         attributes += cast(program, all);
     if (what == 3)
         attributes += permute(program, all);
+    if (what == 5 && program.random.chance(30))
+        attributes += slice(program, all);
     for (std::size_t i = 0; i < all.steps.size(); ++i) {
         all.steps[i].left = {i == 0 ? from : all.to};
         program.log(all.steps[i]);

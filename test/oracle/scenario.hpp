@@ -25,6 +25,8 @@ enum class operation {
     sized_split,
     permute,
     cast,
+    slice,
+    resize,
     add,
     remove,
     transpose,
@@ -32,13 +34,15 @@ enum class operation {
     star,
     layer_id,
     expert_id,
+    made_id,
     fused_qkv,
     fused_ffn,
 };
 
-inline constexpr std::array<char const*, 16> operation_names{
-    "rename", "identity", "concat", "split", "sized split", "permute",    "cast",      "add",
-    "remove", "^T",       "array",  "star",  "$LAYER_ID",   "$EXPERT_ID", "fused_qkv", "fused_ffn"};
+inline constexpr std::array<char const*, 19> operation_names{
+    "rename",    "identity",   "concat",    "split",     "sized split", "permute", "cast",
+    "slice",     "resize",     "add",       "remove",    "^T",          "array",   "star",
+    "$LAYER_ID", "$EXPERT_ID", "$ of made", "fused_qkv", "fused_ffn"};
 
 /// What a statement does, without the language: names are keys, and macros are written out.
 struct step {
@@ -46,8 +50,8 @@ struct step {
     std::vector<std::string> left;
     std::vector<std::string> right;
     std::size_t axis = 0;
-    numbers sizes;     ///< of a sized split
-    numbers order;     ///< of a permutation
+    numbers sizes;     ///< of a sized split; the extents of a slice or resize
+    numbers order;     ///< of a permutation; the offset of a slice
     std::string dtype; ///< of a cast
 };
 

@@ -65,9 +65,19 @@ private:
         case operation::sized_split: return split(left[0], one.axis, one.sizes);
         case operation::permute:
             return {permute(left[0], index_vector(one.order.begin(), one.order.end()))};
+        case operation::slice: return {slice(left[0], ranges(one))};
+        case operation::resize:
+            return {resize(left[0], index_vector(one.sizes.begin(), one.sizes.end()))};
         case operation::cast: return {cast(left[0], *data_type_from_name(one.dtype))};
         default: return {left[0]};
         }
+    }
+
+    static std::vector<axis_range> ranges(oracle::step const& one) {
+        std::vector<axis_range> all;
+        for (std::size_t axis = 0; axis < one.sizes.size(); ++axis)
+            all.push_back({one.order[axis], one.order[axis] + one.sizes[axis]});
+        return all;
     }
 
     mapping result_;

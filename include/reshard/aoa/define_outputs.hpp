@@ -4,12 +4,14 @@
 #define RESHARD_AOA_DEFINE_OUTPUTS_HPP
 
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/missing_key.hpp>
 #include <reshard/aoa/state_rule.hpp>
 #include <reshard/expr/cast.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,26 +104,30 @@ private:
     }
 
     /// The tensor of the source that a key of the target is when no statement makes it.
-    expression identity(std::string const& key, std::string_view parameter) const {
+    expression identity(std::string const& key, std::string_view parameter) {
         key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
             fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
-        if (id == source_names::none)
-            fail(errc::unknown_key, "the target wants '" + key +
-                                        "', which no statement makes and the source does not have; "
-                                        "write  _ -> " +
-                                        quoted_name(parameter) + "  if it has no source");
+        if (id == source_names::none) {
+            if (!makers_)
+                makers_.emplace(in_.code);
+            fail(errc::unknown_key,
+                 "the target wants '" + key +
+                     "', which no statement makes and the source does not have; " +
+                     makers_->advice(parameter));
+        }
         return in_.result.map.source(id);
     }
 
     /// The value, if it is made of tensors that the source has.
     expression const& real(std::string const& key, bound_value const& value) const {
-        for (std::size_t i = 0; i < value.source_count(); ++i)
-            if (key_id const id = value.source(i); in_.source.is_stand_in(id))
+        value.for_each_source([&](key_id id) {
+            if (in_.source.is_stand_in(id))
                 fail(errc::unknown_key, "'" + key + "' is made of '" +
                                             std::string(in_.source.parameter(id)) +
                                             "', of which the source has only the state");
+        });
         return value.tensor;
     }
 
@@ -164,7 +170,7 @@ private:
             return;
         std::string const key(in_.code.text(one));
         bound_value const& value = in_.names.value(bound.value);
-        if (!in_.source.is_stand_in(value.source(0)))
+        if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
         for (state_suffix const& each_suffix : in_.options.state_suffixes)
             guarded(key, [&] {
@@ -195,6 +201,7 @@ private:
     }
 
     lower_context& in_;
+    std::optional<missing_makers> makers_; ///< made when the first key is missing
 };
 
 } // namespace detail

@@ -78,6 +78,9 @@ public:
     std::string const& source_text() const { return text_; }
     std::string const& file() const { return file_; }
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
+
+    /// The statements that expansion has left out because their placeholders matched nothing.
+    std::vector<statement> const& unmatched() const { return unmatched_; }
     /// \}
 
     /// \name Making one
@@ -129,6 +132,7 @@ public:
 
     void add(statement const& made) { statements_.push_back(made); }
     void replace_statements(std::vector<statement> made) { statements_ = std::move(made); }
+    void add_unmatched(statement const& one) { unmatched_.push_back(one); }
     /// \}
 
 private:
@@ -137,6 +141,7 @@ private:
     std::string text_;
     std::string file_;
     std::vector<statement> statements_;
+    std::vector<statement> unmatched_;
     std::vector<name> names_;
     name_table texts_;
     text_list fresh_;

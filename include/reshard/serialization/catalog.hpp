@@ -16,12 +16,12 @@ inline constexpr stored_form form_of<catalog_entry>{"entry of a catalog"};
 template <>
 inline constexpr stored_form form_of<catalog>{"catalog", 2, 1};
 
-/// Key, data type, global shape, parts along each axis.
+/// Key, data type, global shape, parts along each axis, which of them are not equal.
 template <class Archive>
 void write_to(Archive& archive, catalog_entry const& entry) {
     detail::write_text(archive, entry.key);
     detail::write_dtype(archive, entry.dtype);
-    archive << entry.shape << entry.parts;
+    archive << entry.shape << entry.parts << entry.uneven;
 }
 
 /// \throws error where there can be no such tensor, or the parts are not those of its axes
@@ -30,9 +30,11 @@ void read_from(Archive& archive, catalog_entry& entry) {
     entry.key = detail::read_text(archive);
     entry.dtype = detail::read_dtype(archive);
     archive >> entry.shape >> entry.parts;
+    entry.uneven = detail::read_number<std::uint8_t>(archive);
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
     if (entry.parts.size() != entry.shape.size() ||
-        std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }))
+        std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }) ||
+        entry.uneven >> entry.shape.size() != 0)
         detail::refuse_archive("has the parts " + to_string(entry.parts) + " of '" + entry.key +
                                "', shape " + to_string(entry.shape));
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,14 @@ namespace reshard {
 struct catalog_entry {
     std::string key;
     data_type dtype{};
-    index_vector shape; ///< global
-    index_vector parts; ///< the number of parts along each axis: 1 where it is not cut
+    index_vector shape;      ///< global
+    index_vector parts;      ///< the number of parts along each axis: 1 where it is not cut
+    std::uint8_t uneven = 0; ///< bit `i` is set where the parts along axis `i` are not equal
+
+    /// Whether the parts along an axis are equal.
+    ///
+    /// \pre `axis < shape.size()`
+    constexpr bool is_even(std::size_t axis) const { return (uneven >> axis & 1) == 0; }
 
     constexpr bool operator==(catalog_entry const&) const = default;
 };
@@ -61,22 +68,47 @@ private:
     std::vector<catalog_entry> entries_;
 };
 
-/// The number of different places at which shards that are not empty begin, along each axis.
+namespace detail {
+
+/// The different places at which shards that are not empty begin along an axis, in order.
+constexpr std::vector<index_t> begins_of(tensor_layout const& tensor, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+        if (box const region = tensor.shards.region(i); !is_empty(region))
+            begins.push_back(region.offset[axis]);
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+}
+
+/// Whether these are the begins of equal parts of an axis of that extent.
+constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
+    auto const count = static_cast<index_t>(begins.size());
+    if (count > 1 && extent % count != 0)
+        return false;
+    for (index_t i = 0; i < count && count > 1; ++i)
+        if (begins[static_cast<std::size_t>(i)] != i * (extent / count))
+            return false;
+    return true;
+}
+
+} // namespace detail
+
+/// What a program sees of a tensor: along each axis, how many different places there are at which
+/// shards that are not empty begin, and whether they are those of equal parts.
 ///
 /// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
-///             together, so that a 2 x 2 grid counts 4; here each axis counts for itself
-constexpr index_vector parts_of(tensor_layout const& tensor) {
-    index_vector parts;
+///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
+///             axis counts for itself
+constexpr catalog_entry entry_of(tensor_layout const& tensor) {
+    catalog_entry entry{tensor.key, tensor.dtype, tensor.shape, {}};
     for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-        std::vector<index_t> begins;
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            if (box const region = tensor.shards.region(i); !is_empty(region))
-                begins.push_back(region.offset[axis]);
-        std::sort(begins.begin(), begins.end());
-        auto const last = std::unique(begins.begin(), begins.end());
-        parts.push_back(std::max<index_t>(1, last - begins.begin()));
+        auto const begins = detail::begins_of(tensor, axis);
+        entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
+        if (!detail::are_even(begins, tensor.shape[axis]))
+            entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
     }
-    return parts;
+    return entry;
 }
 
 /// The catalog of a layout: what is left of it when one forgets who holds what.
@@ -84,7 +116,7 @@ constexpr catalog catalog_of(layout const& whole_layout) {
     std::vector<catalog_entry> entries;
     entries.reserve(whole_layout.tensors.size());
     for (tensor_layout const& tensor : whole_layout.tensors)
-        entries.push_back({tensor.key, tensor.dtype, tensor.shape, parts_of(tensor)});
+        entries.push_back(entry_of(tensor));
     return catalog(std::move(entries));
 }
 

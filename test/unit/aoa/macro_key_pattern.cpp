@@ -83,4 +83,29 @@ BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
     BOOST_TEST(index.matches(none).empty());
 }
 
+BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
+    pattern_index index;
+    auto const keyed = index.add(pattern("l.$L.q")), made = index.add(pattern("t.$L.q"));
+    catalog const keys({tensor("l.2.q", {})});
+    index.search(keys, default_state_suffixes());
+    BOOST_TEST(index.has_open());
+    for (char const* name : {"t.10.q", "l.3.q", "t.9.q", "t.x.q", "t.10.q"})
+        index.add_made(name);
+    BOOST_TEST(index.matches(keyed).size() == 1u);
+    BOOST_TEST_REQUIRE(index.matches(made).size() == 2u);
+    BOOST_TEST(index.matches(made)[0].key == "t.9.q");
+    BOOST_TEST(index.matches(made)[1].key == "t.10.q");
+    index.add_made("t.1.q");
+    BOOST_TEST(index.matches(made).size() == 3u);
+    BOOST_TEST(index.matches(made)[0].key == "t.1.q");
+}
+
+BOOST_AUTO_TEST_CASE(where_every_pattern_has_a_key_no_name_is_looked_at) {
+    pattern_index index;
+    index.add(pattern("l.$L.q"));
+    catalog const keys({tensor("l.2.q", {})});
+    index.search(keys, default_state_suffixes());
+    BOOST_TEST(!index.has_open());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,7 +13,7 @@ namespace {
 
 catalog some() {
     return catalog({{"w", data_type::f16, {40, 50}, {4, 1}},
-                    {"b", data_type::f6_e2m3, {0, 7}, {1, 7}},
+                    {"b", data_type::f6_e2m3, {0, 7}, {1, 7}, 2},
                     {"s", data_type::i64, {}, {}}});
 }
 
@@ -40,6 +40,9 @@ BOOST_AUTO_TEST_CASE(parts_that_are_not_those_of_the_axes_are_refused) {
     catalog const none({{"w", data_type::f16, {40, 50}, {4, 0}}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(none)); }) ==
                "corrupt_file: the archive has the parts [4, 0] of 'w', shape [40, 50]");
+    catalog const uneven({{"w", data_type::f16, {40}, {4}, 2}});
+    BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(uneven)); }) ==
+               "corrupt_file: the archive has the parts [4] of 'w', shape [40]");
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_no_tensor_has_are_refused) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,7 +101,8 @@ inline std::optional<std::vector<index_t>> match(key_pattern const& pattern, std
 
 } // namespace detail
 
-/// The matches of many patterns among the parameter keys of a catalog.
+/// The matches of many patterns among the parameter keys of a catalog and, for those that have none
+/// there, among names that statements make.
 ///
 /// A key is looked up by its outline among those of the patterns, so a pass over the keys costs the
 /// length of the keys and not that times the number of patterns.
@@ -117,35 +119,72 @@ public:
 
     bool empty() const { return patterns_.empty(); }
 
+    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers found.
+    template <class Visit>
+    void for_each_match(std::string_view key, Visit const& visit) const {
+        std::string outline;
+        detail::append_outline(outline, key);
+        if (auto const place = outlines_.find(outline))
+            for (std::size_t const candidate : by_outline_[*place])
+                if (auto numbers = detail::match(patterns_[candidate], key))
+                    visit(candidate, std::move(*numbers));
+    }
+
     /// Finds the matches of all patterns. The catalog must outlive them.
     void search(catalog const& keys, std::vector<state_suffix> const& suffixes) {
         matches_.assign(patterns_.size(), {});
-        std::string outline;
         for (catalog_entry const& entry : keys) {
             std::string_view const key = parameter_of(entry.key, suffixes);
-            outline.clear();
-            detail::append_outline(outline, key);
-            if (auto const place = outlines_.find(outline))
-                for (std::size_t const candidate : by_outline_[*place])
-                    if (auto numbers = detail::match(patterns_[candidate], key))
-                        matches_[candidate].push_back({std::move(*numbers), key});
+            for_each_match(key, [&](std::size_t pattern, std::vector<index_t> numbers) {
+                matches_[pattern].push_back({std::move(numbers), key});
+            });
         }
+        open_.clear();
         for (std::vector<key_match>& list : matches_) {
-            std::ranges::sort(list);
-            list.erase(std::unique(list.begin(), list.end()), list.end());
+            open_.push_back(list.empty());
+            settle(list);
         }
+        has_open_ = std::ranges::find(open_, true) != open_.end();
     }
 
-    /// The matches of a pattern by ascending numbers, each key once.
+    /// Whether some pattern matches no key.
+    ///
+    /// \pre `search` has been called
+    bool has_open() const { return has_open_; }
+
+    /// Says that a statement makes `name`, which is a match of the patterns that match no key.
+    ///
+    /// \pre `search` has been called since the last pattern was added
+    void add_made(std::string_view name) {
+        for_each_match(name, [&](std::size_t pattern, std::vector<index_t> numbers) {
+            if (open_[pattern])
+                matches_[pattern].push_back({std::move(numbers), made_.emplace_back(name)});
+        });
+    }
+
+    /// The matches of a pattern by ascending numbers, each key once; they last until the next
+    /// `add_made`.
     ///
     /// \pre `search` has been called since the pattern was added
-    std::vector<key_match> const& matches(std::size_t pattern) const { return matches_[pattern]; }
+    std::vector<key_match> const& matches(std::size_t pattern) {
+        if (open_[pattern])
+            settle(matches_[pattern]);
+        return matches_[pattern];
+    }
 
 private:
+    static void settle(std::vector<key_match>& list) {
+        std::ranges::sort(list);
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+
     std::vector<key_pattern> patterns_;
     name_table outlines_;
     std::vector<std::vector<std::size_t>> by_outline_;
     std::vector<std::vector<key_match>> matches_;
+    std::vector<bool> open_; ///< the patterns that match no key
+    bool has_open_ = false;
+    std::deque<std::string> made_; ///< the names that are matches; each stays where it is
 };
 
 /// The pattern of a name in which the segments of one kind are captured, in the order that

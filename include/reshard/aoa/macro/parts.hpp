@@ -153,6 +153,14 @@ private:
                                   {},
                                   key};
         index_t const count = entry->parts[static_cast<std::size_t>(place)];
+        if (!entry->is_even(static_cast<std::size_t>(place)))
+            throw statement_error{errc::bad_macro,
+                                  "the " + side_ + " cuts '" + key + "' into " +
+                                      std::to_string(count) + " parts along axis " +
+                                      std::to_string(place) +
+                                      " that are not equal, and those of a fused tensor are",
+                                  {},
+                                  key};
         if (parts && *parts != count)
             throw statement_error{errc::bad_macro,
                                   "'" + key + "' is cut into " + std::to_string(count) +

@@ -3,8 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_PLACEHOLDER_HPP
 #define RESHARD_AOA_MACRO_PLACEHOLDER_HPP
 
-#include <reshard/aoa/macro/array.hpp>
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -150,8 +149,10 @@ inline name instantiate(macro_context& context, statement const& one, std::size_
 inline void report_no_match(macro_context& context, statement const& one) {
     name const deciding = context.code.names(one)[deciding_place(context, one)];
     std::string const key = bare_name_text(context.code, deciding);
-    std::string const message = "no key of the source is '" + key +
+    std::string const message = "no key of the source and nothing that " + maker_text(context) +
+                                " makes is '" + key +
                                 "' with numbers for its placeholders; the statement does nothing";
+    context.code.add_unmatched(one);
     if (context.options.no_match == on_no_match::error)
         fail_in(context.code, one, {errc::unknown_key, message, deciding.where, key});
     if (context.options.no_match == on_no_match::warn)
@@ -160,12 +161,12 @@ inline void report_no_match(macro_context& context, statement const& one) {
 
 /// A statement for each match of the deciding name.
 inline void append_instances(macro_context& context, statement const& one,
-                             placeholder_use const& use, pattern_index const& index,
+                             placeholder_use const& use, std::vector<key_match> const& matches,
                              std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
     std::vector<name> names;
     std::vector<index_t> const* last = nullptr;
-    for (key_match const& found : index.matches(use.pattern)) {
+    for (key_match const& found : matches) {
         if (last && *last == found.numbers)
             continue; // `l.0.w` and `l.00.w` are the same layer
         last = &found.numbers;
@@ -177,47 +178,59 @@ inline void append_instances(macro_context& context, statement const& one,
     }
 }
 
+/// Looks at all statements with placeholders; the others have none.
+inline std::vector<std::optional<placeholder_use>>
+inspect_all(macro_context const& context, std::vector<statement> const& statements,
+            pattern_index& index) {
+    std::vector<std::optional<placeholder_use>> uses(statements.size());
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        if (!has_segment(context.code, statements[i], segment::kind_type::placeholder))
+            continue;
+        try {
+            uses[i] = inspect(context, statements[i], index);
+        } catch (statement_error const& error) {
+            fail_in(context.code, statements[i], error);
+        }
+    }
+    return uses;
+}
+
 } // namespace detail
 
-/// Replaces each statement with placeholders by one for each combination of numbers that the source
-/// has.
+/// Replaces each statement with placeholders by one for each combination of numbers that there is.
 ///
 /// The first name with a placeholder decides: it is matched against the parameter keys of the
-/// source. The order is by ascending numbers, those of the placeholder that is first in the
-/// alphabet first.
+/// source and, if it is none of them, against the names that earlier statements make. The order is
+/// by ascending numbers, those of the placeholder that is first in the alphabet first.
 ///
 /// \throws     error with errc::bad_macro when names do not have the same placeholders, when the
 ///             deciding name has one twice, or when a number becomes negative; errc::unknown_key
 ///             where nothing matches and the options make that an error
 /// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
-///             `$EXPERT_ID` only, all combinations whether they exist or not, and no word where
-///             nothing matches
+///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
+///             alone, and no word where nothing matches
 inline void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
-    pattern_index index;
-    std::vector<std::pair<std::size_t, detail::placeholder_use>> uses;
-    for (std::size_t i = 0; i < statements.size(); ++i) {
-        if (!detail::has_segment(context.code, statements[i], segment::kind_type::placeholder))
-            continue;
-        try {
-            uses.emplace_back(i, detail::inspect(context, statements[i], index));
-        } catch (statement_error const& error) {
-            fail_in(context.code, statements[i], error);
-        }
-    }
-    if (uses.empty())
+    auto const is_open = [&](statement const& one) {
+        return detail::has_segment(context.code, one, segment::kind_type::placeholder);
+    };
+    if (std::ranges::none_of(statements, is_open))
         return;
+    pattern_index index;
+    auto const uses = detail::inspect_all(context, statements, index);
     catalog const* const source = context.options.reverse ? context.right : context.left;
     index.search(*source, context.options.state_suffixes);
-    std::vector<statement> expanded;
-    auto use = uses.begin();
-    for (std::size_t i = 0; i < statements.size(); ++i)
-        if (use == uses.end() || use->first != i)
+    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+        std::size_t const first = expanded.size();
+        if (!uses[i])
             expanded.push_back(statements[i]);
-        else if (index.matches(use->second.pattern).empty())
-            detail::report_no_match(context, statements[i]), ++use;
+        else if (auto const& matches = index.matches(uses[i]->pattern); matches.empty())
+            detail::report_no_match(context, statements[i]);
         else
-            detail::append_instances(context, statements[i], (use++)->second, index, expanded);
-    statements = std::move(expanded);
+            detail::append_instances(context, statements[i], *uses[i], matches, expanded);
+        for (std::size_t made = first; made < expanded.size(); ++made)
+            detail::add_made(context, expanded[made], index);
+    };
+    statements = detail::expand_in_order(context, statements.size(), expand);
 }
 
 } // namespace reshard::aoa

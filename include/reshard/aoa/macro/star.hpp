@@ -3,8 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_STAR_HPP
 #define RESHARD_AOA_MACRO_STAR_HPP
 
-#include <reshard/aoa/macro/array.hpp>
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,14 +44,13 @@ inline void check_star(macro_context const& context, statement const& one, std::
 /// The names with a star of one side of all statements, and the keys that they stand for.
 struct star_side {
     pattern_index index;
-    std::vector<std::pair<std::uint32_t, std::size_t>> places; ///< place of the name, pattern
-    std::size_t next = 0;
+    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the place of the name
 };
 
 /// Adds the names with a star of one statement to the side that they stand on.
 inline void collect_stars(macro_context const& context, statement const& one,
                           star_side (&sides)[2]) {
-    for (std::size_t i = 0; i < one.left + one.right; ++i) {
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
         name const& each_name = context.code.names(one)[i];
         if (!has_segment(context.code, each_name, segment::kind_type::star))
             continue;
@@ -60,20 +59,23 @@ inline void collect_stars(macro_context const& context, statement const& one,
         star_side& side = sides[i >= one.left];
         std::size_t const pattern =
             side.index.add(make_key_pattern(context.code.pattern(each_name), first_number));
-        side.places.emplace_back(one.names + i, pattern);
+        side.patterns.insert_or_assign(one.names + i, pattern);
     }
 }
 
 /// The names that stand for name number `i`, which has a star, of a statement.
-inline void append_matches(macro_context& context, statement const& one, std::size_t i,
+inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
                            star_side& side, std::vector<name>& names) {
     name const starred = context.code.names(one)[i];
-    auto const& matches = side.index.matches(side.places[side.next++].second);
+    auto const& matches = side.index.matches(side.patterns.at(one.names + i));
+    bool const is_read = (i < one.left) != context.options.reverse;
     if (matches.empty())
         fail_in(context.code, one,
                 {errc::unknown_key,
-                 "no key of the " + std::string(side_name(context, i < one.left)) + " is '" +
-                     pattern_text(context.code.pattern(starred)) + "' with a number for '*'",
+                 "no key of the " + std::string(side_name(context, i < one.left)) +
+                     (is_read ? " and nothing that " + maker_text(context) + " makes" : "") +
+                     " is '" + pattern_text(context.code.pattern(starred)) +
+                     "' with a number for '*'",
                  starred.where});
     context.count(one, matches.size());
     for (key_match const& found : matches)
@@ -84,12 +86,12 @@ inline void append_matches(macro_context& context, statement const& one, std::si
 inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
     std::vector<name> names;
     std::size_t left = 0;
-    for (std::size_t i = 0; i < one.left + one.right; ++i) {
-        star_side& side = sides[i >= one.left];
-        if (side.next < side.places.size() && side.places[side.next].first == one.names + i)
-            append_matches(context, one, i, side, names);
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        name const each_name = context.code.names(one)[i];
+        if (has_segment(context.code, each_name, segment::kind_type::star))
+            append_matches(context, one, i, sides[i >= one.left], names);
         else
-            names.push_back(context.code.names(one)[i]);
+            names.push_back(each_name);
         if (i + 1 == one.left)
             left = names.size();
     }
@@ -100,22 +102,31 @@ inline statement expand_stars(macro_context& context, statement const& one, star
 } // namespace detail
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
-/// keys of the source left of the arrow, of the target right of it.
+/// keys of the source left of the arrow or, where none matches, names that earlier statements make;
+/// keys of the target right of it.
 ///
 /// \throws     error with errc::bad_macro for two stars, a star with `^T`, or one on the right
-///             without a target, and errc::unknown_key when no key matches
-/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint)
+///             without a target, and errc::unknown_key when nothing matches
+/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
 inline void expand_star(macro_context& context, std::vector<statement>& statements) {
     detail::star_side sides[2];
     for (statement const& one : statements)
         detail::collect_stars(context, one, sides);
+    if (sides[0].index.empty() && sides[1].index.empty())
+        return;
     if (!sides[0].index.empty())
         sides[0].index.search(*context.left, context.options.state_suffixes);
     if (!sides[1].index.empty())
         sides[1].index.search(*context.right, context.options.state_suffixes);
-    for (statement& one : statements)
-        if (detail::has_segment(context.code, one, segment::kind_type::star))
-            one = detail::expand_stars(context, one, sides);
+    pattern_index& read = sides[context.options.reverse].index;
+    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+        bool const starred =
+            detail::has_segment(context.code, statements[i], segment::kind_type::star);
+        expanded.push_back(starred ? detail::expand_stars(context, statements[i], sides)
+                                   : statements[i]);
+        detail::add_made(context, expanded.back(), read);
+    };
+    statements = detail::expand_in_order(context, statements.size(), expand);
 }
 
 } // namespace reshard::aoa
