@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_SLICE_HPP
 #define RESHARD_EXPR_SLICE_HPP
 
+#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <cstddef>
@@ -75,11 +76,12 @@ constexpr expression slice(expression const& tensor, std::span<axis_range const>
     expression result{region.shape, tensor.dtype, piece_list(tensor.ndim())};
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece const whole = tensor.pieces[i];
-        if (auto const common = intersect(whole.target_box(), region)) {
-            piece part = cut_to_target(whole, *common);
-            part.target_offset = relative_to(*common, region.offset).offset;
-            result.pieces.push_back(part);
-        }
+        if (auto const common = intersect(whole.target_box(), region))
+            cut_to_target(whole, *common, [&](piece part) {
+                for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+                    part.target_offset[axis] -= region.offset[axis];
+                result.pieces.push_back(part);
+            });
     }
     return result;
 }

@@ -7,6 +7,7 @@
 
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/permute.hpp>
+#include <reshard/expr/reshape.hpp>
 #include <reshard/expr/split.hpp>
 
 #include <limits>
@@ -77,6 +78,11 @@ BOOST_AUTO_TEST_CASE(what_has_zeros_can_be_cut_turned_and_cast) {
     expression const narrow = cast(wide, data_type::bf16);
     BOOST_TEST((of(narrow) == of(wide)));
     BOOST_TEST((of(resize(narrow, {2, 3})) == numbers{1, 2, 3, 4, 5, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_zeros_can_be_reshaped) {
+    BOOST_TEST((of(reshape(resize(w, {2, 4}), {8})) == numbers{1, 2, 3, 0, 4, 5, 6, 0}));
+    BOOST_TEST((of(resize(reshape(w, {6}), {8})) == numbers{1, 2, 3, 4, 5, 6, 0, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(extents_that_are_none_are_refused) {

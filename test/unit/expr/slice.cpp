@@ -7,6 +7,7 @@
 
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>
+#include <reshard/expr/reshape.hpp>
 
 using namespace reshard;
 using reshard::test::evaluate;
@@ -53,6 +54,12 @@ BOOST_AUTO_TEST_CASE(a_slice_of_several_pieces_cuts_each) {
 
 BOOST_AUTO_TEST_CASE(a_slice_of_a_slice_counts_from_its_own_beginning) {
     BOOST_TEST((of(slice(slice(w, {{1}, {1}}), {{1}, {0, 2}})) == numbers{9, 10}));
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_of_merged_axes_is_as_many_boxes_as_it_takes) {
+    // All twelve in a row: 2 3 of the first, 4 5 6 7, and 8 of the last row.
+    BOOST_TEST((of(slice(reshape(w, {12}), {{2, 9}})) == numbers{2, 3, 4, 5, 6, 7, 8}));
+    BOOST_TEST((of(slice(reshape(w, {2, 6}), {{1}, {1, 4}})) == numbers{7, 8, 9}));
 }
 
 BOOST_AUTO_TEST_CASE(a_range_may_be_empty) {
