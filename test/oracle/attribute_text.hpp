@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// What the texts of slices and resizes do to an array.
+/// What the texts of slices, reshapes and resizes do to an array.
 
 namespace reshard::oracle {
 
@@ -38,6 +38,18 @@ inline array sliced(array const& value, std::string const& text) {
                         offset.back());
     }
     return box_of(value, offset, shape);
+}
+
+/// The same elements in their order; `*` is what is left.
+inline array reshaped(array value, std::vector<std::string> const& extents) {
+    std::int64_t said = 1;
+    for (std::string const& entry : extents)
+        said *= entry == "*" ? 1 : std::stoll(entry);
+    std::int64_t const count = count_of(value.shape);
+    value.shape.clear();
+    for (std::string const& entry : extents)
+        value.shape.push_back(entry == "*" ? count / said : std::stoll(entry));
+    return value;
 }
 
 /// Elements beyond the old extents are 0; `*` keeps an extent.

@@ -187,6 +187,8 @@ private:
                 value = order.empty() ? reversed(value) : permuted(value, order);
             } else if (attribute.word == "slice") {
                 value = sliced(value, std::get<std::string>(attribute.value));
+            } else if (attribute.word == "reshape") {
+                value = reshaped(value, entries_in(std::get<std::string>(attribute.value)));
             } else if (attribute.word == "resize") {
                 value = resized(value, entries_in(std::get<std::string>(attribute.value)));
             } else if (attribute.word == "dtype") {

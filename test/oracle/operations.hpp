@@ -129,11 +129,32 @@ inline std::string resize(draft& program, change_text& change) {
     return ", resize='[" + text + "]'";
 }
 
-/// Permutes, casts, transposes, slices, resizes, or several of that in one statement.
+/// Merges and splits axes; what is written behind the statement.
+inline std::string reshape(draft& program, change_text& change) {
+    std::int64_t left = count_of(change.now.shape);
+    numbers shape;
+    std::string text;
+    for (std::int64_t more = program.random.between(0, 2); more > 0; --more) {
+        std::int64_t const extent = program.random.between(1, 4);
+        shape.push_back(left % extent == 0 ? extent : 1);
+        left /= shape.back();
+    }
+    shape.push_back(left);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        bool const is_open = axis + 1 == shape.size() && left > 0 && program.random.chance(50);
+        text += (axis ? ", " : "") + (is_open ? "*" : std::to_string(shape[axis]));
+    }
+    change.now.shape = shape;
+    program.use(operation::reshape);
+    change.steps.push_back({operation::reshape, {change.from}, {change.to}, 0, shape, {}, {}});
+    return ", reshape=\"[" + text + "]\"";
+}
+
+/// Permutes, casts, transposes, slices, reshapes, resizes, or several of that in one statement.
 inline std::string change(draft& program, std::string const& from) {
     change_text all{from, result_name(program, from), program.variables.at(from), {}};
     std::string const mark = program.random.chance(35) ? transpose(program, all) : "";
-    auto const what = program.random.below(6);
+    auto const what = program.random.below(8);
     std::string attributes;
     if (what == 4)
         attributes += slice(program, all);
@@ -141,7 +162,9 @@ inline std::string change(draft& program, std::string const& from) {
         attributes += permute(program, all);
     if (what == 5 || (what == 4 && program.random.chance(20)))
         attributes += resize(program, all);
-    if (what != 0 && what != 5)
+    if (what == 6 || what == 7)
+        attributes += reshape(program, all);
+    if (what != 0 && what != 5 && what != 6)
         attributes += cast(program, all);
     if (what == 3)
         attributes += permute(program, all);

@@ -27,6 +27,7 @@ enum class operation {
     cast,
     slice,
     resize,
+    reshape,
     add,
     remove,
     transpose,
@@ -39,10 +40,10 @@ enum class operation {
     fused_ffn,
 };
 
-inline constexpr std::array<char const*, 19> operation_names{
-    "rename",    "identity",   "concat",    "split",     "sized split", "permute", "cast",
-    "slice",     "resize",     "add",       "remove",    "^T",          "array",   "star",
-    "$LAYER_ID", "$EXPERT_ID", "$ of made", "fused_qkv", "fused_ffn"};
+inline constexpr std::array<char const*, 20> operation_names{
+    "rename", "identity",  "concat",     "split",     "sized split", "permute",  "cast",
+    "slice",  "resize",    "reshape",    "add",       "remove",      "^T",       "array",
+    "star",   "$LAYER_ID", "$EXPERT_ID", "$ of made", "fused_qkv",   "fused_ffn"};
 
 /// What a statement does, without the language: names are keys, and macros are written out.
 struct step {
@@ -50,7 +51,7 @@ struct step {
     std::vector<std::string> left;
     std::vector<std::string> right;
     std::size_t axis = 0;
-    numbers sizes;     ///< of a sized split; the extents of a slice or resize
+    numbers sizes;     ///< of a sized split; the extents of a slice, resize or reshape
     numbers order;     ///< of a permutation; the offset of a slice
     std::string dtype; ///< of a cast
 };

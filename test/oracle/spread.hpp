@@ -123,18 +123,19 @@ private:
     }
 
     /// Where an axis is cut: first 0, last the extent.
-    numbers cuts_of(std::int64_t extent, std::int64_t parts, bool distinct) {
-        std::set<std::int64_t> taken;
-        numbers cuts;
-        while (static_cast<std::int64_t>(cuts.size()) + 1 < parts) {
-            std::int64_t const place =
-                distinct ? random_.between(1, extent - 1) : random_.between(0, extent);
-            if (taken.insert(place).second || !distinct)
-                cuts.push_back(place);
-        }
-        cuts.push_back(0);
-        cuts.push_back(extent);
+    numbers cuts_of(std::int64_t extent, std::int64_t parts) {
+        numbers cuts{0, extent};
+        while (static_cast<std::int64_t>(cuts.size()) < parts + 1)
+            cuts.push_back(random_.between(0, extent));
         std::sort(cuts.begin(), cuts.end());
+        return cuts;
+    }
+
+    /// Equal parts, as those of a fused tensor are.
+    static numbers even_cuts(std::int64_t extent, std::int64_t parts) {
+        numbers cuts;
+        for (std::int64_t i = 0; i <= parts; ++i)
+            cuts.push_back(extent / parts * i);
         return cuts;
     }
 
@@ -150,8 +151,8 @@ private:
         std::vector<numbers> cuts;
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             bool const is_forced = wanted.parts > 0 && wanted.axis == axis;
-            std::int64_t const parts = is_forced ? wanted.parts : random_.between(1, 3);
-            cuts.push_back(cuts_of(shape[axis], parts, is_forced));
+            cuts.push_back(is_forced ? even_cuts(shape[axis], wanted.parts)
+                                     : cuts_of(shape[axis], random_.between(1, 3)));
         }
         if (auto const axis = uneven_axis(shape);
             wanted.uneven && axis && !(wanted.parts > 0 && wanted.axis == *axis))

@@ -66,6 +66,8 @@ private:
         case operation::permute:
             return {permute(left[0], index_vector(one.order.begin(), one.order.end()))};
         case operation::slice: return {slice(left[0], ranges(one))};
+        case operation::reshape:
+            return {reshape(left[0], index_vector(one.sizes.begin(), one.sizes.end()))};
         case operation::resize:
             return {resize(left[0], index_vector(one.sizes.begin(), one.sizes.end()))};
         case operation::cast: return {cast(left[0], *data_type_from_name(one.dtype))};

@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/aoa/reshape_text.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/expr/algebra.hpp>
 
@@ -38,6 +39,9 @@ public:
           right_(right),
           is_concat_(values_.size() > 1),
           parts_(parts) {}
+
+    /// Says of which shape the target wants the first result, or null where that is not known.
+    void expect(index_vector const* wanted) { wanted_ = wanted; }
 
     /// The tensors that the statement makes, `parts` of them.
     ///
@@ -86,6 +90,7 @@ private:
 
     void apply(std::vector<attribute> const& list, std::size_t i) {
         attribute const& one = list[i];
+        bool const is_single = parts_ == 1 && values_.size() == 1;
         if (one.word == "axis")
             return join(list, i);
         if (one.word == "permute")
@@ -97,6 +102,10 @@ private:
         if (one.word == "slice")
             return each_value(one, "slice of", [&](expression const& value) {
                 return slice(value, parse_ranges(one));
+            });
+        if (one.word == "reshape")
+            return each_value(one, "reshape of", [&](expression const& value) {
+                return reshape(value, reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr));
             });
         if (one.word == "resize")
             return each_value(one, "resize of", [&](expression const& value) {
@@ -126,12 +135,8 @@ private:
         if (find_attribute_word(one.word)->value == value_kind::none)
             throw statement_error{errc::bad_macro,
                                   "the macro " + one.word + " has not been expanded", one.where};
-        if (one.word.starts_with("num_"))
-            throw statement_error{errc::syntax,
-                                  "'" + one.word + "' belongs to fused_qkv and fused_qkv_old only",
-                                  one.where};
-        throw statement_error{errc::unsupported,
-                              "the attribute '" + one.word + "' is not supported by this version",
+        throw statement_error{errc::syntax,
+                              "'" + one.word + "' belongs to fused_qkv and fused_qkv_old only",
                               one.where};
     }
 
@@ -277,6 +282,7 @@ private:
     bool is_concat_;
     std::size_t parts_;
     bool joined_ = false;
+    index_vector const* wanted_ = nullptr;
     std::vector<std::pair<std::string, std::string>> remarks_;
 };
 

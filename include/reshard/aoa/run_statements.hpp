@@ -147,6 +147,7 @@ private:
             values.push_back(&in_.names.value(id).tensor);
         operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
                        right.size());
+        step.expect(wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
         for (std::size_t i = 0; i < right.size(); ++i) {
             bound_value value{std::move(made[i])};
@@ -157,6 +158,21 @@ private:
         if (in_.code.origin(one.origin).macro.empty())
             for (auto const& [code, message] : step.remarks())
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
+    }
+
+    /// The shape of a key of the target; where it has only the key's states, theirs.
+    ///
+    /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
+    index_vector const* wanted_shape(std::string_view key) const {
+        if (!in_.target)
+            return nullptr;
+        if (catalog_entry const* const wanted = in_.target->find(key))
+            return &wanted->shape;
+        for (state_suffix const& each_suffix : in_.options.state_suffixes)
+            if (!each_suffix.scalar)
+                if (auto const* state = in_.target->find(std::string(key) + each_suffix.suffix))
+                    return &state->shape;
+        return nullptr;
     }
 
     /// The tensors of the source that values are made of, in order, each once.
