@@ -63,7 +63,7 @@ private:
         } catch (error const& problem) {
             binding const* const made = in_.names.find(key);
             binding const* const bound =
-                made ? made : in_.names.find(parameter_of(key, in_.options.state_suffixes));
+                made ? made : in_.names.find(parameter_of(key, in_.suffixes));
             in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
                                         key, problem.what(), bound ? bound->where : text_span{},
                                         bound ? bound->origin : 0});
@@ -72,10 +72,10 @@ private:
 
     /// The parameter that a key is the state of, if the program makes it or the other side has it.
     state_suffix const* followed(std::string_view key) const {
-        state_suffix const* const state = state_suffix_of(key, in_.options.state_suffixes);
+        state_suffix const* const state = state_suffix_of(key, in_.suffixes);
         if (!state || is_made(key))
             return nullptr;
-        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        std::string_view const parameter = parameter_of(key, in_.suffixes);
         bool const known = is_made(parameter) || (in_.target && in_.target->find(parameter));
         return known ? state : nullptr;
     }
@@ -87,8 +87,7 @@ private:
 
     void define_target(catalog_entry const& wanted) {
         state_suffix const* const state = followed(wanted.key);
-        std::string_view const base =
-            state ? parameter_of(wanted.key, in_.options.state_suffixes) : wanted.key;
+        std::string_view const base = state ? parameter_of(wanted.key, in_.suffixes) : wanted.key;
         binding const* const bound = in_.names.find(base);
         if (bound && bound->is_spoilt)
             return;
@@ -149,13 +148,15 @@ private:
     }
 
     void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {
-        auto const what = state.scalar ? relation::kind::scalar_state : relation::kind::state;
+        auto const what = state.scalar       ? relation::kind::scalar_state
+                          : state.is_alike() ? relation::kind::state
+                                             : relation::kind::scale;
         in_.result.map.relate({what, std::string(parameter), key});
     }
 
     /// Whether a key of the source is left over under its own name.
     bool is_exported(std::string_view key) const {
-        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        std::string_view const parameter = parameter_of(key, in_.suffixes);
         auto const is_used = [&](std::string_view name) {
             binding const* const bound = in_.names.find(name);
             return bound && (bound->source_value != binding::none || bound->is_removed);
@@ -172,7 +173,7 @@ private:
         bound_value const& value = in_.names.value(bound.value);
         if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
-        for (state_suffix const& each_suffix : in_.options.state_suffixes)
+        for (state_suffix const& each_suffix : in_.suffixes)
             guarded(key, [&] {
                 auto const has = has_state(in_.source, value, each_suffix);
                 if (!has)
@@ -190,7 +191,7 @@ private:
             return;
         if (bound && bound->value != binding::none && bound->uses == 0)
             return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
-        std::string_view const base = parameter_of(key, in_.options.state_suffixes);
+        std::string_view const base = parameter_of(key, in_.suffixes);
         state_suffix const* const state = followed(key);
         binding const* const parameter = state ? in_.names.find(base) : nullptr;
         if (!parameter || parameter->value == binding::none || parameter->uses > 0)

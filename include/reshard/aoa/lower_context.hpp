@@ -4,6 +4,7 @@
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
 #include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
 
@@ -53,7 +54,8 @@ struct lower_context {
         : code(lowered),
           target(targets),
           options(chosen),
-          source(sources, chosen.state_suffixes),
+          suffixes(with_scales(chosen.state_suffixes, lowered)),
+          source(sources, suffixes),
           names(lowered, source),
           result{mapping(sources), {}, {}} {}
 
@@ -76,6 +78,7 @@ struct lower_context {
     program const& code;
     catalog const* target; ///< null: unknown
     lower_options const& options;
+    std::vector<state_suffix> suffixes; ///< of the options, and of the program
     source_names source;
     scope names;
     lowering result;

@@ -105,7 +105,8 @@ private:
             });
         if (one.word == "reshape")
             return each_value(one, "reshape of", [&](expression const& value) {
-                return reshape(value, reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr));
+                return reshape(value,
+                               reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr));
             });
         if (one.word == "resize")
             return each_value(one, "resize of", [&](expression const& value) {
@@ -117,6 +118,8 @@ private:
             return cast_between(list, i);
         if (one.word == "sizes")
             return check_sizes(list, i);
+        if (one.word == "scales" || one.word == "blocks")
+            return; // of the whole program: with_scales has read it
         refuse_word(one);
     }
 

@@ -139,6 +139,7 @@ private:
         for (name const& each_name : left)
             operands.push_back(read(one, each_name));
         check_results(one);
+        check_scales(one);
         if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
             return in_.names.bind(right[0], operands[0], one.origin);
         std::vector<expression const*> values;
@@ -160,6 +161,24 @@ private:
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
     }
 
+    /// Refuses attributes of scales that cannot be, or contradict those of another statement.
+    void check_scales(statement const& one) const {
+        if (one.attributes == 0)
+            return;
+        auto const said = scale_suffix_of(in_.code.attributes(one));
+        if (!said)
+            return;
+        auto const known = std::ranges::find(in_.suffixes, said->suffix, &state_suffix::suffix);
+        if (*known != *said)
+            throw statement_error{errc::syntax,
+                                  "keys that end in '" + said->suffix + "' are " +
+                                      (known->block.empty()
+                                           ? "optimizer state"
+                                           : "scales of blocks of " + to_string(known->block) +
+                                                 " in another statement"),
+                                  find_attribute(in_.code.attributes(one), "scales")->where};
+    }
+
     /// The shape of a key of the target; where it has only the key's states, theirs.
     ///
     /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
@@ -168,8 +187,8 @@ private:
             return nullptr;
         if (catalog_entry const* const wanted = in_.target->find(key))
             return &wanted->shape;
-        for (state_suffix const& each_suffix : in_.options.state_suffixes)
-            if (!each_suffix.scalar)
+        for (state_suffix const& each_suffix : in_.suffixes)
+            if (each_suffix.is_alike())
                 if (auto const* state = in_.target->find(std::string(key) + each_suffix.suffix))
                     return &state->shape;
         return nullptr;
@@ -238,7 +257,7 @@ private:
         if (one.kind != name::kind_type::text || !in_.target)
             return;
         std::string_view const key = in_.code.text(one);
-        std::string_view const parameter = parameter_of(key, in_.options.state_suffixes);
+        std::string_view const parameter = parameter_of(key, in_.suffixes);
         if (parameter.size() < key.size() && in_.target->find(parameter))
             throw statement_error{errc::unknown_key,
                                   "'" + std::string(key) + "' is the state of '" +

@@ -43,7 +43,7 @@ public:
         if (key_id const id = find(key); id != none)
             return id;
         for (state_suffix const& each_suffix : suffixes_)
-            if (!each_suffix.scalar)
+            if (each_suffix.is_alike())
                 if (key_id const id = find(std::string(key) + each_suffix.suffix); id != none)
                     return id + static_cast<key_id>(source_.size());
         return none;

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_STATE_RULE_HPP
 
 #include <reshard/aoa/scope.hpp>
+#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/mapping.hpp>
 
 #include <cstddef>
@@ -18,6 +19,21 @@ namespace reshard::aoa {
 
 namespace detail {
 
+/// Refuses scales that are not one for each block of their tensor.
+inline void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
+                         index_vector const& block) {
+    if (block.size() != tensor.shape.size())
+        fail(errc::shape_mismatch, "'" + tensor.key + "' has " +
+                                       std::to_string(tensor.shape.size()) + " axes, shape " +
+                                       to_string(tensor.shape) + ", and a block " +
+                                       to_string(block) + " has " + std::to_string(block.size()));
+    if (scales.shape != block_counts(tensor.shape, block))
+        fail(errc::shape_mismatch,
+             "'" + scales.key + "' has the shape " + to_string(scales.shape) + ", and '" +
+                 tensor.key + "' of shape " + to_string(tensor.shape) + " has " +
+                 to_string(block_counts(tensor.shape, block)) + " blocks of " + to_string(block));
+}
+
 /// The number of the state that follows `parameter`, one of the tensors that `key` is made of.
 ///
 /// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
@@ -31,7 +47,9 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
              "'" + key + "' is made of '" + wanted + "', which the source does not have");
     index_vector const& shape = source.entry(parameter).shape;
     index_vector const& found = source.entry(id).shape;
-    if (!state.scalar && found != shape)
+    if (!state.block.empty())
+        check_scales(source.entry(parameter), source.entry(id), state.block);
+    else if (!state.scalar && found != shape)
         fail(errc::shape_mismatch, "'" + wanted + "' has the shape " + to_string(found) +
                                        ", and its parameter has " + to_string(shape));
     return id;
@@ -54,11 +72,26 @@ inline piece state_piece(piece part, key_id state, data_type dtype) {
     return part;
 }
 
+/// The scales of a tensor that is made of scaled ones.
+///
+/// \param dtype of the first of them
+inline expression scales_of(source_names const& source, expression const& tensor, data_type dtype,
+                            state_suffix const& state, std::string const& key) {
+    try {
+        return block_scales(tensor, state.block, dtype, [&](key_id from) {
+            key_id const id = state_source(source, from, state, key);
+            return scale_source{id, source.entry(id).dtype, source.entry(from).shape};
+        });
+    } catch (error const& problem) {
+        fail(problem.code(), "'" + key + "' cannot follow: " + problem.what());
+    }
+}
+
 } // namespace detail
 
 /// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
 /// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
-/// first source.
+/// first source; scales are those of its blocks.
 ///
 /// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
 ///             when it has another shape than its parameter, or errc::dtype_mismatch when the
@@ -76,6 +109,8 @@ inline expression state_of(source_names const& source, bound_value const& parame
         return source_tensor(source.find(first.key), first.shape, first.dtype);
     for (key_id const from : parameter.sources)
         detail::check_state_type(entry_of(from), first.dtype, key);
+    if (!state.block.empty())
+        return detail::scales_of(source, tensor, first.dtype, state, key);
     expression result{tensor.shape, first.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {

@@ -3,19 +3,25 @@
 #ifndef RESHARD_AOA_STATE_SUFFIX_HPP
 #define RESHARD_AOA_STATE_SUFFIX_HPP
 
+#include <reshard/core/index_vector.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// Which keys are optimizer state, told by the end of the key.
+/// Which keys are optimizer state or scales, told by the end of the key.
 
 namespace reshard::aoa {
 
-/// An ending that makes a key the state of the parameter whose key stands before it.
+/// An ending that makes a key the state, or the scales, of the parameter whose key stands before it.
 struct state_suffix {
     std::string suffix;
-    bool scalar = false; ///< one number, whatever the shape of the parameter
+    bool scalar = false;     ///< one number, whatever the shape of the parameter
+    index_vector block = {}; ///< not empty: one number for each block of these extents
+
+    /// Whether the state has the shape of its parameter.
+    bool is_alike() const { return !scalar && block.empty(); }
 
     bool operator==(state_suffix const&) const = default;
 };

@@ -45,6 +45,8 @@ inline constexpr attribute_word attribute_words[] = {
     {"sizes", value_kind::text, false},
     {"slice", value_kind::text, false},
     {"resize", value_kind::text, false},
+    {"scales", value_kind::text, false},
+    {"blocks", value_kind::text, false},
 };
 
 /// The word of that text, or null.

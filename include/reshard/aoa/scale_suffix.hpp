@@ -1,0 +1,76 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_SCALE_SUFFIX_HPP
+#define RESHARD_AOA_SCALE_SUFFIX_HPP
+
+#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// `scales="_scale_inv", blocks="[128, 128]"`: which keys are the scales of a block-scaled tensor.
+
+namespace reshard::aoa {
+
+/// The attribute of that word, or null.
+inline attribute const* find_attribute(std::vector<attribute> const& list, std::string_view word) {
+    auto const place = std::ranges::find(list, word, &attribute::word);
+    return place == list.end() ? nullptr : &*place;
+}
+
+/// The ending that a statement's attributes give to scales, if they do.
+///
+/// \throws statement_error with errc::syntax where one of the two attributes is missing, the ending
+///         is empty or the block is none
+inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
+    attribute const* const scales = find_attribute(list, "scales");
+    attribute const* const blocks = find_attribute(list, "blocks");
+    if (!scales && !blocks)
+        return std::nullopt;
+    auto const refuse = [](attribute const& one, std::string const& why) {
+        throw statement_error{
+            errc::syntax, why + ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\"", one.where};
+    };
+    if (!scales || !blocks)
+        refuse(scales ? *scales : *blocks, "'scales' and 'blocks' stand together");
+    auto const* const ending = std::get_if<std::string>(&scales->value);
+    if (!ending || ending->empty())
+        refuse(*scales, "'scales' is the end of a key");
+    std::vector<index_t> const extents = parse_list(*blocks);
+    if (extents.empty() || extents.size() > max_ndim ||
+        std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))
+        refuse(*blocks, "'blocks' has a positive extent for each axis");
+    return state_suffix{*ending, false, index_vector(extents.begin(), extents.end())};
+}
+
+/// The endings with those that a program's statements add, each once. What is wrong with an
+/// attribute is said when its statement runs.
+inline std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
+                                             program const& code) {
+    std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
+    for (statement const& one : code.statements()) {
+        if (one.attributes == last)
+            continue;
+        last = one.attributes;
+        try {
+            auto const added = scale_suffix_of(code.attributes(one));
+            if (added &&
+                std::ranges::find(suffixes, added->suffix, &state_suffix::suffix) == suffixes.end())
+                suffixes.push_back(*added);
+        } catch (statement_error const&) {
+            continue;
+        }
+    }
+    return suffixes;
+}
+
+} // namespace reshard::aoa
+
+#endif
