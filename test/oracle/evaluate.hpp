@@ -191,7 +191,7 @@ private:
                 value = reshaped(value, entries_in(std::get<std::string>(attribute.value)));
             } else if (attribute.word == "resize") {
                 value = resized(value, entries_in(std::get<std::string>(attribute.value)));
-            } else if (attribute.word == "dtype") {
+            } else if (attribute.word == "dtype" || attribute.word == "dst_dtype") {
                 value.dtype = std::get<std::string>(attribute.value);
                 for (std::int64_t& element : value.values)
                     element = nearest(value.dtype, element);

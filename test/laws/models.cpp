@@ -1,0 +1,131 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "support/experiment.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+// The programs of test/aoa/models, over models scaled down to a few layers and elements. Comments at
+// the beginning give the tensors, with the parts along each axis, which as many ranks hold:
+//     #! source KEY DTYPE SHAPE [PARTS]
+//     #! target KEY DTYPE SHAPE [PARTS]
+// `{0:3}` in a key stands for the numbers 0 to 2.
+
+using namespace reshard;
+namespace fs = std::filesystem;
+
+BOOST_AUTO_TEST_SUITE(laws_models)
+
+namespace {
+
+fs::path const model_programs = fs::path(RESHARD_TEST_DATA).parent_path() / "aoa" / "models";
+
+/// The keys that `{a:b}` in a key stands for.
+std::vector<std::string> written_out(std::string const& key) {
+    auto const open = key.find('{'), colon = key.find(':', open), close = key.find('}', colon);
+    if (open == key.npos)
+        return {key};
+    std::vector<std::string> all;
+    int const last = std::stoi(key.substr(colon + 1));
+    for (int i = std::stoi(key.substr(open + 1)); i < last; ++i)
+        for (std::string const& one :
+             written_out(key.substr(0, open) + std::to_string(i) + key.substr(close + 1)))
+            all.push_back(one);
+    return all;
+}
+
+oracle::numbers numbers_of(std::string const& text) {
+    oracle::numbers all;
+    std::istringstream list(text);
+    for (std::string number; std::getline(list, number, ',');)
+        all.push_back(std::stoll(number));
+    return all;
+}
+
+/// Puts each of the equal parts of a tensor on a rank, the first one on rank 0; a tensor in one part
+/// is a replica on all.
+void spread(oracle::tensor& all, oracle::numbers const& parts, std::int64_t ranks) {
+    std::int64_t rank = 0;
+    oracle::for_each_index(parts, [&](oracle::numbers const& cell) {
+        oracle::shard part{rank++, {}, all.shape, {}, 0};
+        for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+            part.shape[axis] /= parts[axis];
+            part.offset.push_back(part.shape[axis] * cell[axis]);
+        }
+        all.shards.push_back(part);
+    });
+    for (oracle::shard copy = all.shards[0]; rank == 1 && copy.rank + 1 < ranks;) {
+        ++copy.rank;
+        all.shards.push_back(copy);
+    }
+}
+
+oracle::scenario model_of(fs::path const& file) {
+    std::ifstream stream(file, std::ios::binary);
+    oracle::scenario all;
+    all.text = {std::istreambuf_iterator<char>(stream), {}};
+    all.source_ranks = all.target_ranks = 2;
+    std::istringstream lines(all.text);
+    for (std::string line; std::getline(lines, line) && line.starts_with("#!");) {
+        std::istringstream words(line.substr(2));
+        std::string side, keys, dtype, shape, parts;
+        words >> side >> keys >> dtype >> shape >> parts;
+        for (std::string const& key : written_out(keys)) {
+            oracle::tensor one{key, numbers_of(shape), dtype, {}};
+            spread(one, parts.empty() ? oracle::numbers(one.shape.size(), 1) : numbers_of(parts),
+                   2);
+            (side == "source" ? all.sources : all.targets).push_back(one);
+        }
+    }
+    return all;
+}
+
+std::vector<fs::path> model_files() {
+    std::vector<fs::path> found;
+    for (fs::directory_entry const& one : fs::directory_iterator(model_programs))
+        found.push_back(one.path());
+    std::ranges::sort(found);
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(programs_of_models_do_what_the_oracle_does) {
+    test::tally sum;
+    for (fs::path const& file : model_files()) {
+        oracle::scenario const all = model_of(file);
+        BOOST_TEST_CONTEXT(file.filename()) {
+            test::experiment one(all);
+            one.run(test::mapping_of(all));
+            ++sum.programs;
+            sum.elements += one.elements();
+            sum.differences += one.differences();
+        }
+    }
+    BOOST_TEST_MESSAGE(sum.text());
+    BOOST_TEST(sum.programs == 9);
+    BOOST_TEST(sum.differences == 0);
+}
+
+BOOST_AUTO_TEST_CASE(programs_of_models_leave_nothing_to_say) {
+    for (fs::path const& file : model_files()) {
+        oracle::scenario const all = model_of(file);
+        catalog const source = catalog_of(test::source_layout(all));
+        catalog const target = catalog_of(test::target_layout(all));
+        auto const expanded =
+            aoa::expand(aoa::parse(all.text, file.filename().string()), source, &target);
+        auto const lowered = aoa::lower_all(expanded.code, source, &target);
+        for (auto const* findings : {&expanded.findings, &lowered.findings})
+            for (aoa::finding const& one : *findings)
+                BOOST_ERROR(aoa::describe(expanded.code, one));
+        BOOST_TEST(!lowered.first_error.has_value());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
