@@ -55,7 +55,7 @@ private:
 BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
     test::tally sum;
     usage used;
-    for (std::uint64_t seed = 0; seed < test::program_count; ++seed) {
+    for (std::uint64_t seed = 0; seed < 5 * test::program_count; ++seed) {
         oracle::scenario const all = oracle::generator(seed).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
             test::experiment one(all);

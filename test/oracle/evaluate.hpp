@@ -6,6 +6,7 @@
 #include "array.hpp"
 #include "attribute_text.hpp"
 #include "element.hpp"
+#include "fused_order.hpp"
 #include "names.hpp"
 
 #include <reshard/aoa/ast.hpp>
@@ -155,10 +156,9 @@ private:
 
     std::vector<array> make(aoa::statement const& one, std::vector<operand> const& left,
                             std::vector<std::string> const& right) const {
-        if (find(one, "fused_qkv"))
-            return fused_qkv(one, left, right);
-        if (find(one, "fused_ffn"))
-            return fused_ffn(one, left, right);
+        for (char const* macro : {"fused_qkv", "fused_qkv_old", "fused_ffn"})
+            if (find(one, macro))
+                return fused(one, left, right);
         if (left.size() == 1 && right.size() == 1)
             return {changed(one, left[0].value)};
         if (right.size() == 1)
@@ -200,74 +200,36 @@ private:
         return value;
     }
 
-    /// For each group of heads: its query heads, its key head, its value head.
-    std::vector<array> fused_qkv(aoa::statement const& one, std::vector<operand> const& left,
-                                 std::vector<std::string> const& right) const {
-        std::int64_t const heads = number(one, "num_heads");
-        std::int64_t const groups = number(one, "num_key_value_groups");
-        std::size_t const axis = axis_of(one, left.at(0).value, 1);
-        auto const a_group = static_cast<std::size_t>(heads / groups);
-        if (right.size() == 1) {
-            std::vector<array> const q = cut_evenly(left.at(0).value, axis, heads);
-            std::vector<array> const k = cut_evenly(left.at(1).value, axis, groups);
-            std::vector<array> const v = cut_evenly(left.at(2).value, axis, groups);
-            std::vector<array> pieces;
-            for (std::size_t group = 0; group < k.size(); ++group) {
-                for (std::size_t head = 0; head < a_group; ++head)
-                    pieces.push_back(q[group * a_group + head]);
-                pieces.push_back(k[group]);
-                pieces.push_back(v[group]);
-            }
-            return {joined(pieces, axis)};
-        }
-        std::vector<array> const pieces = cut_evenly(left.at(0).value, axis, heads + 2 * groups);
-        std::vector<array> q, k, v;
-        for (std::size_t i = 0; i < pieces.size(); ++i) {
-            std::size_t const place = i % (a_group + 2);
-            (place < a_group ? q : place == a_group ? k : v).push_back(pieces[i]);
-        }
-        return {joined(q, axis), joined(k, axis), joined(v, axis)};
-    }
-
     std::int64_t parts(std::map<std::string, numbers> const& all, std::string const& key,
                        std::size_t axis) const {
         auto const found = all.find(key);
         return found == all.end() ? 1 : found->second.at(axis);
     }
 
-    /// The places of `2 * n` pieces, of which gate is 0 to n - 1 and up is n to 2n - 1, in a tensor
-    /// that `ranks` ranks store: each its gate pieces, then its up pieces.
-    static numbers ffn_order(std::int64_t ranks, std::int64_t n) {
-        numbers order;
-        for (std::int64_t rank = 0; rank < ranks; ++rank)
-            for (std::int64_t const half : {std::int64_t{0}, n})
-                for (std::int64_t i = rank * n / ranks; i < (rank + 1) * n / ranks; ++i)
-                    order.push_back(half + i);
-        return order;
-    }
-
-    std::vector<array> fused_ffn(aoa::statement const& one, std::vector<operand> const& left,
-                                 std::vector<std::string> const& right) const {
+    /// The three fused macros: what they read in one order of pieces, they write in another.
+    std::vector<array> fused(aoa::statement const& one, std::vector<operand> const& left,
+                             std::vector<std::string> const& right) const {
         std::size_t const axis = axis_of(one, left.at(0).value, 1);
         std::int64_t const stored =
             left.size() == 1 ? parts(world_.source_parts, left[0].key, axis) : 1;
         std::int64_t const wanted =
             right.size() == 1 ? parts(world_.target_parts, right[0], axis) : 1;
-        std::int64_t const n = std::lcm(stored, wanted);
-        // Pieces 0 to n - 1 are gate, the others up, whatever the order in which they are stored.
-        std::vector<array> const cuts =
-            cut_evenly(left.size() == 1 ? left[0].value : joined(values(left), axis), axis, 2 * n);
-        numbers const order = ffn_order(stored, n);
-        std::vector<array> pieces(cuts.size());
-        for (std::size_t i = 0; i < cuts.size(); ++i)
-            pieces[static_cast<std::size_t>(order[i])] = cuts[i];
-        std::vector<array> result;
-        for (std::int64_t const piece : ffn_order(wanted, n))
-            result.push_back(pieces[static_cast<std::size_t>(piece)]);
-        if (right.size() == 1)
-            return {joined(result, axis)};
-        auto const middle = result.begin() + static_cast<std::ptrdiff_t>(n);
-        return {joined({result.begin(), middle}, axis), joined({middle, result.end()}, axis)};
+        array const whole = left.size() == 1 ? left[0].value : joined(values(left), axis);
+        if (find(one, "fused_ffn")) {
+            std::int64_t const n = std::lcm(stored, wanted);
+            return cut_anew(whole, axis, ffn_order(stored, n), ffn_order(wanted, n),
+                            right.size() == 1 ? numbers{2 * n} : numbers{n, n});
+        }
+        std::int64_t const heads = number(one, "num_heads");
+        std::int64_t const groups = number(one, "num_key_value_groups");
+        numbers const results =
+            right.size() == 1 ? numbers{heads + 2 * groups} : numbers{heads, groups, groups};
+        bool const is_old = find(one, "fused_qkv_old") != nullptr;
+        auto const order = [&](std::size_t names, std::int64_t ranks) {
+            return qkv_order(is_old ? ranks : names == 1 ? groups : 1, heads, groups);
+        };
+        return cut_anew(whole, axis, order(left.size(), stored), order(right.size(), wanted),
+                        results);
     }
 
     aoa::program const& program_;

@@ -63,6 +63,44 @@ inline void qkv_story(draft& program) {
     program.bind(to[2], with_heads(groups), dtype, {from});
 }
 
+/// Query, key and value by the ranks that hold them: one tensor cut anew, taken apart, or put
+/// together.
+inline void old_qkv_story(draft& program) {
+    program.use(operation::fused_qkv_old);
+    program.made.only_text = true;
+    std::size_t const axis = static_cast<std::size_t>(program.random.below(2));
+    auto const form = program.random.below(3);
+    std::int64_t const stored = form == 2 ? 1 : program.random.between(1, 3);
+    std::int64_t const wanted = form == 1 ? 1 : program.random.between(1, 3);
+    std::int64_t const groups = std::lcm(stored, wanted) * program.random.between(1, 2);
+    std::int64_t const heads = groups * program.random.between(1, 2);
+    std::string const dtype = program.a_dtype();
+    numbers const shape{program.random.between(1, 3), program.random.between(1, 3)};
+    auto const with_heads = [&](std::int64_t count) {
+        numbers result = shape;
+        result[axis] = count;
+        return result;
+    };
+    numbers const whole = with_heads(heads + 2 * groups);
+    numbers const parts[] = {with_heads(heads), with_heads(groups), with_heads(groups)};
+    names from, to;
+    for (std::size_t i = 0; i < (form == 2 ? 3 : 1); ++i)
+        from.push_back(program.new_source(form == 2 ? parts[i] : whole, dtype));
+    for (std::size_t i = 0; i < (form == 1 ? 3 : 1); ++i)
+        to.push_back(program.a_name("o"));
+    program.say(list(from) + " -> " + list(to) +
+                ", fused_qkv_old, num_heads=" + std::to_string(heads) +
+                ", num_key_value_groups=" + std::to_string(groups) + (axis == 1 ? "" : ", axis=0"));
+    for (std::size_t i = 0; i < to.size(); ++i)
+        program.bind(to[i], form == 1 ? parts[i] : whole, dtype, from);
+    if (form != 2)
+        program.wishes[from[0]] = {false, axis, stored, false};
+    if (form != 1) {
+        program.wishes[to[0]] = {false, axis, wanted, false};
+        program.variables.at(to[0]).must_be_target = true;
+    }
+}
+
 /// Gate and up projection: one tensor cut anew, taken apart, or put together.
 inline void ffn_story(draft& program) {
     program.use(operation::fused_ffn);

@@ -45,7 +45,7 @@ public:
 
 private:
     void tell_any_story() {
-        switch (program_.random.below(12)) {
+        switch (program_.random.below(13)) {
         case 0: return chain(program_, program_.random.between(1, 4));
         case 1: return array_story(program_);
         case 2: return star_left_story(program_);
@@ -57,6 +57,7 @@ private:
         case 8: return ffn_story(program_);
         case 9: return add_story(program_);
         case 10: return remove_story(program_);
+        case 11: return old_qkv_story(program_);
         default: return identity_story(program_);
         }
     }

@@ -91,7 +91,9 @@ inline void layer_story(draft& program) {
     how.axis = program.an_axis(how.shape);
     how.dtype = program.a_wide_dtype();
     how.what = all[program.random.below(4)];
-    std::int64_t const shift = program.random.chance(20) ? 1 : 0;
+    std::int64_t const shift = program.random.chance(30) ? 1 : 0;
+    if (shift != 0)
+        program.use(operation::shifted_id);
     how.to_dtype = program.a_wide_dtype();
     names made;
     for (std::int64_t const id : layers) {

@@ -78,11 +78,15 @@ inline std::string permute(draft& program, change_text& change) {
 
 /// Casts; what is written behind the statement.
 inline std::string cast(draft& program, change_text& change) {
+    std::string const before = change.now.dtype;
     change.now.dtype = program.a_wide_dtype();
     program.use(operation::cast);
     change.steps.push_back(
         {operation::cast, {change.from}, {change.to}, 0, {}, {}, change.now.dtype});
-    return ", dtype=\"" + change.now.dtype + "\"";
+    if (!program.random.chance(25))
+        return ", dtype=\"" + change.now.dtype + "\"";
+    program.use(operation::cast_pair);
+    return ", src_dtype=\"" + before + "\", dst_dtype=\"" + change.now.dtype + "\"";
 }
 
 /// `2:5`; sometimes without a bound that is an end of the axis.

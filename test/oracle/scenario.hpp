@@ -25,6 +25,7 @@ enum class operation {
     sized_split,
     permute,
     cast,
+    cast_pair,
     slice,
     resize,
     reshape,
@@ -36,14 +37,17 @@ enum class operation {
     layer_id,
     expert_id,
     made_id,
+    shifted_id,
     fused_qkv,
+    fused_qkv_old,
     fused_ffn,
 };
 
-inline constexpr std::array<char const*, 20> operation_names{
-    "rename", "identity",  "concat",     "split",     "sized split", "permute",  "cast",
-    "slice",  "resize",    "reshape",    "add",       "remove",      "^T",       "array",
-    "star",   "$LAYER_ID", "$EXPERT_ID", "$ of made", "fused_qkv",   "fused_ffn"};
+inline constexpr std::array<char const*, 23> operation_names{
+    "rename",    "identity",  "concat",    "split",         "sized split", "permute",
+    "cast",      "src_dtype", "slice",     "resize",        "reshape",     "add",
+    "remove",    "^T",        "array",     "star",          "$LAYER_ID",   "$EXPERT_ID",
+    "$ of made", "$NAME + k", "fused_qkv", "fused_qkv_old", "fused_ffn"};
 
 /// What a statement does, without the language: names are keys, and macros are written out.
 struct step {
