@@ -33,8 +33,17 @@ struct model {
     index_t dense_layers = 0; ///< the first ones, which have no experts
     bool has_head_norms = false;
     bool is_latent = false; ///< multi-head latent attention, a shared expert, a layer that predicts
+    bool is_tied = false;   ///< the head is the embedding
 };
 
+inline constexpr model smollm2_135m{.vocabulary = 49152,
+                                    .hidden = 576,
+                                    .layers = 30,
+                                    .heads = 9,
+                                    .groups = 3,
+                                    .head_size = 64,
+                                    .feed_forward = 1536,
+                                    .is_tied = true};
 inline constexpr model llama3_8b{128256, 4096, 32, 32, 8, 128, 14336};
 inline constexpr model llama3_70b{128256, 8192, 80, 64, 8, 128, 28672};
 inline constexpr model llama3_405b{128256, 16384, 126, 128, 8, 128, 53248};
@@ -47,6 +56,15 @@ inline constexpr model qwen3_235b{.vocabulary = 151936,
                                   .experts = 128,
                                   .expert_feed_forward = 1536,
                                   .has_head_norms = true};
+inline constexpr model qwen3_30b{.vocabulary = 151936,
+                                 .hidden = 2048,
+                                 .layers = 48,
+                                 .heads = 32,
+                                 .groups = 4,
+                                 .head_size = 128,
+                                 .experts = 128,
+                                 .expert_feed_forward = 768,
+                                 .has_head_norms = true};
 inline constexpr model deepseek_v3{.vocabulary = 129280,
                                    .hidden = 7168,
                                    .layers = 61,
@@ -89,14 +107,15 @@ public:
         prefix_ = "model.";
         add("norm.weight", {m_.hidden});
         prefix_.clear();
-        add("lm_head.weight", {m_.vocabulary, m_.hidden}, role::by_rows);
+        if (!m_.is_tied)
+            add("lm_head.weight", {m_.vocabulary, m_.hidden}, role::by_rows);
         return std::move(all_);
     }
 
-private:
     /// Sizes of latent attention.
     static constexpr index_t query_rank = 1536, key_value_rank = 512, rotary = 64, plain = 128;
 
+private:
     void add(std::string const& name, index_vector const& shape, role cut = role::replicated) {
         all_.push_back({prefix_ + name, shape, data_type::bf16, cut, layer_});
     }

@@ -9,6 +9,7 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/expr/mapping_index.hpp>
 #include <reshard/local.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>

@@ -7,6 +7,7 @@
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -19,7 +20,8 @@ namespace reshard {
 /// Rows of `ndim` numbers in one block of memory.
 ///
 /// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by
-/// page faults; here a row of a matrix's box costs 16 bytes.
+/// page faults; here a row of a matrix's box costs 16 bytes. A single short row takes no memory of
+/// its own: most tensors of a program are one piece.
 class index_rows {
 public:
     constexpr index_rows() = default;
@@ -27,24 +29,35 @@ public:
 
     constexpr std::size_t ndim() const { return ndim_; }
     constexpr std::size_t size() const { return size_; }
-    constexpr void reserve(std::size_t rows) { values_.reserve(rows * ndim_); }
+    constexpr void reserve(std::size_t rows) {
+        if (rows > 1 || ndim_ > short_row)
+            values_.reserve(rows * ndim_);
+    }
 
     /// \pre `row.size() == ndim()`
     constexpr void push_back(index_vector const& row) {
         BOOST_ASSERT(row.size() == ndim_);
-        values_.insert(values_.end(), row.begin(), row.end());
+        if (size_ == 0 && ndim_ <= short_row) {
+            std::copy(row.begin(), row.end(), first_);
+        } else {
+            if (is_short())
+                give_up_first();
+            values_.insert(values_.end(), row.begin(), row.end());
+        }
         ++size_;
     }
 
     /// \pre `row < size()`
     constexpr index_vector operator[](std::size_t row) const {
         BOOST_ASSERT(row < size_);
-        index_t const* const first = values_.data() + row * ndim_;
+        index_t const* const first = values().data() + row * ndim_;
         return index_vector(first, first + ndim_);
     }
 
     /// The numbers themselves, row after row.
-    constexpr std::span<index_t const> values() const { return values_; }
+    constexpr std::span<index_t const> values() const {
+        return is_short() ? std::span<index_t const>(first_, ndim_) : values_;
+    }
 
     /// The memory that the numbers take.
     constexpr std::size_t bytes() const { return values_.capacity() * sizeof(index_t); }
@@ -52,8 +65,19 @@ public:
     constexpr bool operator==(index_rows const&) const = default;
 
 private:
+    static constexpr std::size_t short_row = 3;
+
+    /// Whether there is one row, which stands in `first_`.
+    constexpr bool is_short() const { return size_ == 1 && ndim_ <= short_row; }
+
+    constexpr void give_up_first() {
+        values_.insert(values_.end(), first_, first_ + ndim_);
+        std::fill_n(first_, short_row, index_t{0});
+    }
+
     std::size_t ndim_ = 0;
     std::size_t size_ = 0;
+    index_t first_[short_row] = {}; ///< zeros unless `is_short`, so that equal rows are equal
     std::vector<index_t> values_;
 };
 

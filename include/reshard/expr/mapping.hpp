@@ -149,7 +149,8 @@ private:
     }
 
     void put(mapping_output output) {
-        auto place = outputs_.lower_bound(output.key);
+        bool const is_last = outputs_.empty() || outputs_.rbegin()->key < output.key;
+        auto place = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
         if (place != outputs_.end() && place->key == output.key)
             place = outputs_.erase(place);
         outputs_.insert(place, std::move(output));

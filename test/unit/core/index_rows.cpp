@@ -28,6 +28,29 @@ BOOST_AUTO_TEST_CASE(rows_of_no_numbers_are_counted_too) {
     BOOST_TEST((rows[1] == index_vector{}));
 }
 
+BOOST_AUTO_TEST_CASE(a_single_short_row_takes_no_memory_of_its_own) {
+    index_rows rows(3);
+    rows.reserve(1);
+    rows.push_back({1, 2, 3});
+    BOOST_TEST(rows.bytes() == 0u);
+    BOOST_TEST((rows[0] == index_vector{1, 2, 3}));
+    BOOST_TEST(rows.values().size() == 3u);
+    index_rows const alone = rows;
+    BOOST_TEST((alone == rows));
+    rows.push_back({4, 5, 6});
+    BOOST_TEST((alone != rows));
+    BOOST_TEST((rows[0] == index_vector{1, 2, 3}));
+    BOOST_TEST((rows[1] == index_vector{4, 5, 6}));
+    BOOST_TEST(rows.values()[3] == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_single_long_row_comes_back_as_it_went_in) {
+    index_rows rows(5);
+    rows.push_back({1, 2, 3, 4, 5});
+    BOOST_TEST((rows[0] == index_vector{1, 2, 3, 4, 5}));
+    BOOST_TEST(rows.values().size() == 5u);
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_boxes_is_two_tables) {
     box_list boxes(2);
     BOOST_TEST(boxes.empty());

@@ -1,0 +1,105 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BENCH_AOA_JOB_HPP
+#define RESHARD_BENCH_AOA_JOB_HPP
+
+#include <reshard/shard/layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// A program to be compiled, the tensors that it is for, and what is known of it.
+
+namespace bench {
+
+using reshard::data_type;
+using reshard::holder_t;
+using reshard::index_t;
+using reshard::index_vector;
+
+/// What compiling a program has to come to, counted by hand or by an independent program.
+///
+/// \par Units statements after expansion; shards of the target, replicas counted; pieces of all these
+///            shards, before any are put together
+struct aoa_numbers {
+    std::size_t statements = 0;
+    std::size_t source_keys = 0;
+    std::size_t target_keys = 0;
+    std::size_t target_shards = 0;
+    std::size_t pieces = 0;
+
+    bool operator==(aoa_numbers const&) const = default;
+};
+
+struct aoa_job {
+    std::string name;
+    std::string text;
+    reshard::layout source;
+    reshard::layout target;
+};
+
+/// Writes a job, statement by statement and tensor by tensor, all of one data type.
+class aoa_job_writer {
+public:
+    /// The target is held by ranks `0` to `ranks - 1`, the source by one.
+    aoa_job_writer(std::string name, index_t ranks) : ranks_(ranks) {
+        job_.name = std::move(name);
+        job_.source.holders = 1;
+        job_.target.holders = static_cast<holder_t>(ranks);
+    }
+
+    void say(std::string_view statement) {
+        job_.text += statement;
+        job_.text += '\n';
+    }
+
+    /// The source has a tensor, whole.
+    void have(std::string key, index_vector const& shape) {
+        add(job_.source, std::move(key), shape).push_back(0, reshard::whole(shape));
+    }
+
+    /// Each rank of the target wants a tensor: a part along `axis`, or all of it.
+    void want(std::string key, index_vector const& shape, std::optional<std::size_t> axis = {}) {
+        reshard::shard_table& shards = add(job_.target, std::move(key), shape);
+        for (index_t rank = 0; rank < ranks_; ++rank) {
+            reshard::box region = reshard::whole(shape);
+            if (axis) {
+                region.shape[*axis] /= ranks_;
+                region.offset[*axis] = rank * region.shape[*axis];
+            }
+            shards.push_back(static_cast<holder_t>(rank), region);
+        }
+    }
+
+    /// One rank wants all of a tensor.
+    void want_on(index_t rank, std::string key, index_vector const& shape) {
+        add(job_.target, std::move(key), shape)
+            .push_back(static_cast<holder_t>(rank), reshard::whole(shape));
+    }
+
+    aoa_job finish() {
+        for (reshard::layout* const side : {&job_.source, &job_.target})
+            std::ranges::sort(side->tensors, {}, &reshard::tensor_layout::key);
+        return std::move(job_);
+    }
+
+private:
+    static reshard::shard_table& add(reshard::layout& side, std::string key,
+                                     index_vector const& shape) {
+        side.tensors.push_back(
+            {std::move(key), data_type::bf16, shape, reshard::shard_table(shape.size())});
+        return side.tensors.back().shards;
+    }
+
+    aoa_job job_;
+    index_t ranks_;
+};
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,23 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BENCH_HEAP_HPP
+#define RESHARD_BENCH_HEAP_HPP
+
+#include <malloc.h>
+
+#include <cstdint>
+
+/// \file
+/// How much memory values hold, as the allocator counts it.
+
+namespace bench {
+
+/// The bytes that have been allocated and not freed.
+inline std::int64_t heap_bytes() {
+    struct mallinfo2 const now = mallinfo2();
+    return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
+}
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,52 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_MAPPING_INDEX_HPP
+#define RESHARD_EXPR_MAPPING_INDEX_HPP
+
+#include <reshard/expr/cut_piece.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/expr/piece_index.hpp>
+
+#include <cstddef>
+#include <unordered_map>
+
+/// \file
+/// Which pieces make up a box of any tensor of a mapping, for those who ask often.
+
+namespace reshard {
+
+/// A mapping that has been made ready for questions.
+///
+/// A tensor of one piece takes no place in it. `explain` answers a single question without one.
+class mapping_index {
+public:
+    /// Refers to `program`, which must live as long and stay what it is.
+    explicit mapping_index(mapping const& program) {
+        for (mapping_output const& output : program.outputs())
+            if (output.value.pieces.size() > 1)
+                indices_.emplace(&output, piece_index(output.value.pieces));
+    }
+
+    /// Calls `visit(part)` for each piece that makes up `region` of a target tensor, cut to it.
+    ///
+    /// \pre `output` is one of the mapping, and `region` is a box of its tensor
+    template <class Visitor>
+    void for_each_piece(mapping_output const& output, box const& region, Visitor&& visit) const {
+        piece_list const& pieces = output.value.pieces;
+        auto const cut = [&](std::size_t i, box const& common) {
+            cut_to_target(pieces[i], common, visit);
+        };
+        if (pieces.size() > 1)
+            indices_.at(&output).for_each_overlap(region, cut);
+        else if (pieces.size() == 1)
+            if (auto const common = intersect(pieces.target_boxes()[0], region))
+                cut(0, *common);
+    }
+
+private:
+    std::unordered_map<mapping_output const*, piece_index> indices_;
+};
+
+} // namespace reshard
+
+#endif
