@@ -56,7 +56,7 @@ reported report_of(job const& all, aoa::finding const& one, job_files const& fil
                     aoa::macro_chain(all.code, one.origin),
                     text_of(all, one, files)};
     if (is_placed)
-        result.where = aoa::place_of(all.code.source_text(), one.where.first);
+        result.where = all.code.place_at(one.where.first);
     return result;
 }
 

@@ -23,7 +23,7 @@ boost::json::array json_of(aoa::program const& code, std::vector<std::string> co
     for (std::size_t i = 0; i < lines.size(); ++i) {
         aoa::statement const& one = code.statements()[i];
         if (one.where != where) // most statements come from the line that the one before came from
-            line = aoa::place_of(code.source_text(), one.where.first).line;
+            line = code.place_at(one.where.first).line;
         where = one.where;
         list.push_back({{"statement", lines[i]},
                         {"line", line},

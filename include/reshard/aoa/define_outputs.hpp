@@ -54,12 +54,13 @@ public:
     }
 
 private:
-    /// Runs a step for a key; an error becomes a finding at the name that binds the key, if one
-    /// does.
+    /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the name
+    /// that binds the key, if one does.
     template <class Step>
-    void guarded(std::string const& key, Step const& step) {
+    bool guarded(std::string const& key, Step const& step) {
         try {
             step();
+            return true;
         } catch (error const& problem) {
             binding const* const made = in_.names.find(key);
             binding const* const bound =
@@ -67,7 +68,14 @@ private:
             in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
                                         key, problem.what(), bound ? bound->where : text_span{},
                                         bound ? bound->origin : 0});
+            return false;
         }
+    }
+
+    /// Counts what a definition makes: a copy of the value.
+    void count_pieces(bound_value const& value) {
+        if (!in_.pieces.take(value.tensor.pieces.size() + value.sources.size()))
+            fail(errc::limit_exceeded, in_.pieces.refusal());
     }
 
     /// The parameter that a key is the state of, if the program makes it or the other side has it.
@@ -96,6 +104,7 @@ private:
         if (!bound || bound->value == binding::none)
             return define(wanted, identity(wanted.key, base));
         bound_value const& value = in_.names.value(bound->value);
+        count_pieces(value);
         if (!state)
             return define(wanted, real(wanted.key, value));
         define(wanted, state_of(in_.source, value, *state, wanted.key));
@@ -171,6 +180,8 @@ private:
             return;
         std::string const key(in_.code.text(one));
         bound_value const& value = in_.names.value(bound.value);
+        if (!guarded(key, [&] { count_pieces(value); }))
+            return;
         if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
         for (state_suffix const& each_suffix : in_.suffixes)

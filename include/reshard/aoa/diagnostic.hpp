@@ -21,7 +21,7 @@ namespace reshard::aoa {
 
 /// `model.aoa:3:1`: the place of a piece of the program's text.
 inline std::string place_text(program const& whole, text_span where) {
-    return place_text(whole.file(), whole.source_text(), where.first);
+    return place_text(whole.file(), whole.place_at(where.first));
 }
 
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
@@ -44,7 +44,7 @@ inline std::string describe(program const& whole, finding const& one) {
     std::string text =
         (placed ? place_text(whole, one.where) : file) + ": " + kind + ": " + one.message;
     if (placed)
-        text += '\n' + excerpt(whole.source_text(), one.where.first);
+        text += '\n' + excerpt(whole.line_at(one.where.first));
     for (std::string const& macro : macro_chain(whole, one.origin))
         text += "\n  expanded by " + macro;
     return text;

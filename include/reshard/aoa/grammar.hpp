@@ -9,8 +9,11 @@
 #include <boost/fusion/include/adapt_struct.hpp>
 #include <boost/spirit/home/x3.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +73,11 @@ struct name_rule : placed {};
 struct attribute_rule : placed {};
 struct statement_rule : placed {};
 
+/// What an iterator range spans, without a copy.
+inline std::string_view view_of(auto const& range) {
+    return {std::to_address(range.begin()), static_cast<std::size_t>(range.size())};
+}
+
 /// \name What rules do with what they found
 /// \{
 inline auto const set_text = [](auto& context) {
@@ -89,7 +97,7 @@ inline auto const set_star = [](auto& context) {
     x3::_val(context).kind = segment::kind_type::star;
 };
 inline auto const add_segment = [](auto& context) {
-    x3::_val(context).segments.push_back(x3::_attr(context));
+    x3::_val(context).segments.push_back(std::move(x3::_attr(context)));
 };
 inline auto const set_quoted = [](auto& context) { x3::_val(context).quoted = true; };
 inline auto const set_transposed = [](auto& context) { x3::_val(context).transposed = true; };
@@ -107,12 +115,10 @@ inline auto const set_value = [](auto& context) {
     x3::_val(context).value = std::move(text);
 };
 inline auto const only_reserved = [](auto& context) {
-    auto const& word = x3::_attr(context);
-    x3::_pass(context) = is_reserved(std::string(word.begin(), word.end()));
+    x3::_pass(context) = is_reserved(view_of(x3::_attr(context)));
 };
 inline auto const only_macro = [](auto& context) {
-    auto const* const word =
-        find_attribute_word(std::string(x3::_attr(context).begin(), x3::_attr(context).end()));
+    auto const* const word = find_attribute_word(view_of(x3::_attr(context)));
     x3::_pass(context) = word != nullptr && word->value == value_kind::none;
     set_word(context);
 };

@@ -3,11 +3,13 @@
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
+#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +30,7 @@ enum class dtype_policy {
 struct lower_options {
     std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     dtype_policy policy = dtype_policy::equal;
+    std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
 };
 
 /// A mapping, and what there is to say of the program.
@@ -81,6 +84,7 @@ struct lower_context {
     std::vector<state_suffix> suffixes; ///< of the options, and of the program
     source_names source;
     scope names;
+    budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
     lowering result;
 };
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MISSING_KEY_HPP
 #define RESHARD_AOA_MISSING_KEY_HPP
 
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/macro/key_pattern.hpp>
 
 #include <cstddef>

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -52,17 +53,19 @@ public:
     std::uint32_t intern(std::string_view text) {
         if (2 * (texts_.size() + 1) > slots_.size())
             grow();
-        std::uint32_t& slot = slots_[slot_of(text)];
-        if (slot == none)
-            slot = texts_.push_back(text);
-        return slot;
+        std::uint32_t const hash = hash_of(text);
+        slot& found = slots_[slot_of(text, hash)];
+        if (found.id == none)
+            found = {hash, texts_.push_back(text)};
+        return found.id;
     }
 
     /// The number of `text`, or nothing.
     std::optional<std::uint32_t> find(std::string_view text) const {
-        if (slots_.empty() || slots_[slot_of(text)] == none)
+        if (slots_.empty())
             return std::nullopt;
-        return slots_[slot_of(text)];
+        slot const& found = slots_[slot_of(text, hash_of(text))];
+        return found.id == none ? std::nullopt : std::optional(found.id);
     }
 
     std::string_view operator[](std::uint32_t id) const { return texts_[id]; }
@@ -71,22 +74,39 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    std::size_t slot_of(std::string_view text) const {
+    /// A text and its hash, so that other texts are seldom looked at.
+    struct slot {
+        std::uint32_t hash = 0;
+        std::uint32_t id = none;
+    };
+
+    static std::uint32_t hash_of(std::string_view text) {
+        return static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
+    }
+
+    std::size_t slot_of(std::string_view text, std::uint32_t hash) const {
         std::size_t const mask = slots_.size() - 1;
-        std::size_t slot = std::hash<std::string_view>{}(text)&mask;
-        while (slots_[slot] != none && texts_[slots_[slot]] != text)
-            slot = (slot + 1) & mask;
-        return slot;
+        std::size_t at = hash & mask;
+        while (slots_[at].id != none && (slots_[at].hash != hash || texts_[slots_[at].id] != text))
+            at = (at + 1) & mask;
+        return at;
     }
 
     void grow() {
-        slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), none);
-        for (std::uint32_t id = 0; id < texts_.size(); ++id)
-            slots_[slot_of(texts_[id])] = id;
+        std::vector<slot> const before =
+            std::exchange(slots_, std::vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
+        std::size_t const mask = slots_.size() - 1;
+        for (slot const& moved : before) {
+            std::size_t at = moved.hash & mask;
+            while (moved.id != none && slots_[at].id != none)
+                at = (at + 1) & mask;
+            if (moved.id != none)
+                slots_[at] = moved;
+        }
     }
 
     text_list texts_;
-    std::vector<std::uint32_t> slots_;
+    std::vector<slot> slots_;
 };
 
 } // namespace reshard::aoa

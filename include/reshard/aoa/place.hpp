@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// Places in a text, as people count them, and the line around one with a caret.
@@ -39,6 +41,18 @@ constexpr std::size_t line_begin(std::string_view text, std::size_t offset) {
     return offset;
 }
 
+/// A line of a text, and one of its bytes; the byte behind the last one too.
+struct line_place {
+    std::string_view line;
+    std::size_t byte = 0;
+};
+
+/// The line around the byte `offset`.
+constexpr line_place line_around(std::string_view text, std::size_t offset) {
+    std::size_t const begin = line_begin(text, offset);
+    return {text.substr(begin, text.find_first_of("\r\n", begin) - begin), offset - begin};
+}
+
 } // namespace detail
 
 /// The place of the byte `offset` of `text`. `\n`, `\r` and `\r\n` end a line.
@@ -51,34 +65,96 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
     return {lines + 1, detail::characters(text.substr(begin, offset - begin)) + 1};
 }
 
-/// The line around the byte `offset` and below it a caret, both indented; no new line at the end.
+/// A line and below it a caret under one of its bytes, both indented; no new line at the end.
 ///
 /// A line of more than a hundred bytes is cut around the caret: programs write lines that people do
 /// not.
-inline std::string excerpt(std::string_view text, std::size_t offset) {
+inline std::string excerpt(detail::line_place at) {
     constexpr std::size_t before = 60, width = 100;
-    offset = std::min(offset, text.size());
-    std::size_t const begin = detail::line_begin(text, offset);
-    std::string_view line = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
-    std::size_t column = offset - begin;
     std::string shown = "    ";
-    if (line.size() > width && column > before) {
+    if (at.line.size() > width && at.byte > before) {
         shown += "...";
-        line.remove_prefix(column - before);
-        column = before;
+        at.line.remove_prefix(at.byte - before);
+        at.byte = before;
     }
-    std::size_t const indent = shown.size() + detail::characters(line.substr(0, column));
-    for (char const c : line.substr(0, width))
+    std::size_t const indent = shown.size() + detail::characters(at.line.substr(0, at.byte));
+    for (char const c : at.line.substr(0, width))
         shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    return shown + (line.size() > width ? "...\n" : "\n") + std::string(indent, ' ') + '^';
+    return shown + (at.line.size() > width ? "...\n" : "\n") + std::string(indent, ' ') + '^';
+}
+
+/// The same for the line around the byte `offset` of a text.
+inline std::string excerpt(std::string_view text, std::size_t offset) {
+    return excerpt(detail::line_around(text, std::min(offset, text.size())));
 }
 
 /// `file:line:column`, or `program:line:column` for a text that came from no file.
-inline std::string place_text(std::string_view file, std::string_view text, std::size_t offset) {
-    place const at = place_of(text, offset);
+inline std::string place_text(std::string_view file, place const& at) {
     return std::string(file.empty() ? "program" : file) + ':' + std::to_string(at.line) + ':' +
            std::to_string(at.column);
 }
+
+/// The same for the byte `offset` of a text.
+inline std::string place_text(std::string_view file, std::string_view text, std::size_t offset) {
+    return place_text(file, place_of(text, offset));
+}
+
+/// Where the lines of a text begin, and how many characters stand before which byte.
+///
+/// A value without the text itself, which has to be given again with each question. The answers are
+/// those of `place_of`, in the logarithm of the number of lines.
+class line_index {
+public:
+    line_index() = default;
+
+    /// \pre `text` has less than 4 GiB
+    explicit line_index(std::string_view text) {
+        for (std::size_t i = 0; i < text.size(); ++i)
+            if (detail::ends_line(text[i]) && !(text[i] == '\r' && text.substr(i + 1, 1) == "\n"))
+                begins_.push_back(static_cast<std::uint32_t>(i + 1));
+        for (std::size_t first = 0; first < text.size(); first += stride) {
+            std::size_t const before = detail::characters(text.substr(first, stride));
+            characters_.push_back(characters_.back() + static_cast<std::uint32_t>(before));
+        }
+    }
+
+    /// The place of the byte `offset`.
+    place place_at(std::string_view text, std::size_t offset) const {
+        offset = std::min(offset, text.size());
+        std::size_t const line = line_of(offset);
+        std::size_t const column = characters(text, offset) - characters(text, begins_[line]);
+        return {line + 1, column + 1};
+    }
+
+    /// The line of the byte `offset`, and which byte of the line that is.
+    detail::line_place line_at(std::string_view text, std::size_t offset) const {
+        offset = std::min(offset, text.size());
+        std::size_t const line = line_of(offset);
+        std::size_t const begin = begins_[line];
+        std::size_t end = line + 1 < begins_.size() ? begins_[line + 1] : text.size();
+        while (end > begin && detail::ends_line(text[end - 1]))
+            --end;
+        return {text.substr(begin, end - begin), std::min(offset, end) - begin};
+    }
+
+private:
+    static constexpr std::size_t stride = 256;
+
+    std::size_t line_of(std::size_t offset) const {
+        auto const behind = std::upper_bound(begins_.begin(), begins_.end(), offset);
+        return static_cast<std::size_t>(behind - begins_.begin()) - 1;
+    }
+
+    /// How many characters begin before a byte.
+    std::size_t characters(std::string_view text, std::size_t offset) const {
+        std::size_t const counted = offset / stride;
+        return characters_[counted] +
+               detail::characters(text.substr(counted * stride, offset - counted * stride));
+    }
+
+    std::vector<std::uint32_t> begins_{0};     ///< of each line
+    std::vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
+};
 
 } // namespace reshard::aoa
 

@@ -94,6 +94,11 @@ std::string statement_text(program const& whole, statement const& one, Spell con
     return line;
 }
 
+/// The first name is the text itself, the second one ends in `_2`, and so on.
+inline std::string numbered(std::string_view text, std::size_t number) {
+    return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
+}
+
 /// A name as it has to be written, without `^T`.
 inline std::string bare_name_text(program const& whole, name const& one) {
     switch (one.kind) {
@@ -127,18 +132,24 @@ fresh_names(program const& whole, std::function<bool(std::string_view)> const& i
             else if (each.kind == name::kind_type::text)
                 texts.insert(whole.text(each));
     std::unordered_map<std::string, std::size_t> needed_until;
+    std::unordered_map<std::string_view, std::size_t> first_number; // none before it is ever free
     std::vector<std::string> names(whole.fresh_count());
-    auto const is_free = [&](std::string const& candidate, std::size_t now) {
+    auto const is_another = [&](std::string const& candidate) {
+        return texts.contains(candidate) || (is_taken && is_taken(candidate));
+    };
+    auto const is_needed = [&](std::string const& candidate, std::size_t now) {
         auto const holder = needed_until.find(candidate);
-        return !texts.contains(candidate) && !(is_taken && is_taken(candidate)) &&
-               (holder == needed_until.end() || holder->second < now);
+        return holder != needed_until.end() && holder->second >= now;
     };
     for (std::size_t i = 0; i < whole.statements().size(); ++i)
         for (name const& each : whole.right(whole.statements()[i]))
             if (each.kind == name::kind_type::fresh && names[each.id].empty()) {
-                std::string candidate(whole.text(each));
-                for (int k = 2; !is_free(candidate, i); ++k)
-                    candidate = std::string(whole.text(each)) + '_' + std::to_string(k);
+                std::size_t& first = first_number.try_emplace(whole.text(each), 1).first->second;
+                std::string candidate = detail::numbered(whole.text(each), first);
+                for (; is_another(candidate); candidate = detail::numbered(whole.text(each), first))
+                    ++first;
+                for (std::size_t k = first; is_another(candidate) || is_needed(candidate, i);)
+                    candidate = detail::numbered(whole.text(each), ++k);
                 needed_until[candidate] = last_use[each.id];
                 names[each.id] = std::move(candidate);
             }

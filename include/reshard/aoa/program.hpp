@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/name_table.hpp>
+#include <reshard/aoa/place.hpp>
 
 #include <boost/assert.hpp>
 
@@ -32,7 +33,7 @@ class program {
 public:
     /// A program without statements.
     explicit program(std::string_view text = {}, std::string_view file = {})
-        : text_(text), file_(file), attributes_(1), origins_(1) {}
+        : text_(text), file_(file), lines_(text), attributes_(1), origins_(1) {}
 
     /// \name What it says
     /// \{
@@ -77,6 +78,13 @@ public:
     /// \{
     std::string const& source_text() const { return text_; }
     std::string const& file() const { return file_; }
+
+    /// The place of a byte of the text, in the logarithm of the number of lines.
+    place place_at(std::size_t offset) const { return lines_.place_at(text_, offset); }
+
+    /// The line of a byte of the text, and which byte of the line that is.
+    detail::line_place line_at(std::size_t offset) const { return lines_.line_at(text_, offset); }
+
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
 
     /// The statements that expansion has left out because their placeholders matched nothing.
@@ -140,6 +148,7 @@ private:
 
     std::string text_;
     std::string file_;
+    line_index lines_;
     std::vector<statement> statements_;
     std::vector<statement> unmatched_;
     std::vector<name> names_;

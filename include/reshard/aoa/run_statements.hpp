@@ -142,6 +142,7 @@ private:
         check_scales(one);
         if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
             return in_.names.bind(right[0], operands[0], one.origin);
+        count_pieces(one, operands);
         std::vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
@@ -177,6 +178,16 @@ private:
                                            : "scales of blocks of " + to_string(known->block) +
                                                  " in another statement"),
                                   find_attribute(in_.code.attributes(one), "scales")->where};
+    }
+
+    /// Counts what a statement makes at most: each attribute makes all pieces anew, a split cuts
+    /// some.
+    void count_pieces(statement const& one, std::vector<std::uint32_t> const& operands) {
+        std::size_t made = one.right;
+        for (std::uint32_t const id : operands)
+            made += in_.names.value(id).tensor.pieces.size() + in_.names.value(id).sources.size();
+        if (!in_.pieces.take(made * in_.code.attributes(one).size()))
+            throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
     }
 
     /// The shape of a key of the target; where it has only the key's states, theirs.

@@ -78,6 +78,35 @@ BOOST_AUTO_TEST_CASE(without_an_option_a_program_has_four_million_names_at_most)
                                "    ^"));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_whose_names_grow_too_long_is_refused) {
+    expand_options options;
+    options.max_characters = 100;
+    std::string const name(30, 'x');
+    BOOST_CHECK_NO_THROW(expand(parsed("l.$L.w -> " + name + ".$L"), layers, nullptr, options));
+    for (std::string const& text :
+         {"l.$L.w -> " + name + name + ".$L", name + "[0:4] -> y, axis=0",
+          "l.$L.w -> y.$L, permute=\"[" + name + name + "]\"",
+          name + ", k, v -> d, fused_qkv, num_heads=4, num_kv_heads=1"})
+        BOOST_CHECK_EXCEPTION(
+            expand(parsed(text), layers, nullptr, options), error, [](error const& problem) {
+                std::string_view const message = problem.what();
+                return problem.code() == errc::limit_exceeded &&
+                       message.find("the program has more than 100 characters after expansion "
+                                    "(option max_characters)") != message.npos;
+            });
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_takes_too_many_steps_is_refused) {
+    expand_options options;
+    options.max_steps = 4;
+    char const* const twice = "l.$L.w -> x.$L\nl.$K.w -> y.$K"; // each is compared with two keys
+    BOOST_CHECK_NO_THROW(expand(parsed(twice), layers, nullptr, options));
+    options.max_steps = 3;
+    BOOST_CHECK_EXCEPTION(expand(parsed(twice), layers, nullptr, options), error,
+                          says(errc::limit_exceeded, "the program has more than 3 steps of "
+                                                     "expansion (option max_steps)"));
+}
+
 BOOST_AUTO_TEST_CASE(a_temporary_is_no_name_that_a_user_can_write) {
     program const code = expand(parsed("a^T -> b\na_transpose_tmp -> c"), layers).code;
     auto const& last = code.statements().back();

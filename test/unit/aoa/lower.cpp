@@ -3,10 +3,9 @@
 #include <reshard/aoa/lower.hpp>
 
 #include "aoa/language.hpp"
+#include "support/says.hpp"
 
 #include <reshard/aoa/expand.hpp>
-
-#include <boost/test/unit_test.hpp>
 
 // What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here:
 // the same as the algebra, and what goldens cannot show.
@@ -14,6 +13,7 @@
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
+using reshard::test::says;
 using reshard::test::tensor;
 
 BOOST_AUTO_TEST_SUITE(aoa_lower)
@@ -203,6 +203,40 @@ BOOST_AUTO_TEST_CASE(a_scalar_may_be_renamed_and_concat_refuses_it) {
     BOOST_TEST((lower(parsed("s -> x"), scalars).find("x")->value ==
                 source_tensor(0, {}, data_type::f32)));
     BOOST_CHECK_THROW(lower(parsed("s, t -> x, axis=0"), scalars), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_makes_too_many_pieces_is_refused) {
+    // each statement doubles the pieces: two of a, four, eight, and a copy of these for the target
+    std::string const doubled = "a, a -> t, axis=0\nt, t -> t, axis=0\nt, t -> t, axis=0";
+    auto const lowered = [&](std::size_t max_pieces) {
+        lower_options options;
+        options.max_pieces = max_pieces;
+        lower(parsed(doubled, "m.aoa"), source, nullptr, options);
+    };
+    BOOST_CHECK_NO_THROW(lowered(3 + 5 + 9 + 8));
+    BOOST_CHECK_EXCEPTION(lowered(24), error,
+                          says(errc::limit_exceeded,
+                               "m.aoa:3:9: limit exceeded: the program has more than 24 pieces in "
+                               "all tensors that it makes (option max_pieces)\n"
+                               "    t, t -> t, axis=0\n"
+                               "            ^"));
+    BOOST_CHECK_EXCEPTION(lowered(16), error,
+                          says(errc::limit_exceeded,
+                               "m.aoa:3:1: limit exceeded: the program has more than 16 pieces in "
+                               "all tensors that it makes (option max_pieces)\n"
+                               "    t, t -> t, axis=0\n"
+                               "    ^"));
+}
+
+BOOST_AUTO_TEST_CASE(pieces_that_double_without_end_are_refused_early) {
+    std::string text = "a -> t\n";
+    for (int i = 0; i < 60; ++i)
+        text += "t, t -> t, axis=0\n";
+    lower_options options;
+    options.max_pieces = 1000;
+    lowering const found = lower_all(parsed(text), source, nullptr, options);
+    BOOST_TEST((found.first_error == errc::limit_exceeded));
+    BOOST_TEST(found.map.outputs().size() == 2u); // b and h
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -73,7 +73,9 @@ BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
     catalog const keys({tensor("l.10.q", {}), tensor("l.2.q", {}), tensor("l.2.k", {}),
                         tensor("l.x.q", {}), tensor("l.3.q.moment1_0", {}),
                         tensor("l.2.q.w_0", {})});
-    index.search(keys, default_state_suffixes());
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST(steps.spent == 5u); // l.x.q is like no pattern
     BOOST_TEST_REQUIRE(index.matches(q).size() == 3u);
     BOOST_TEST(index.matches(q)[0].key == "l.2.q");
     BOOST_TEST(index.matches(q)[1].key == "l.3.q");
@@ -87,7 +89,8 @@ BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
     pattern_index index;
     auto const keyed = index.add(pattern("l.$L.q")), made = index.add(pattern("t.$L.q"));
     catalog const keys({tensor("l.2.q", {})});
-    index.search(keys, default_state_suffixes());
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
     BOOST_TEST(index.has_open());
     for (char const* name : {"t.10.q", "l.3.q", "t.9.q", "t.x.q", "t.10.q"})
         index.add_made(name);
@@ -104,8 +107,19 @@ BOOST_AUTO_TEST_CASE(where_every_pattern_has_a_key_no_name_is_looked_at) {
     pattern_index index;
     index.add(pattern("l.$L.q"));
     catalog const keys({tensor("l.2.q", {})});
-    index.search(keys, default_state_suffixes());
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
     BOOST_TEST(!index.has_open());
+}
+
+BOOST_AUTO_TEST_CASE(a_search_that_takes_too_many_steps_is_given_up) {
+    pattern_index index;
+    index.add(pattern("l.$L.q"));
+    index.add(pattern("l.*.q"));
+    catalog const keys({tensor("l.1.q", {}), tensor("l.2.q", {})});
+    budget enough{4, "steps", "max_steps"}, too_few{3, "steps", "max_steps"};
+    BOOST_CHECK_NO_THROW(index.search(keys, default_state_suffixes(), enough));
+    BOOST_CHECK_THROW(index.search(keys, default_state_suffixes(), too_few), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,7 @@ struct counted {
         : code(parsed(text)),
           chain(code, code.statements()),
           keys(std::move(tensors)),
-          counter(code, chain, keys, "source", suffixes) {}
+          counter(code, chain, keys, "source", suffixes, steps) {}
 
     std::optional<index_t> before(std::size_t statement, index_t axis) const {
         return counter.before(code.statements()[statement], 0, axis);
@@ -35,6 +35,7 @@ struct counted {
     name_chain chain;
     catalog keys;
     std::vector<state_suffix> suffixes = default_state_suffixes();
+    budget steps{1000, "steps", "max_steps"};
     part_counter counter;
 };
 
@@ -112,6 +113,18 @@ BOOST_AUTO_TEST_CASE(an_axis_that_a_key_does_not_have_is_refused) {
     counted const one("s -> d", {cut("s", {2})});
     BOOST_CHECK_THROW(one.before(0, 1), statement_error);
     BOOST_CHECK_THROW(one.before(0, -2), statement_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_way_that_takes_too_many_steps_is_given_up) {
+    counted one("s -> t\nt -> u\nu -> d", {cut("s", {2}), cut("d", {3})});
+    BOOST_TEST(one.before(2, 0).value() == 2);
+    BOOST_TEST(one.steps.spent == 2u);
+    one.steps.most = 3;
+    BOOST_CHECK_EXCEPTION(one.before(2, 0), statement_error, [](statement_error const& problem) {
+        return problem.code == errc::limit_exceeded &&
+               problem.message == "the program has more than 3 steps (option max_steps)";
+    });
+    BOOST_CHECK_THROW(one.after(0, 0), statement_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

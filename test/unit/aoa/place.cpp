@@ -4,9 +4,25 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string>
+
 using namespace reshard::aoa;
 
 BOOST_AUTO_TEST_SUITE(aoa_place)
+
+namespace {
+
+void check_every_byte(std::string const& text) {
+    line_index const lines(text);
+    for (std::size_t offset = 0; offset <= text.size() + 1; ++offset) {
+        if (offset > 0 && text.substr(offset - 1, 2) == "\r\n")
+            continue; // nothing is ever found inside the end of a line
+        BOOST_TEST((lines.place_at(text, offset) == place_of(text, offset)), text << offset);
+        BOOST_TEST(excerpt(lines.line_at(text, offset)) == excerpt(text, offset), text << offset);
+    }
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_CASE(lines_and_columns_count_from_one) {
     BOOST_TEST((place_of("ab\ncd", 0) == place{1, 1}));
@@ -45,6 +61,20 @@ BOOST_AUTO_TEST_CASE(a_long_line_is_cut_around_the_caret) {
 BOOST_AUTO_TEST_CASE(a_text_without_a_file_is_a_program) {
     BOOST_TEST(place_text("", "a\nb", 2) == "program:2:1");
     BOOST_TEST(place_text("m.aoa", "a\nb", 0) == "m.aoa:1:1");
+}
+
+BOOST_AUTO_TEST_CASE(an_index_of_lines_gives_the_places_that_counting_gives) {
+    for (char const* text : {"", "a", "\n", "ab\ncd\n", "ab\n\n\ncd", "a\r\nb\rc\n\nd", "\r\n\r\n",
+                             "a\n\rb", "\xc3\xa4\xe2\x82\xac\nx\xc3\xa4"})
+        check_every_byte(text);
+}
+
+BOOST_AUTO_TEST_CASE(an_index_of_lines_longer_than_what_is_counted_at_once_are_right_too) {
+    std::string text;
+    for (int i = 0; i < 400; ++i)
+        text += i % 3 == 0 ? "\xc3\xa4" : "x";
+    check_every_byte(text + '\n' + text + '\n');
+    check_every_byte(std::string(256, 'x') + '\n' + std::string(255, 'y') + '\n');
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,18 +36,6 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
     segments.back().text += text;
 }
 
-/// Whether a name has a segment of that kind.
-inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
-    return one.kind == name::kind_type::pattern &&
-           std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
-}
-
-/// Whether any name of a statement has a segment of that kind.
-inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
-    return std::ranges::any_of(code.names(one),
-                               [&](name const& n) { return has_segment(code, n, kind); });
-}
-
 /// Appends the names that stand for `array`.
 ///
 /// \throws error with errc::bad_macro for a range without numbers
@@ -62,7 +50,9 @@ inline void append_array(macro_context& context, statement const& one, name cons
                  "the range [" + std::to_string(range.first) + ':' + std::to_string(range.last) +
                      "] has no numbers; it goes from the first to one before the last",
                  array.where});
-    context.count(one, static_cast<std::size_t>(range.last - range.first));
+    auto const count = static_cast<std::size_t>(range.last - range.first);
+    context.spend(one, context.names, count);
+    context.spend(one, context.characters, count * name_length(context.code, array));
     for (index_t i = range.first; i < range.last; ++i) {
         std::vector<segment> element = segments;
         append_text(element, '_' + std::to_string(i));

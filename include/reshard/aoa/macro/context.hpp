@@ -3,16 +3,19 @@
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
+#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/shard/catalog.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -29,7 +32,31 @@ struct expand_options {
     std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     bool reverse = false; ///< the program will run backwards: the source has the names on the right
     std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
+    std::size_t max_characters = 268'435'456; ///< of their names and attributes, counted likewise
+    std::size_t max_steps =
+        16'777'216; ///< keys compared with patterns, statements followed to tell
+                    ///< how a tensor is cut
 };
+
+/// How many characters a name has, about.
+inline std::size_t name_length(program const& code, name const& one) {
+    if (one.kind != name::kind_type::pattern)
+        return code.text(one).size();
+    std::size_t length = 0;
+    for (segment const& part : code.pattern(one))
+        length += part.text.size() + 1;
+    return length;
+}
+
+/// How many characters the attributes of a statement have, about.
+inline std::size_t attribute_length(program const& code, statement const& one) {
+    std::size_t length = 0;
+    for (attribute const& each_attribute : code.attributes(one)) {
+        auto const* const text = std::get_if<std::string>(&each_attribute.value);
+        length += each_attribute.word.size() + (text ? text->size() : 1);
+    }
+    return length;
+}
 
 /// The program that is being expanded and what it is expanded for.
 struct macro_context {
@@ -39,7 +66,9 @@ struct macro_context {
     expand_options const& options;
     std::vector<finding>& findings;
     name_chain const* chain = nullptr; ///< null where no macro asks for it
-    std::size_t names_made = 0;
+    budget names{options.max_names, "names after expansion", "max_names"};
+    budget characters{options.max_characters, "characters after expansion", "max_characters"};
+    budget steps{options.max_steps, "steps of expansion", "max_steps"};
 
     /// What a statement that `macro` makes of `parent` has in common with it.
     statement derive(statement const& parent, std::string_view macro) const {
@@ -48,22 +77,27 @@ struct macro_context {
         return made;
     }
 
-    /// Counts names that are about to be made.
+    /// Counts what is about to be made, or done, for a statement.
     ///
     /// \throws error with errc::limit_exceeded when the program grows too large
-    void count(statement const& about, std::size_t names) {
-        names_made += names;
-        if (names_made > options.max_names || names > options.max_names)
-            fail_in(code, about,
-                    {errc::limit_exceeded,
-                     "the program has more than " + std::to_string(options.max_names) +
-                         " names after expansion (option max_names)",
-                     {}});
+    void spend(statement const& about, budget& of, std::size_t amount) const {
+        if (!of.take(amount))
+            fail_in(code, about, {errc::limit_exceeded, of.refusal(), {}});
+    }
+
+    /// The same for names, and for the characters that all of them have.
+    void count(statement const& about, std::size_t new_names, std::size_t new_characters) {
+        spend(about, names, new_names);
+        spend(about, characters, new_characters);
     }
 
     /// A statement of these names, otherwise like `like`.
     statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
-        count(like, from.size() + to.size());
+        std::size_t length = attribute_length(code, like);
+        for (std::span<name const> const side : {from, to})
+            for (name const& one : side)
+                length += name_length(code, one);
+        count(like, from.size() + to.size(), length);
         return code.make_statement(from, to, like);
     }
 
@@ -97,6 +131,22 @@ inline attribute const* find_attribute(program const& code, statement const& one
             return &candidate;
     return nullptr;
 }
+
+namespace detail {
+
+/// Whether a name has a segment of that kind.
+inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
+    return one.kind == name::kind_type::pattern &&
+           std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
+}
+
+/// Whether any name of a statement has a segment of that kind.
+inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
+    return std::ranges::any_of(code.names(one),
+                               [&](name const& n) { return has_segment(code, n, kind); });
+}
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

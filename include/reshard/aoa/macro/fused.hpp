@@ -106,13 +106,15 @@ public:
 
     /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
-        context_.count(one_, 1);
+        context_.count(one_, 1, preferred.size());
         return context_.code.make_fresh(preferred, one_.where);
     }
 
     /// `count` temporaries: `prefix0`, `prefix1`, ...
     std::vector<name> pieces(std::string const& prefix, index_t count) const {
-        context_.count(one_, static_cast<std::size_t>(count));
+        auto const names = static_cast<std::size_t>(count);
+        context_.spend(one_, context_.names, names);
+        context_.spend(one_, context_.characters, names * prefix.size());
         std::vector<name> made;
         for (index_t i = 0; i < count; ++i)
             made.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
@@ -145,7 +147,7 @@ private:
             return 1;
         std::string const side(side_name(context_, left));
         part_counter const counter(context_.code, *context_.chain, *keys, side,
-                                   context_.options.state_suffixes);
+                                   context_.options.state_suffixes, context_.steps);
         try {
             if (auto const count = (counter.*ask)(one_, i, axis()))
                 return *count;

@@ -3,7 +3,11 @@
 #ifndef RESHARD_AOA_MACRO_KEY_PATTERN_HPP
 #define RESHARD_AOA_MACRO_KEY_PATTERN_HPP
 
-#include <reshard/aoa/macro/context.hpp>
+#include <reshard/aoa/budget.hpp>
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/name_table.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/shard/catalog.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -120,18 +124,29 @@ public:
     bool empty() const { return patterns_.empty(); }
 
     /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers found.
+    ///
+    /// \throws error with errc::limit_exceeded when that takes more steps than `search` was given
     template <class Visit>
     void for_each_match(std::string_view key, Visit const& visit) const {
         std::string outline;
+        outline.reserve(key.size());
         detail::append_outline(outline, key);
-        if (auto const place = outlines_.find(outline))
-            for (std::size_t const candidate : by_outline_[*place])
-                if (auto numbers = detail::match(patterns_[candidate], key))
-                    visit(candidate, std::move(*numbers));
+        auto const place = outlines_.find(outline);
+        if (!place)
+            return;
+        for (std::size_t const candidate : by_outline_[*place]) {
+            take_step();
+            if (auto numbers = detail::match(patterns_[candidate], key))
+                visit(candidate, std::move(*numbers));
+        }
     }
 
-    /// Finds the matches of all patterns. The catalog must outlive them.
-    void search(catalog const& keys, std::vector<state_suffix> const& suffixes) {
+    /// Finds the matches of all patterns. The catalog and the budget, of which each comparison of a
+    /// key takes a step, must outlive them.
+    ///
+    /// \throws error with errc::limit_exceeded when that takes more steps than are left
+    void search(catalog const& keys, std::vector<state_suffix> const& suffixes, budget& steps) {
+        steps_ = &steps;
         matches_.assign(patterns_.size(), {});
         for (catalog_entry const& entry : keys) {
             std::string_view const key = parameter_of(entry.key, suffixes);
@@ -156,6 +171,7 @@ public:
     ///
     /// \pre `search` has been called since the last pattern was added
     void add_made(std::string_view name) {
+        take_step();
         for_each_match(name, [&](std::size_t pattern, std::vector<index_t> numbers) {
             if (open_[pattern])
                 matches_[pattern].push_back({std::move(numbers), made_.emplace_back(name)});
@@ -173,6 +189,11 @@ public:
     }
 
 private:
+    void take_step() const {
+        if (steps_ && !steps_->take(1))
+            fail(errc::limit_exceeded, steps_->refusal());
+    }
+
     static void settle(std::vector<key_match>& list) {
         std::ranges::sort(list);
         list.erase(std::unique(list.begin(), list.end()), list.end());
@@ -182,7 +203,8 @@ private:
     name_table outlines_;
     std::vector<std::vector<std::size_t>> by_outline_;
     std::vector<std::vector<key_match>> matches_;
-    std::vector<bool> open_; ///< the patterns that match no key
+    std::vector<bool> open_;  ///< the patterns that match no key
+    budget* steps_ = nullptr; ///< null before the first search: there is no limit
     bool has_open_ = false;
     std::deque<std::string> made_; ///< the names that are matches; each stays where it is
 };

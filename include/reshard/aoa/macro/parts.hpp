@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_PARTS_HPP
 #define RESHARD_AOA_MACRO_PARTS_HPP
 
+#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
@@ -28,19 +29,25 @@ namespace reshard::aoa {
 class part_counter {
 public:
     part_counter(program const& code, name_chain const& chain, catalog const& keys,
-                 std::string side, std::vector<state_suffix> const& suffixes)
-        : code_(code), chain_(chain), keys_(keys), side_(std::move(side)), suffixes_(suffixes) {}
+                 std::string side, std::vector<state_suffix> const& suffixes, budget& steps)
+        : code_(code),
+          chain_(chain),
+          keys_(keys),
+          side_(std::move(side)),
+          suffixes_(suffixes),
+          steps_(steps) {}
 
     /// The parts of the tensor that name number `i` of a statement is made of, or nothing.
     ///
     /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when
     ///         parameter and state are cut differently; errc::shape_mismatch when there is no such
-    ///         axis
+    ///         axis; errc::limit_exceeded when it takes more steps than are left
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const {
         std::uint32_t version = chain_.version(about, i);
         if (version == name_chain::none)
             return std::nullopt;
         while (chain_.maker(version) != name_chain::none) {
+            step();
             statement const& maker = chain_.statements()[chain_.maker(version)];
             if (maker.left != 1)
                 throw ambiguous(version, "made of several tensors");
@@ -60,6 +67,7 @@ public:
         std::optional<index_t> found;
         std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about, i), axis}};
         while (!open.empty()) {
+            step();
             auto const [version, its_axis] = open.back();
             open.pop_back();
             if (version == name_chain::none || !seen.insert(version).second)
@@ -75,6 +83,11 @@ public:
     }
 
 private:
+    void step() const {
+        if (!steps_.take(1))
+            throw statement_error{errc::limit_exceeded, steps_.refusal(), {}};
+    }
+
     /// The axis of what a statement reads that becomes `axis` of what it makes.
     index_t axis_before(statement const& maker, index_t axis) const {
         auto const& list = code_.attributes(maker);
@@ -186,6 +199,7 @@ private:
     catalog const& keys_;
     std::string side_;
     std::vector<state_suffix> const& suffixes_;
+    budget& steps_;
 };
 
 } // namespace reshard::aoa

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_PLACEHOLDER_HPP
 #define RESHARD_AOA_MACRO_PLACEHOLDER_HPP
 
+#include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
@@ -42,9 +43,9 @@ struct placeholder_use {
     std::size_t pattern = 0;
 };
 
-/// The place of a name in a list that has it.
+/// The place of a name in a sorted list that has it.
 inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
 
 /// Refuses a placeholder that stands in one name of a statement and not in another.
@@ -218,7 +219,7 @@ inline void expand_placeholders(macro_context& context, std::vector<statement>& 
     pattern_index index;
     auto const uses = detail::inspect_all(context, statements, index);
     catalog const* const source = context.options.reverse ? context.right : context.left;
-    index.search(*source, context.options.state_suffixes);
+    index.search(*source, context.options.state_suffixes, context.steps);
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
         std::size_t const first = expanded.size();
         if (!uses[i])

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_RUNNING_ORDER_HPP
 #define RESHARD_AOA_MACRO_RUNNING_ORDER_HPP
 
-#include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/key_pattern.hpp>
 
 #include <algorithm>

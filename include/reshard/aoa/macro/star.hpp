@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_STAR_HPP
 #define RESHARD_AOA_MACRO_STAR_HPP
 
+#include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ inline void append_matches(macro_context& context, statement const& one, std::ui
                      " is '" + pattern_text(context.code.pattern(starred)) +
                      "' with a number for '*'",
                  starred.where});
-    context.count(one, matches.size());
+    context.spend(one, context.names, matches.size());
     for (key_match const& found : matches)
         names.push_back(context.code.make_text(found.key, starred.where));
 }
@@ -115,9 +116,9 @@ inline void expand_star(macro_context& context, std::vector<statement>& statemen
     if (sides[0].index.empty() && sides[1].index.empty())
         return;
     if (!sides[0].index.empty())
-        sides[0].index.search(*context.left, context.options.state_suffixes);
+        sides[0].index.search(*context.left, context.options.state_suffixes, context.steps);
     if (!sides[1].index.empty())
-        sides[1].index.search(*context.right, context.options.state_suffixes);
+        sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
     pattern_index& read = sides[context.options.reverse].index;
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
         bool const starred =
