@@ -1,6 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/expr/typed_expression.hpp>
+
+#include <string_view>
 
 // The algebra in constant expressions; compiling is the test.
 
@@ -50,6 +53,39 @@ static_assert([] {
     return fused.shape == index_vector{5, 8} && fused.pieces.size() == 6 && second_k.source == 1 &&
            second_k.target_box() == box{{0, 6}, {5, 1}} &&
            second_k.source_box() == box{{1, 0}, {1, 5}};
+}());
+
+// The algebra as types.
+using q = typed_source<"q", float, index_vector{4, 6}>;
+using k = typed_source<"k", float, index_vector{2, 6}>;
+
+using joined = typed_concat<0, q, k, k>;
+static_assert(joined::shape == index_vector{8, 6} && joined::dtype == data_type::f32);
+static_assert(typed_concat<1, q>::shape == index_vector{4, 6});
+
+using part = typed_split<joined, 0, index_vector{3, 5}, 1>;
+static_assert(part::shape == index_vector{5, 6});
+static_assert(typed_permute<part, index_vector{1, 0}>::shape == index_vector{6, 5});
+static_assert(typed_reshape<part, index_vector{5, 2, 3}>::shape == index_vector{5, 2, 3});
+static_assert(typed_cast<part, bfloat16>::dtype == data_type::bf16);
+
+// The value of the type is what the functions make.
+constexpr expression source_of(std::string_view key) {
+    if (key == "q")
+        return source_tensor(0, {4, 6}, data_type::f32);
+    return source_tensor(1, {2, 6}, data_type::f32);
+}
+
+static_assert([] {
+    index_t const sizes[] = {3, 5};
+    expression const by_hand =
+        reshape(cast(transpose(split(concat({source_of("q"), source_of("k"), source_of("k")}, 0), 0,
+                                     sizes)[1]),
+                     data_type::bf16),
+                {3, 2, 5});
+    using all = typed_reshape<typed_cast<typed_permute<part, index_vector{1, 0}>, bfloat16>,
+                              index_vector{3, 2, 5}>;
+    return all::value(source_of) == by_hand && by_hand.shape == all::shape;
 }());
 
 } // namespace

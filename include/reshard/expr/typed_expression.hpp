@@ -1,0 +1,178 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_TYPED_EXPRESSION_HPP
+#define RESHARD_EXPR_TYPED_EXPRESSION_HPP
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/shard/typed.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// The algebra as types: an operation whose shapes or data types do not fit does not compile, and
+/// says why.
+
+namespace reshard {
+
+/// An expression whose shape and data type are known to the compiler, a type of this page.
+///
+/// `value(source)` is the expression; `source(key)` gives it its source tensors, as
+/// `typed_problem::source` does.
+template <class T>
+concept typed_expression = requires {
+    { T::shape } -> std::convertible_to<index_vector>;
+    { T::dtype } -> std::convertible_to<data_type>;
+};
+
+/// A tensor of the source.
+template <fixed_string Key, class T, index_vector Shape>
+struct typed_source {
+    static_assert(detail::has_data_type<T>, "the element type of a typed_source has no data type");
+    static_assert(detail::is_shape(Shape),
+                  "the shape of a typed_source has a negative extent or too many elements");
+
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = detail::named_data_type<T>();
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return source(std::string_view(Key));
+    }
+};
+
+namespace detail {
+
+/// Whether shapes have as many axes, and the same extent along all axes but one.
+constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
+    if (a.size() != b.size())
+        return false;
+    for (std::size_t other = 0; other < a.size(); ++other)
+        if (other != axis && a[other] != b[other])
+            return false;
+    return true;
+}
+
+/// The shape with another extent along an axis, if it has that.
+constexpr index_vector with_extent(index_vector shape, std::size_t axis, index_t extent) {
+    if (axis < shape.size())
+        shape[axis] = extent;
+    return shape;
+}
+
+constexpr index_t extent_of(index_vector const& shape, std::size_t axis) {
+    return axis < shape.size() ? shape[axis] : 0;
+}
+
+constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
+    index_vector seen = index_vector::filled(ndim, 0);
+    for (index_t const axis : axes)
+        if (axis >= 0 && axis < static_cast<index_t>(ndim))
+            ++seen[static_cast<std::size_t>(axis)];
+    return axes.size() == ndim && seen == index_vector::filled(ndim, 1);
+}
+
+constexpr index_t sum_of(index_vector const& sizes) {
+    index_t sum = 0;
+    for (index_t const size : sizes)
+        sum = size < 0 ? -1 : sum < 0 ? sum : sum + size;
+    return sum;
+}
+
+} // namespace detail
+
+/// Tensors one behind the other along an axis: `concat`.
+template <std::size_t Axis, typed_expression First, typed_expression... Others>
+struct typed_concat {
+    static_assert(Axis < First::shape.size(), "a concat joins along an axis that its tensors have");
+    static_assert((detail::join_along(First::shape, Others::shape, Axis) && ...),
+                  "the tensors of a concat have equal extents along all other axes");
+    static_assert(((First::dtype == Others::dtype) && ...),
+                  "the tensors of a concat have one data type; cast the others with typed_cast");
+
+    static constexpr index_vector shape = detail::with_extent(
+        First::shape, Axis,
+        (detail::extent_of(First::shape, Axis) + ... + detail::extent_of(Others::shape, Axis)));
+    static constexpr data_type dtype = First::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return concat({First::value(source), Others::value(source)...}, Axis);
+    }
+};
+
+/// Part number `Part` of a tensor that is split along an axis into parts of these sizes: `split`.
+template <typed_expression Of, std::size_t Axis, index_vector Sizes, std::size_t Part>
+struct typed_split {
+    static_assert(Axis < Of::shape.size(), "a split cuts an axis that its tensor has");
+    static_assert(detail::sum_of(Sizes) == detail::extent_of(Of::shape, Axis),
+                  "the sizes of a split sum to the extent of its axis");
+    static_assert(Part < Sizes.size(), "a part of a split is one of its sizes");
+
+    static constexpr index_vector shape =
+        detail::with_extent(Of::shape, Axis, detail::extent_of(Sizes, Part));
+    static constexpr data_type dtype = Of::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return std::move(split(Of::value(source), Axis, {Sizes.begin(), Sizes.size()})[Part]);
+    }
+};
+
+/// The axes of a tensor in another order: `permute`.
+template <typed_expression Of, index_vector Order>
+struct typed_permute {
+    static_assert(detail::is_order(Order, Of::shape.size()),
+                  "a permutation names each axis of its tensor once");
+
+    static constexpr index_vector shape = [] {
+        index_vector turned = Of::shape;
+        for (std::size_t axis = 0; detail::is_order(Order, turned.size()) && axis < turned.size();
+             ++axis)
+            turned[axis] = Of::shape[static_cast<std::size_t>(Order[axis])];
+        return turned;
+    }();
+    static constexpr data_type dtype = Of::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return permute(Of::value(source), Order);
+    }
+};
+
+/// The same elements under another shape: `reshape`.
+template <typed_expression Of, index_vector Shape>
+struct typed_reshape {
+    static_assert(detail::is_shape(Shape) && element_count(Shape) == element_count(Of::shape),
+                  "a reshape keeps the number of elements");
+
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = Of::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return reshape(Of::value(source), Shape);
+    }
+};
+
+/// The elements in another data type: `cast`.
+template <typed_expression Of, class T>
+struct typed_cast {
+    static_assert(detail::has_data_type<T>, "the element type of a typed_cast has no data type");
+    static_assert(is_castable(Of::dtype, detail::named_data_type<T>()),
+                  "a cast from complex to real numbers would lose the imaginary part");
+
+    static constexpr index_vector shape = Of::shape;
+    static constexpr data_type dtype = detail::named_data_type<T>();
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return cast(Of::value(source), dtype);
+    }
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,11 @@
+// expect: static assertion failed.*: the tensors of a concat have equal extents along all other axes
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/typed_expression.hpp>
+
+using namespace reshard;
+
+using w = typed_source<"w", float, index_vector{4, 6}>;
+
+constexpr index_vector bad =
+    typed_concat<0, w, typed_source<"x", float, index_vector{2, 5}>>::shape;
