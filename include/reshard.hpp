@@ -9,11 +9,8 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/expr/algebra.hpp>
-<<<<<<< HEAD
 #include <reshard/expr/mapping_index.hpp>
-=======
 #include <reshard/expr/typed_expression.hpp>
->>>>>>> 0399ffa (Expressions as types: what does not fit does not compile, and says why)
 #include <reshard/local.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
