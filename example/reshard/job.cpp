@@ -33,8 +33,7 @@ catalog catalog_of(layout_table const& table, catalog const& known) {
     for (layout_row const& row : table.rows) {
         catalog_entry const* const yielded = known.find(row.key);
         data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
-        entries.push_back(
-            {row.key, dtype, row.shape, parts_of({row.key, dtype, row.shape, row.shards})});
+        entries.push_back(entry_of({row.key, dtype, row.shape, row.shards}));
     }
     return catalog(std::move(entries));
 }
