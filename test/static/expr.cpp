@@ -56,6 +56,8 @@ static_assert([] {
 }());
 
 // The algebra as types.
+namespace typed_algebra {
+
 using q = typed_source<"q", float, index_vector{4, 6}>;
 using k = typed_source<"k", float, index_vector{2, 6}>;
 
@@ -87,5 +89,7 @@ static_assert([] {
                               index_vector{3, 2, 5}>;
     return all::value(source_of) == by_hand && by_hand.shape == all::shape;
 }());
+
+} // namespace typed_algebra
 
 } // namespace
