@@ -77,6 +77,9 @@ inline piece state_piece(piece part, key_id state, data_type dtype) {
 /// \param dtype of the first of them
 inline expression scales_of(source_names const& source, expression const& tensor, data_type dtype,
                             state_suffix const& state, std::string const& key) {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (key_id const from = tensor.pieces.source(i); from != zero_source)
+            state_source(source, from, state, key); // says what is missing in its own words
     try {
         return block_scales(tensor, state.block, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);
