@@ -4,6 +4,7 @@
 #define RESHARD_AOA_LOWER_HPP
 
 #include <reshard/aoa/define_outputs.hpp>
+#include <reshard/aoa/relate_copies.hpp>
 #include <reshard/aoa/run_statements.hpp>
 
 #include <utility>
@@ -27,6 +28,7 @@ inline lowering lower_all(program const& expanded, catalog const& source,
         definer.define_targets();
     else
         definer.define_exports();
+    detail::relate_copies(context);
     return std::move(context.result);
 }
 

@@ -159,6 +159,22 @@ BOOST_AUTO_TEST_CASE(state_follows_under_other_endings) {
                                                   {relation::kind::scalar_state, "x", "x/n"}}));
 }
 
+BOOST_AUTO_TEST_CASE(tensors_of_one_value_are_aliases) {
+    catalog const with({tensor("embed", {4, 2}), tensor("norm", {2})});
+    catalog const target({tensor("embed", {4, 2}), tensor("head", {4, 2}), tensor("norm", {2}),
+                          tensor("turned", {2, 4}), tensor("also_turned", {2, 4})});
+    program const code =
+        parsed("embed -> head\nembed -> turned, permute='[]'\nturned -> also_turned");
+    BOOST_TEST((lower(code, with, &target).relations() ==
+                std::vector<relation>{{relation::kind::alias, "embed", "head"},
+                                      {relation::kind::alias, "also_turned", "turned"}}));
+    BOOST_TEST(lower(parsed("embed -> head\nembed -> x"), with).relations().size() == 1u);
+    // made twice is not the same tensor to the program
+    BOOST_TEST(lower(parsed("embed -> a, permute='[]'\nembed -> b, permute='[]'"), with)
+                   .relations()
+                   .empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_keeps_its_state) {
     catalog const with({tensor("e", {0, 4}, data_type::bf16), tensor("e.beta1_pow_acc_0", {1}),
                         tensor("e.w_0", {0, 4})});
