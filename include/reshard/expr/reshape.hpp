@@ -20,42 +20,49 @@ namespace reshard {
 
 namespace detail {
 
+/// Into how many of `count` finer factors each factor is cut.
+constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
+    std::vector<std::size_t> parts;
+    for (std::size_t k = 0; k < count; ++k) {
+        if (k == 0 || !is_joined(joins, k))
+            parts.push_back(0);
+        ++parts.back();
+    }
+    return parts;
+}
+
+/// Where the first part of target factor `k` stands among the finer factors of the source.
+constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& parts,
+                                      std::size_t k) {
+    std::size_t place = 0;
+    for (std::size_t j = 0; j < parts.size(); ++j)
+        place += order[j] < order[k] ? parts[j] : 0;
+    return place;
+}
+
 /// The piece with its factors cut into finer ones, which are joined to the axes of a new target.
 ///
 /// \param finer of which the piece's factors and the new target's axes are both made
-constexpr piece with_factors(piece const& whole, common_factors const& finer,
+constexpr piece with_factors(piece whole, common_factors const& finer,
                              index_vector const& target_offset) {
-    std::size_t const count = whole.extent.size();
-    std::vector<std::size_t> owner; // by finer factor: the factor that it is part of
-    std::vector<std::size_t> parts(count, 0), first(count, 0);
-    for (std::size_t k = 0, factor = 0; k < finer.extent.size(); ++k) {
-        factor += k > 0 && !is_joined(finer.before, k);
-        owner.push_back(factor);
-        if (factor < count) // a tensor without axes has a factor of nobody
-            ++parts[factor];
-    }
-    std::size_t place = 0;
-    unsigned joins = 0;
-    for (std::size_t s = 0; s < count; ++s) // in the order of the source
-        for (std::size_t k = 0; k < count; ++k)
-            if (whole.order[k] == s) {
-                first[k] = place;
-                joins |= (is_joined(whole.joins.source, s) ? 1u : 0u) << place;
-                for (std::size_t part = 1; part < parts[k]; ++part)
-                    joins |= 1u << (place + part);
-                place += parts[k];
-            }
+    bool const is_scalar = whole.extent.empty();
+    auto const parts = finer_parts(finer.before, finer.extent.size());
     index_vector order;
-    for (std::size_t k = 0, within = 0; k < owner.size(); ++k) {
-        within = k > 0 && owner[k] == owner[k - 1] ? within + 1 : 0;
-        order.push_back(static_cast<index_t>(count == 0 ? k : first[owner[k]] + within));
+    unsigned joins = is_scalar ? finer.before : 0;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        std::size_t const place = is_scalar ? 0 : place_in_source(whole.order, parts, k);
+        for (std::size_t part = 0; part < parts[k]; ++part) {
+            bool const continues =
+                part > 0 || (!is_scalar && is_joined(whole.joins.source, whole.order[k]));
+            joins |= (continues ? 1u : 0u) << (place + part);
+            order.push_back(static_cast<index_t>(place + part));
+        }
     }
-    piece result = whole;
-    result.order = permutation::of(order, order.size());
-    result.extent = finer.extent;
-    result.target_offset = target_offset;
-    result.joins = {static_cast<std::uint8_t>(count == 0 ? finer.before : joins), finer.after};
-    return result;
+    whole.order = permutation::of(order, order.size());
+    whole.extent = finer.extent;
+    whole.target_offset = target_offset;
+    whole.joins = {static_cast<std::uint8_t>(joins), finer.after};
+    return whole;
 }
 
 /// Gives the pieces of a tensor another shape, one after the other.
