@@ -1,19 +1,21 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include "analysis.hpp"
 #include "command.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
 #include "spec.hpp"
 
+#include <reshard/aoa/check.hpp>
 #include <reshard/plan/make_plan.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <sstream>
+#include <tuple>
 
 namespace tool {
 
@@ -37,26 +39,27 @@ struct reported {
 struct check_report {
     std::vector<reported> findings;
     key_classes keys;
-    std::vector<loss> losses;
+    std::string why_not; ///< empty: the program can be undone
 
-    bool ok() const {
-        return std::none_of(findings.begin(), findings.end(),
-                            [](reported const& one) { return one.severity == "error"; });
+    std::size_t count(std::string_view severity) const {
+        return static_cast<std::size_t>(
+            std::count_if(findings.begin(), findings.end(),
+                          [&](reported const& one) { return one.severity == severity; }));
     }
+    bool ok() const { return count("error") == 0; }
 };
 
 reported report_of(job const& all, aoa::finding const& one, job_files const& files) {
-    bool const is_placed = one.where.last > one.where.first;
     reported result{std::string(name_of(one.level)),
                     one.code,
                     one.key,
                     one.message,
-                    is_placed ? files.program : files.target,
+                    file_of(one, files),
                     std::nullopt,
-                    aoa::macro_chain(all.code, one.origin),
-                    text_of(all, one, files)};
-    if (is_placed)
-        result.where = all.code.place_at(one.where.first);
+                    aoa::macro_chain(all.code(), one.origin),
+                    text_of(all, one, files, kind_of(one) + ": ")};
+    if (is_placed(one))
+        result.where = all.code().place_at(one.where.first);
     return result;
 }
 
@@ -104,40 +107,41 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
     }
 }
 
+/// What there is to say of a layout file besides; each text begins with the file.
+reported note_of(std::string const& text, std::string const& file) {
+    std::string const message = text.substr(std::min(text.size(), file.size() + 2));
+    return {"note", "layout", {}, message, file, std::nullopt, {}, file + ": note: " + message};
+}
+
+void add_findings(check_report& report, job const& all, catalog const& source,
+                  job_files const& files) {
+    aoa::program_report found{all.code(), all.expanded.findings, {}, {}};
+    if (all.expanded.is_complete)
+        found = aoa::check(all.expanded, all.lowered, source, all.wanted ? &*all.wanted : nullptr);
+    for (aoa::finding const& one : found.findings)
+        report.findings.push_back(report_of(all, one, files));
+    for (std::string const& text : all.notes)
+        report.findings.push_back(note_of(text, files.target));
+    report.keys = std::move(found.keys);
+    report.why_not = why_not_invertible(found);
+}
+
 check_report make_report(job_files const& files) {
     source_spec const source = read_source(files.source);
     check_report report;
+    job all;
     find_errors(report, files, [&] {
-        job const all = make_job(source.held, files);
-        for (aoa::finding const& one : all.findings)
-            report.findings.push_back(report_of(all, one, files));
-        report.keys = classify(all.map);
-        report.losses = losses_of(all.map);
-        if (all.target)
-            make_plan(problem_of(all.map, source.held, *all.target));
+        all = make_job(source.held, files);
+        add_findings(report, all, catalog_of(source.held), files);
     });
-    if (report.ok())
-        for (loss const& one : report.losses)
-            report.findings.push_back({"note",
-                                       "unused",
-                                       one.key,
-                                       "'" + one.key + "' " + one.text,
-                                       files.source,
-                                       std::nullopt,
-                                       {},
-                                       files.source + ": '" + one.key + "' " + one.text});
-    return report;
-}
-
-/// Why the program cannot be undone, or nothing.
-std::string why_not(check_report const& report) {
+    find_errors(report, files, [&] {
+        check_cover(all, files);
+        if (all.target)
+            make_plan(problem_of(all.map(), source.held, *all.target));
+    });
     if (!report.ok())
-        return "the program has errors";
-    if (report.losses.empty())
-        return {};
-    std::size_t const more = report.losses.size() - 1;
-    return "'" + report.losses.front().key + "' " + report.losses.front().text +
-           (more > 0 ? "; and " + grouped(static_cast<index_t>(more)) + " more" : "");
+        report.why_not = "the program has errors";
+    return report;
 }
 
 json::value json_of(reported const& one) {
@@ -158,7 +162,7 @@ json::object json_of(check_report const& report) {
     json::array findings;
     for (reported const& one : report.findings)
         findings.push_back(json_of(one));
-    std::string const reason = why_not(report);
+    std::string const& reason = report.why_not;
     return {{"ok", report.ok()},
             {"findings", std::move(findings)},
             {"keys",
@@ -171,10 +175,39 @@ json::object json_of(check_report const& report) {
             {"why_not", reason.empty() ? json::value(nullptr) : json::value(json_text(reason))}};
 }
 
+/// Findings that say the same of several tensors: the first one, and the keys of the others.
+struct finding_group {
+    reported const* first;
+    std::vector<std::string> others;
+};
+
+std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
+    std::vector<finding_group> groups;
+    std::map<std::tuple<std::string, std::string, std::size_t, std::size_t>, std::size_t> places;
+    for (reported const& one : findings) {
+        auto const where = one.where.value_or(aoa::place{0, 0});
+        auto const [place, is_new] = places.emplace(
+            std::tuple(one.severity, one.code, where.line, where.column), groups.size());
+        if (is_new || one.key.empty() || (one.severity == "error" && !one.where))
+            groups.push_back({&one, {}});
+        else
+            groups[place->second].others.push_back(one.key);
+    }
+    return groups;
+}
+
+/// `3 errors, 1 warning`.
+std::string counts_text(check_report const& report) {
+    std::size_t const errors = report.count("error"), warnings = report.count("warning");
+    return (errors > 0 ? bold(counted(errors, "error")) : std::string("ok")) +
+           (warnings > 0 ? ", " + counted(warnings, "warning") : "");
+}
+
 std::string text_of(check_report const& report) {
     std::string text;
-    for (reported const& one : report.findings)
-        text += one.text + "\n";
+    for (finding_group const& group : groups_of(report.findings))
+        text += group.first->text + "\n" +
+                (group.others.empty() ? "" : "  the same for " + listed(group.others) + "\n");
     for (auto const& [what, keys] :
          {std::pair{"identity", &report.keys.identity}, std::pair{"renamed", &report.keys.renamed},
           std::pair{"transformed", &report.keys.transformed},
@@ -182,9 +215,8 @@ std::string text_of(check_report const& report) {
         if (!keys->empty())
             text += std::string(what) + ": " + grouped(static_cast<index_t>(keys->size())) + ": " +
                     listed(*keys) + "\n";
-    std::string const reason = why_not(report);
-    text += reason.empty() ? "invertible\n" : "not invertible: " + reason + "\n";
-    return text + (report.ok() ? "ok" : bold("errors")) + "\n";
+    text += report.why_not.empty() ? "invertible\n" : "not invertible: " + report.why_not + "\n";
+    return text + counts_text(report) + "\n";
 }
 
 outcome check_job(job_files const& files, bool as_json) {
@@ -205,6 +237,7 @@ void add_check(CLI::App& app, invocation& chosen) {
     add_source(*command, *files);
     add_target(*command, *files);
     add_partial(*command, *files, "target");
+    add_strict(*command, *files);
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {
             return on_first(world, [&] { return check_job(*files, chosen.json); });

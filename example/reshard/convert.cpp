@@ -25,19 +25,19 @@ struct convert_command {
 };
 
 convert_report run_convert(processes const& world, convert_command const& options,
-                           checkpoint const& source) {
+                           checkpoint const& source, std::size_t& warnings) {
     job all;
     agree_on(world, [&] {
         all = make_sound_job(source.files_layout(), options.files);
         if (world.rank() == 0)
-            print_notes(all, source.files_layout(), options.files);
+            warnings += print_notes(all, options.files);
     });
     write_options const writing{.replace = options.force,
                                 .partial = options.files.partial,
                                 .most_file_bytes = options.shard_bytes};
     progress_bar bar(world.rank() == 0);
     return with_files(options.files, [&] {
-        return convert(world, source, options.directory, all.map,
+        return convert(world, source, options.directory, all.map(),
                        {.wanted = std::move(all.target),
                         .writing = writing,
                         .progress = [&](index_t bytes, index_t of) { bar(bytes, of); }});
@@ -47,11 +47,13 @@ convert_report run_convert(processes const& world, convert_command const& option
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
+    std::size_t warnings = source.metadata().warnings.size();
     if (world.rank() == 0)
         for (std::string const& warning : source.metadata().warnings)
-            note(warning);
-    convert_report const report = with_force_hint(
-        options.directory, options.force, [&] { return run_convert(world, options, source); });
+            say("warning", warning);
+    convert_report const report = with_force_hint(options.directory, options.force, [&] {
+        return run_convert(world, options, source, warnings);
+    });
     double const seconds = watch.seconds();
     if (as_json)
         return json_outcome({{"keys", report.keys},
@@ -61,7 +63,9 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
                              {"bytes_moved", report.bytes_moved},
                              {"peak_extra_bytes", report.peak_extra_bytes}});
     return {options.directory + ": " + counted(static_cast<std::size_t>(report.keys), "key") +
-            " from " + options.files.source + "\n" + closing_line(report.bytes, seconds) + "\n"};
+            " from " + options.files.source +
+            (warnings > 0 ? ", " + counted(warnings, "warning") : "") + "\n" +
+            closing_line(report.bytes, seconds) + "\n"};
 }
 
 } // namespace
@@ -79,6 +83,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     command->add_option("--layout", options->files.target,
                         "A layout file or a checkpoint; without it, a Hugging Face directory");
     add_partial(*command, options->files, "layout");
+    add_strict(*command, options->files);
     add_force(*command, options->force);
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");

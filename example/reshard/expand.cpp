@@ -35,9 +35,12 @@ boost::json::array json_of(aoa::program const& code, std::vector<std::string> co
 outcome expand(job_files const& files, bool as_json) {
     source_spec const source = read_source(files.source);
     job const all = make_job(source.held, files);
-    std::vector<std::string> const lines = statement_lines(all.code, source.held);
+    if (all.expanded.first_error)
+        fail(*all.expanded.first_error,
+             aoa::describe(all.code(), *aoa::first_error_of(all.expanded.findings)));
+    std::vector<std::string> const lines = statement_lines(all.code(), source.held);
     if (as_json)
-        return json_outcome(json_of(all.code, lines));
+        return json_outcome(json_of(all.code(), lines));
     std::string text;
     for (std::string const& line : lines)
         text += line + "\n";

@@ -26,12 +26,14 @@ namespace json = boost::json;
 struct explain_options {
     job_files files;
     std::string key;
+    std::string source_key;
     std::string region;
 };
 
 /// A piece with all that there is to say of it.
 struct explained {
     piece part;
+    std::string target_key;
     std::string source_key; ///< empty: zeros
     std::string file;       ///< empty: the source is a layout
     index_t first_byte = 0;
@@ -90,55 +92,67 @@ void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size
     one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
 }
 
-/// The pieces of a target box, cut at the borders of shards where the source is a checkpoint.
+/// Pieces with all that there is to say of them, cut at the borders of shards where the source is a
+/// checkpoint.
 class explainer {
 public:
-    explainer(source_spec const& source, job const& all, std::string const& key)
+    explainer(source_spec const& source, job const& all)
         : source_(source),
           all_(all),
-          key_(key),
-          trace_(all.code),
-          lines_(statement_lines(all.code, source.held)) {}
+          trace_(all.code()),
+          lines_(statement_lines(all.code(), source.held)) {}
 
-    std::vector<explained> explain(std::optional<box> const& region) {
+    /// What makes up a box of a target tensor, by target offset.
+    std::vector<explained> target(std::string const& key, std::optional<box> const& region) {
         std::vector<explained> found;
-        for (piece const& part : reshard::explain(all_.map, key_, region))
-            add(part, found);
+        for (piece const& part : reshard::explain(all_.map(), key, region))
+            add(part, key, found);
         std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
             return a.part.target_offset < b.part.target_offset;
         });
         return found;
     }
 
+    /// What becomes of a box of a source tensor, by source offset.
+    std::vector<explained> source(std::string const& key, std::optional<box> const& region) {
+        std::vector<explained> found;
+        for (destination const& one : reshard::explain_source(all_.map(), key, region))
+            add(one.part, one.key, found);
+        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
+            return a.part.source_offset < b.part.source_offset;
+        });
+        return found;
+    }
+
 private:
-    void add(piece const& part, std::vector<explained>& found) {
+    void add(piece const& part, std::string const& target, std::vector<explained>& found) {
         if (part.source == zero_source)
-            return found.push_back({part, {}, {}, 0, 0, statements({})});
-        std::string const& key = all_.map.sources()[part.source].key;
+            return found.push_back({part, target, {}, {}, 0, 0, statements({}, target)});
+        std::string const& key = all_.map().sources()[part.source].key;
         tensor_layout const* const held = source_.held.find(key);
         if (!source_.checkpoint)
-            return found.push_back({part, key, {}, 0, 0, statements(key)});
+            return found.push_back({part, target, key, {}, 0, 0, statements(key, target)});
         for (located_piece const& located : locate(part, held->shards)) {
-            found.push_back({located.part, key, {}, 0, 0, statements(key)});
+            found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
             find_bytes(found.back(), *source_.checkpoint,
                        static_cast<std::size_t>(held - source_.held.tensors.data()), located.shard);
         }
     }
 
-    std::vector<std::string> statements(std::string const& source) {
-        auto const [known, is_new] = statements_.try_emplace(source);
+    std::vector<std::string> statements(std::string const& source, std::string const& target) {
+        auto const [known, is_new] = statements_.try_emplace({source, target});
         if (is_new)
-            for (std::size_t const i : trace_.between(source, key_))
+            for (std::size_t const i : trace_.between(source, target))
                 known->second.push_back(lines_[i]);
         return known->second;
     }
 
     source_spec const& source_;
     job const& all_;
-    std::string const& key_;
     statement_trace trace_;
     std::vector<std::string> lines_;
-    std::map<std::string, std::vector<std::string>> statements_; ///< by source key
+    /// By source key and target key.
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> statements_;
 };
 
 /// The extents of the factors that each axis is made of.
@@ -181,13 +195,19 @@ json::object json_of(explained const& one) {
     return entry;
 }
 
-std::string text_of(explained const& one) {
+/// A statement as it stands in an explanation: whole, but on a terminal.
+std::string line_of(std::string const& statement) {
+    constexpr std::size_t most = 160;
+    std::string const line =
+        is_terminal() && statement.size() > most ? statement.substr(0, most) + "..." : statement;
+    bool const reverses = statement.find("permute=\"[]\"") != statement.npos;
+    return "\n  " + line + (reverses ? "  # the axes in reverse order" : "");
+}
+
+/// What is done to the elements on their way, where they are in a file, and by which statements.
+std::string way_of(explained const& one) {
     piece const& part = one.part;
-    std::string text = bold(to_string(part.target_box())) + " is ";
-    if (part.source == zero_source)
-        text += "zeros";
-    else
-        text += "'" + one.source_key + "' " + to_string(part.source_box());
+    std::string text;
     if (part.joins.any())
         text += ", read row by row as " + to_string(part.order.undo(part.extent));
     if (part.order != permutation::identity(part.extent.size()))
@@ -197,11 +217,22 @@ std::string text_of(explained const& one) {
     if (!one.file.empty())
         text += "\n  in " + one.file + ", bytes " + grouped(one.first_byte) + " to " +
                 grouped(one.last_byte);
-    for (std::string const& statement : one.statements) {
-        constexpr std::size_t most = 160;
-        text += "\n  " + statement.substr(0, most) + (statement.size() > most ? "..." : "");
-    }
+    for (std::string const& statement : one.statements)
+        text += line_of(statement);
     return text + "\n";
+}
+
+std::string target_text(explained const& one) {
+    return bold(to_string(one.part.target_box())) + " is " +
+           (one.part.source == zero_source
+                ? "zeros"
+                : "'" + one.source_key + "' " + to_string(one.part.source_box())) +
+           way_of(one);
+}
+
+std::string source_text(explained const& one) {
+    return bold(to_string(one.part.source_box())) + " becomes '" + one.target_key + "' " +
+           to_string(one.part.target_box()) + way_of(one);
 }
 
 outcome explain(explain_options const& options, bool as_json) {
@@ -209,30 +240,39 @@ outcome explain(explain_options const& options, bool as_json) {
         options.region.empty() ? std::nullopt : std::optional(parse_box(options.region));
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
-    auto const pieces = with_files(
-        options.files, [&] { return explainer(source, all, options.key).explain(region); });
+    bool const forward = !options.source_key.empty();
+    std::string const& key = forward ? options.source_key : options.key;
+    auto const pieces = with_files(options.files, [&] {
+        explainer way(source, all);
+        return forward ? way.source(key, region) : way.target(key, region);
+    });
     json::array list;
     std::string text;
-    for (explained const& one : pieces)
-        if (as_json)
-            list.push_back(json_of(one));
-        else
-            text += text_of(one);
+    for (explained const& one : pieces) {
+        list.push_back(json_of(one));
+        if (forward)
+            list.back().as_object()["target_key"] = json_text(one.target_key);
+        text += forward ? source_text(one) : target_text(one);
+    }
     if (as_json)
-        return json_outcome({{"key", options.key}, {"pieces", std::move(list)}});
-    return {text};
+        return json_outcome({{forward ? "source_key" : "key", key}, {"pieces", std::move(list)}});
+    return {text.empty() && forward ? "no target uses '" + key + "'\n" : text};
 }
 
 } // namespace
 
 void add_explain(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<explain_options>();
-    CLI::App* const command =
-        add_command(app, chosen, "explain", "Show where each element of a target tensor comes from",
-                    "  reshard explain --key w --source model --target layout.json\n"
-                    "  reshard explain --key qkv --box 0:2,3:4 --source model --target layout.json "
-                    "--program fuse.aoa");
-    command->add_option("--key", options->key, "A tensor of the target")->required();
+    CLI::App* const command = add_command(
+        app, chosen, "explain",
+        "Show where each element of a target tensor comes from, or of a source tensor goes",
+        "  reshard explain --key qkv --box 0:2,3:4 --source model --target layout.json "
+        "--program fuse.aoa\n"
+        "  reshard explain --source-key w --source model --program fuse.aoa");
+    CLI::Option_group& keys = *command->add_option_group("key", "Exactly one of them");
+    keys.add_option("--key", options->key, "A tensor of the target: where it comes from");
+    keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
+    keys.require_option(1);
     command->add_option("--box", options->region, "A box of it, such as 0:2,3:4");
     add_source(*command, options->files);
     add_target(*command, options->files);

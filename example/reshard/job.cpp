@@ -1,16 +1,16 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "job.hpp"
-
-#include "analysis.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/expr/losses.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 namespace tool {
 
@@ -22,9 +22,14 @@ aoa::program read_program(std::string const& path) {
     return path.empty() ? aoa::program() : aoa::parse(read_text_file(path), path);
 }
 
-/// What a program leaves over where no target says what is wanted.
-catalog exports_of(aoa::program const& code, catalog const& source) {
-    return catalog_of(aoa::lower(code, source));
+aoa::expansion expand_program(aoa::program const& written, catalog const& source,
+                              catalog const* target) {
+    return aoa::expand_all(written, source, target);
+}
+
+/// What a program leaves over where no target says what is wanted, errors apart.
+catalog exports_of(aoa::expansion const& expanded, catalog const& source) {
+    return expanded.is_complete ? catalog_of(aoa::lower_all(expanded.code, source).map) : catalog();
 }
 
 /// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
@@ -47,102 +52,165 @@ catalog known_tensors(catalog const& exports, catalog const& source) {
     return catalog(std::move(entries));
 }
 
-void add_findings(job& all, std::vector<aoa::finding> findings) {
-    all.findings.insert(all.findings.end(), findings.begin(), findings.end());
-}
-
-void lower_into(job& all, catalog const& source, catalog const* target) {
-    aoa::lowering lowered = aoa::lower_all(all.code, source, target);
-    add_findings(all, std::move(lowered.findings));
-    all.first_error = lowered.first_error;
-    all.map = std::move(lowered.map);
-}
-
-void expand_into(job& all, aoa::program const& written, catalog const& source,
-                 catalog const* target) {
-    aoa::expansion expanded = aoa::expand(written, source, target);
-    all.code = std::move(expanded.code);
-    add_findings(all, std::move(expanded.findings));
-}
-
 /// Says which keys the program yields that the layout does not ask for.
-void note_unwritten(job& all, catalog const& exports, job_files const& files) {
+void note_unwritten(job& all, std::vector<std::string> const& keys, job_files const& files) {
+    if (!keys.empty())
+        all.unwritten = files.target + ": the layout does not ask for " +
+                        counted(keys.size(), "key") + " that the program yields: " + listed(keys);
+}
+
+void add_mismatch(job& all, aoa::severity level, key_mismatch const& keys) {
+    for (auto const& [code, words, list] :
+         {std::tuple("unexpected", "is wanted and not there", &keys.unexpected),
+          std::tuple("missing", "is there and not wanted", &keys.missing)})
+        for (std::string const& key : *list)
+            all.lowered.findings.push_back({level,
+                                            level == aoa::severity::error ? "unknown_key" : code,
+                                            key,
+                                            "'" + key + "' " + words,
+                                            {},
+                                            0});
+}
+
+/// What the strictness makes of keys that only one side has: findings, and rows that are left out.
+void judge_keys(job& all, layout_table& table, std::vector<std::string> missing,
+                job_files const& files) {
+    all.verdict =
+        judge(strictness_from_name(files.strict), {all.lowered.unexpected, std::move(missing)});
+    add_mismatch(all, aoa::severity::error, all.verdict.raise);
+    add_mismatch(all, aoa::severity::warning, all.verdict.log);
+    add_mismatch(all, aoa::severity::note, all.verdict.give_back);
+    if (!all.verdict.raise.empty() && !all.lowered.first_error)
+        all.lowered.first_error = errc::unknown_key;
+    std::erase_if(table.rows, [&](layout_row const& row) {
+        return std::ranges::binary_search(all.verdict.left_out, row.key);
+    });
+}
+
+std::vector<std::string> keys_beyond(catalog const& exports, catalog const& target) {
     std::vector<std::string> keys;
     for (catalog_entry const& entry : exports)
-        if (!all.target->find(entry.key))
+        if (!target.find(entry.key))
             keys.push_back(entry.key);
-    if (!keys.empty())
-        all.notes.push_back(files.target + ": the layout does not ask for " +
-                            counted(keys.size(), "key") +
-                            " that the program yields: " + listed(keys));
+    return keys;
 }
 
-void check_target(layout const& target, job_files const& files) {
-    try {
-        check_complete(target);
-    } catch (error const& problem) {
-        fail(problem.code(), files.target + ": " + problem.what() + " (--partial)");
-    }
+/// The layout file as a table; one of rules says what becomes of all that the program yields.
+layout_table read_table(aoa::program const& written, catalog const& source,
+                        job_files const& files) {
+    layout_file const wanted = read_target(files.target);
+    catalog const nothing;
+    return table_of(wanted, needs_shapes(wanted)
+                                ? exports_of(expand_program(written, source, nullptr), source)
+                                : nothing);
 }
 
 job make_job_with_target(catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
-    layout_file const wanted = read_target(files.target);
-    bool const has_rules = needs_shapes(wanted);
-    catalog const nothing;
-    layout_table const table = table_of(
-        wanted, has_rules ? exports_of(aoa::expand(written, source).code, source) : nothing);
-    catalog const shapes = catalog_of(table, nothing);
-    expand_into(all, written, source, &shapes);
-    catalog const exports = catalog_of(aoa::lower_all(all.code, source).map);
-    catalog const target = catalog_of(table, known_tensors(exports, source));
-    for (catalog_entry const& entry : target)
-        all.target_dtypes.emplace(entry.key, entry.dtype);
-    lower_into(all, source, &target);
-    if (all.first_error)
+    layout_table table = read_table(written, source, files);
+    catalog const shapes = catalog_of(table, {});
+    all.expanded = expand_program(written, source, &shapes);
+    if (!all.expanded.is_complete)
         return all;
-    completed_layout completed = target_layout(table, catalog_of(all.map));
+    catalog const exports = exports_of(all.expanded, source);
+    all.wanted = catalog_of(table, known_tensors(exports, source));
+    for (catalog_entry const& entry : *all.wanted)
+        all.target_dtypes.emplace(entry.key, entry.dtype);
+    bool const judges =
+        !files.strict.empty() && files.strict != name(strictness::assume_ok_unexpected);
+    aoa::lower_options how;
+    how.leave_unexpected = judges;
+    all.lowered = aoa::lower_all(all.code(), source, &*all.wanted, how);
+    auto missing = keys_beyond(exports, *all.wanted);
+    if (judges)
+        judge_keys(all, table, std::move(missing), files);
+    else if (files.strict.empty())
+        note_unwritten(all, missing, files);
+    if (all.first_error())
+        return all;
+    completed_layout completed = target_layout(table, catalog_of(all.map()));
     all.target = std::move(completed.target);
     all.notes = std::move(completed.notes);
-    note_unwritten(all, exports, files);
-    if (!files.partial)
-        check_target(*all.target, files);
     return all;
 }
 
-/// Says which tensors of the source are used in part only.
-void note_unread_parts(job const& all, job_files const& files) {
-    std::vector<loss> const parts = unread_parts(all.map);
-    if (parts.empty())
-        return;
-    std::vector<std::string> others;
-    for (std::size_t i = 1; i < parts.size(); ++i)
-        others.push_back(parts[i].key);
-    note(files.source + ": '" + parts[0].key + "' " + parts[0].text +
-         (others.empty() ? ""
-                         : "; the same holds for " + counted(others.size(), "more key") + ": " +
-                               listed(others)));
+/// Says which tensors of the source no target uses, and which in part only.
+void note_losses(job const& all, job_files const& files) {
+    std::vector<std::string> unused, others;
+    std::string first;
+    for (loss const& one : losses_of(all.map())) {
+        mapping_source const& source = all.map().sources()[one.source];
+        if (one.what != loss::kind::unused)
+            continue;
+        if (one.boxes[0] == whole(source.shape))
+            unused.push_back(one.key);
+        else if (first.empty())
+            first = "'" + one.key + "' " + describe(one, source);
+        else
+            others.push_back(one.key);
+    }
+    if (!unused.empty())
+        note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
+             listed(unused));
+    if (!first.empty())
+        note(files.source + ": " + first +
+             (others.empty() ? ""
+                             : "; the same holds for " + counted(others.size(), "more key") + ": " +
+                                   listed(others)));
+}
+
+void note_zeros(job const& all) {
+    std::vector<std::string> zeros;
+    for (mapping_output const& output : all.map().outputs())
+        if (output.added)
+            zeros.push_back(output.key);
+    if (!zeros.empty())
+        note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
 }
 
 } // namespace
+
+std::vector<aoa::finding> job::findings() const {
+    std::vector<aoa::finding> all = expanded.findings;
+    all.insert(all.end(), lowered.findings.begin(), lowered.findings.end());
+    return all;
+}
 
 job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
     if (!files.target.empty())
         return make_job_with_target(from, files);
+    if (!files.strict.empty())
+        fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    expand_into(all, read_program(files.program), from, nullptr);
-    lower_into(all, from, nullptr);
+    all.expanded = expand_program(read_program(files.program), from, nullptr);
+    if (all.expanded.is_complete)
+        all.lowered = aoa::lower_all(all.code(), from);
     return all;
+}
+
+void check_cover(job const& all, job_files const& files) {
+    if (!all.target || files.partial)
+        return;
+    try {
+        check_complete(*all.target);
+    } catch (error const& problem) {
+        fail(problem.code(), files.target + ": " + problem.what() + " (--partial)");
+    }
 }
 
 job make_sound_job(layout const& source, job_files const& files) {
     job all = make_job(source, files);
-    if (all.first_error)
-        for (aoa::finding const& one : all.findings)
-            if (one.level == aoa::severity::error)
-                fail(*all.first_error, text_of(all, one, files));
+    if (auto const code = all.first_error()) {
+        auto const findings = all.findings();
+        aoa::finding const& first = *aoa::first_error_of(findings);
+        bool const is_judged = !is_placed(first) && first.code == name(errc::unknown_key) &&
+                               !all.verdict.raise.empty();
+        fail(*code, is_judged ? files.target + ": " + describe(all.verdict.raise)
+                              : text_of(all, first, files, kind_of(first) + ": "));
+    }
+    check_cover(all, files);
     return all;
 }
 
@@ -151,10 +219,19 @@ std::vector<std::string> statement_lines(aoa::program const& code, layout const&
                             [&](std::string_view key) { return source.find(key) != nullptr; });
 }
 
-std::string text_of(job const& all, aoa::finding const& one, job_files const& files) {
-    if (one.where.last > one.where.first)
-        return aoa::describe(all.code, one);
-    std::string const text = files.target + ": " + one.message;
+std::string const& file_of(aoa::finding const& one, job_files const& files) {
+    bool const is_about_source = one.code == "unused" || one.code == "rounded";
+    return is_placed(one)                            ? files.program
+           : is_about_source || files.target.empty() ? files.source
+                                                     : files.target;
+}
+
+std::string text_of(job const& all, aoa::finding const& one, job_files const& files,
+                    std::string const& kind) {
+    if (is_placed(one))
+        return aoa::describe_as(all.code(), one, kind);
+    bool const is_error = one.level == aoa::severity::error;
+    std::string const text = file_of(one, files) + ": " + (is_error ? "" : kind) + one.message;
     if (one.code != name(errc::dtype_mismatch) || !all.target_dtypes.contains(one.key))
         return text;
     // No statement makes it, so there is none in which to write the cast.
@@ -163,32 +240,19 @@ std::string text_of(job const& all, aoa::finding const& one, job_files const& fi
            "\"";
 }
 
-void print_notes(job const& all, layout const& source, job_files const& files) {
-    for (aoa::finding const& one : all.findings)
-        note(text_of(all, one, files));
+std::size_t print_notes(job const& all, job_files const& files) {
+    std::size_t warnings = 0;
+    for (aoa::finding const& one : all.findings()) {
+        say(std::string(name_of(one.level)), text_of(all, one, files, {}));
+        warnings += one.level == aoa::severity::warning;
+    }
     for (std::string const& text : all.notes)
         note(text);
-    std::vector<bool> is_used(all.map.sources().size(), false);
-    std::vector<std::string> zeros, unused;
-    for (mapping_output const& output : all.map.outputs()) {
-        if (output.added)
-            zeros.push_back(output.key);
-        for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
-            if (key_id const id = output.value.pieces.source(i); id != zero_source)
-                is_used[id] = true;
-    }
-    auto const& removed = all.map.removed();
-    for (std::size_t id = 0; id < is_used.size(); ++id)
-        if (std::string const& key = all.map.sources()[id].key;
-            !is_used[id] && std::find(removed.begin(), removed.end(), key) == removed.end() &&
-            element_count(source.find(key)->shape) > 0)
-            unused.push_back(key);
-    if (!zeros.empty())
-        note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
-    if (!unused.empty())
-        note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
-             listed(unused));
-    note_unread_parts(all, files);
+    if (!all.unwritten.empty())
+        note(all.unwritten);
+    note_zeros(all);
+    note_losses(all, files);
+    return warnings;
 }
 
 } // namespace tool

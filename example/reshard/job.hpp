@@ -4,8 +4,10 @@
 #define RESHARD_TOOL_JOB_HPP
 
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower_context.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/layout.hpp>
+#include <reshard/shard/strictness.hpp>
 
 #include <map>
 #include <optional>
@@ -23,36 +25,60 @@ struct job_files {
     std::string target;
     std::string program;
     bool partial = false; ///< the target's shards may share elements, and leave some out
+    std::string strict;   ///< the name of a strictness, or empty
 };
 
 /// What the files say together.
 struct job {
-    reshard::aoa::program code; ///< without macros
-    std::vector<reshard::aoa::finding> findings;
-    std::optional<reshard::errc> first_error; ///< among the findings
-    reshard::mapping map;
-    std::optional<reshard::layout> target; ///< nothing without a target, or after an error
+    reshard::aoa::expansion expanded;
+    reshard::aoa::lowering lowered;
+    std::optional<reshard::catalog> wanted; ///< the target's tensors, where there is a target
+    std::optional<reshard::layout> target;  ///< nothing without a target, or after an error
     std::map<std::string, reshard::data_type> target_dtypes; ///< as the target's file wants them
-    std::vector<std::string> notes;                          ///< what a person should know besides
+    std::vector<std::string> notes; ///< what a person should know of the layout
+    std::string unwritten;          ///< which keys the program yields and the layout does not have
+    reshard::strict_verdict verdict;
+
+    reshard::aoa::program const& code() const { return expanded.code; }
+    reshard::mapping const& map() const { return lowered.map; }
+    /// Of the expansion and of what comes behind it.
+    std::vector<reshard::aoa::finding> findings() const;
+    std::optional<reshard::errc> first_error() const {
+        return expanded.first_error ? expanded.first_error : lowered.first_error;
+    }
 };
 
 /// Reads program and target; errors of the program are findings.
 ///
-/// \throws error for files that cannot be read, and for what stops the expansion of the program
+/// \throws error for files that cannot be read
 job make_job(reshard::layout const& source, job_files const& files);
 
-/// The same; the first error among the findings is thrown.
+/// Refuses a target whose shards leave elements out, or share some, unless it may be partial.
+///
+/// \throws error that begins with the target's file
+void check_cover(job const& all, job_files const& files);
+
+/// A job whose findings are no errors and whose target is covered; otherwise the first error is thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
 
 /// The statements of a program, without macros, as lines.
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,
                                          reshard::layout const& source);
 
-/// A finding for people; one that is about no statement begins with the target's file.
-std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files);
+/// Whether a finding is about a place in the program.
+inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last > one.where.first; }
 
-/// Says on standard error what a person should know of a job that will be carried out.
-void print_notes(job const& all, reshard::layout const& source, job_files const& files);
+/// The file that a finding is about.
+std::string const& file_of(reshard::aoa::finding const& one, job_files const& files);
+
+/// A finding for people, after words that say what it is; one that is about no statement begins with
+/// the file that it is about.
+std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
+                    std::string const& kind);
+
+/// Says on standard error what a person should know of a job that will be carried out; the number of
+/// warnings among that.
+std::size_t print_notes(job const& all, job_files const& files);
 
 /// Adds a file to an error of `work` that names none: the source's for elements that nobody holds, or
 /// too many, the target's for all else.

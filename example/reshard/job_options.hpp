@@ -40,6 +40,24 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
                                 " may leave elements out, and its shards may share some");
 }
 
+/// `--strict`: the name of a mode.
+inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
+    auto const complaint = [](std::string const& text) -> std::string {
+        try {
+            reshard::strictness_from_name(text);
+            return {};
+        } catch (reshard::error const& problem) {
+            return problem.what();
+        }
+    };
+    return command
+        .add_option("--strict", files.strict,
+                    "What to do about keys that are wanted and not there (unexpected) or there and "
+                    "not wanted (missing): assume_ok_unexpected, log_unexpected, log_all, "
+                    "raise_unexpected, raise_all, return_unexpected, return_all, ignore_all")
+        ->check(complaint, "");
+}
+
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
                             "Replace the checkpoint that is there, when the new one is complete");

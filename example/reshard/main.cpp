@@ -3,6 +3,7 @@
 #include "command.hpp"
 
 #include <reshard/core/hasher.hpp>
+#include <reshard/core/nearest.hpp>
 #include <reshard/group/agree.hpp>
 
 #include <CLI/CLI.hpp>
@@ -37,15 +38,18 @@ void add_commands(CLI::App& app, invocation& chosen) {
 void check_command(CLI::App const& app, int argc, char** argv) {
     std::string const word = argc > 1 ? argv[1] : "";
     std::string known;
+    reshard::nearest_text nearest(word, false);
     for (CLI::App const* const command : app.get_subcommands({})) {
         if (command->get_name() == word || word.starts_with("-"))
             return;
         known += (known.empty() ? "" : ", ") + command->get_name();
+        nearest.look_at(command->get_name());
     }
-    reshard::fail(reshard::errc::usage, "reshard: " +
-                                            (word.empty() ? "no command is given"
-                                                          : "there is no command '" + word + "'") +
-                                            "; there are " + known + "; see reshard --help");
+    reshard::fail(reshard::errc::usage,
+                  "reshard: " +
+                      (word.empty() ? "no command is given"
+                                    : "there is no command '" + word + "'" + nearest.question()) +
+                      "; there are " + known + "; see reshard --help");
 }
 
 /// Reads the command line; what asks for help becomes a command that prints it.

@@ -67,7 +67,7 @@ index_t count_shards(layout const& held) {
 
 dry_run make_dry_run(source_spec const& source, job const& all) {
     layout const& target = *all.target;
-    plan_problem const problem = problem_of(all.map, source.held, target);
+    plan_problem const problem = problem_of(all.map(), source.held, target);
     plan const whole = make_plan(problem);
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result{source.held.holders,
@@ -152,7 +152,7 @@ std::string text_of(dry_run const& run, bool key_details) {
 outcome plan_dry(plan_command const& options, bool as_json) {
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
-    print_notes(all, source.held, options.files);
+    print_notes(all, options.files);
     dry_run const run = with_files(options.files, [&] { return make_dry_run(source, all); });
     return as_json ? json_outcome(json_of(run, options.key_details))
                    : outcome{text_of(run, options.key_details)};

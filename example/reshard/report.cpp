@@ -77,7 +77,11 @@ std::string bold(std::string_view text) {
                                      : std::string(text);
 }
 
-void note(std::string const& text) { std::cerr << "note: " + text + "\n"; }
+void say(std::string const& what, std::string const& text) {
+    std::cerr << what + ": " + text + "\n";
+}
+
+bool is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
 void print_error(std::string const& text) {
     std::cerr << (has_colour(STDERR_FILENO) ? "\033[31m" + text + "\033[0m\n" : text + "\n");

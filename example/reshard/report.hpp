@@ -39,8 +39,12 @@ std::string listed(std::vector<std::string> const& keys);
 /// `text` in bold where standard output is a terminal that wants it.
 std::string bold(std::string_view text);
 
-/// A line on standard error that begins with `note: `.
-void note(std::string const& text);
+/// A line on standard error that begins with what it is, as in `warning: `.
+void say(std::string const& what, std::string const& text);
+inline void note(std::string const& text) { say("note", text); }
+
+/// Whether a person reads standard output as it is written.
+bool is_terminal();
 
 /// The sentence of an error on standard error, in red on a terminal.
 void print_error(std::string const& text);

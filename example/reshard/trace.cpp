@@ -3,47 +3,40 @@
 #include "trace.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tool {
 
 using namespace reshard;
 
-namespace {
-
-/// A number for each name of a program.
-std::uint64_t number_of(aoa::name const& one) {
-    return static_cast<std::uint64_t>(one.kind) << 32 | one.id;
+statement_trace::statement_trace(aoa::program const& code)
+    : code_(code),
+      chain_(code, code.statements()),
+      last_(code.text_count(), aoa::name_chain::none) {
+    for (std::uint32_t version = 0; version < chain_.version_count(); ++version)
+        if (aoa::name const& called = chain_.name_of(version);
+            called.kind == aoa::name::kind_type::text)
+            last_[called.id] = version;
 }
 
-} // namespace
-
-/// What is known on the way from a target back to one source.
-struct statement_trace::path {
-    std::string_view source;
-    std::unordered_map<std::size_t, bool> leads; ///< whether a statement comes from the source
-};
-
-statement_trace::statement_trace(aoa::program const& code) : code_(code) {
-    for (std::size_t i = 0; i < code.statements().size(); ++i)
-        for (aoa::name const& made : code.right(code.statements()[i]))
-            makers_[number_of(made)].push_back(i);
-}
-
-bool statement_trace::follow(path& found, aoa::name const& wanted, std::size_t before) const {
-    auto const made = makers_.find(number_of(wanted));
-    std::size_t maker = before;
-    if (made != makers_.end())
-        for (std::size_t const i : made->second)
-            maker = i < before ? i : maker;
-    if (maker == before)
-        return wanted.kind == aoa::name::kind_type::text && code_.text(wanted) == found.source;
-    auto const [known, is_new] = found.leads.emplace(maker, false);
-    if (!is_new)
-        return known->second;
-    bool leads = false;
-    for (aoa::name const& read : code_.left(code_.statements()[maker]))
-        leads = follow(found, read, maker) || leads;
-    return found.leads[maker] = leads;
+/// The versions that one is made of, and itself, ascending: what a statement reads comes before what it
+/// makes.
+std::vector<std::uint32_t> statement_trace::behind(std::uint32_t version) const {
+    std::unordered_set<std::uint32_t> seen{version};
+    std::vector<std::uint32_t> open{version};
+    for (std::size_t next = 0; next < open.size(); ++next) {
+        std::uint32_t const maker = chain_.maker(open[next]);
+        if (maker == aoa::name_chain::none)
+            continue;
+        aoa::statement const& one = chain_.statements()[maker];
+        for (std::uint32_t i = 0; i < one.left; ++i)
+            if (std::uint32_t const read = chain_.version(one, i);
+                read != aoa::name_chain::none && seen.insert(read).second)
+                open.push_back(read);
+    }
+    std::sort(open.begin(), open.end());
+    return open;
 }
 
 std::vector<std::size_t> statement_trace::between(std::string_view source,
@@ -54,15 +47,27 @@ std::vector<std::size_t> statement_trace::between(std::string_view source,
         source = aoa::parameter_of(source, suffixes_);
         id = code_.find(target);
     }
-    if (!id)
+    if (!id || last_[*id] == aoa::name_chain::none)
         return {};
-    path found{source, {}};
-    follow(found, {aoa::name::kind_type::text, false, *id, {}}, code_.statements().size());
+    std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from the source
     std::vector<std::size_t> numbers;
-    for (auto const& [number, leads] : found.leads)
-        if (leads)
-            numbers.push_back(number);
+    for (std::uint32_t const version : behind(last_[*id])) {
+        std::uint32_t const maker = chain_.maker(version);
+        if (maker == aoa::name_chain::none) {
+            leads[version] = code_.text(chain_.name_of(version)) == source;
+            continue;
+        }
+        aoa::statement const& one = chain_.statements()[maker];
+        bool found = false;
+        for (std::uint32_t i = 0; i < one.left; ++i)
+            if (std::uint32_t const read = chain_.version(one, i); read != aoa::name_chain::none)
+                found = found || leads[read];
+        leads[version] = found;
+        if (found)
+            numbers.push_back(maker);
+    }
     std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
 }
 

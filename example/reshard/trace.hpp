@@ -3,13 +3,12 @@
 #ifndef RESHARD_TOOL_TRACE_HPP
 #define RESHARD_TOOL_TRACE_HPP
 
-#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 /// \file
@@ -28,13 +27,11 @@ public:
     std::vector<std::size_t> between(std::string_view source, std::string_view target) const;
 
 private:
-    struct path;
-
-    bool follow(path& found, reshard::aoa::name const& wanted, std::size_t before) const;
+    std::vector<std::uint32_t> behind(std::uint32_t version) const;
 
     reshard::aoa::program const& code_;
-    /// For each name, the statements that bind it, ascending.
-    std::unordered_map<std::uint64_t, std::vector<std::size_t>> makers_;
+    reshard::aoa::name_chain chain_;
+    std::vector<std::uint32_t> last_; ///< of each text, the version that it is in the end
     std::vector<reshard::aoa::state_suffix> suffixes_ = reshard::aoa::default_state_suffixes();
 };
 

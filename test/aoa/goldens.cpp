@@ -2,8 +2,7 @@
 
 #include "aoa/language.hpp"
 
-#include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/check.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -24,6 +23,8 @@
 //     #! no_match ignore|error
 //     #! max_names NUMBER
 //     #! dtype_policy widen
+// and, of a check:
+//     #! report                              the classes of the keys, and what is destroyed
 
 using namespace reshard;
 using namespace reshard::aoa;
@@ -45,6 +46,7 @@ struct tensors {
     std::optional<catalog> target;
     expand_options options;
     lower_options lowering;
+    bool has_report = false;
 };
 
 index_vector numbers(std::string const& text) {
@@ -65,6 +67,7 @@ catalog_entry entry_of(std::istringstream& words, std::string const& key) {
 /// A line about the stages: which option, and what it is set to.
 void set_option(tensors& given, std::string const& option, std::string const& value) {
     given.options.reverse = given.options.reverse || option == "reverse";
+    given.has_report = given.has_report || option == "report";
     if (option == "no_match")
         given.options.no_match = value == "error" ? on_no_match::error : on_no_match::ignore;
     if (option == "max_names")
@@ -128,6 +131,21 @@ std::string mapping_text(mapping const& map) {
     return text;
 }
 
+std::string class_text(char const* what, std::vector<std::string> const& keys) {
+    std::string text;
+    for (std::string const& key : keys)
+        text += (text.empty() ? "" : ", ") + key;
+    return keys.empty() ? "" : std::string(what) + ": " + text + '\n';
+}
+
+std::string report_text(program_report const& found) {
+    std::string const reason = why_not_invertible(found);
+    return class_text("identity", found.keys.identity) + class_text("renamed", found.keys.renamed) +
+           class_text("transformed", found.keys.transformed) +
+           class_text("added", found.keys.added) + class_text("removed", found.keys.removed) +
+           (reason.empty() ? "invertible\n" : "not invertible: " + reason + '\n');
+}
+
 std::string run(std::string const& stage, std::string const& text, std::string const& file) {
     try {
         program const written = test::parsed(text, file);
@@ -135,12 +153,15 @@ std::string run(std::string const& stage, std::string const& text, std::string c
             return print(written);
         tensors const given = tensors_of(text);
         catalog const* const target = given.target ? &*given.target : nullptr;
+        if (stage == "check") {
+            program_report const found =
+                check(written, given.source, target, {given.options, given.lowering});
+            return said(found.code, found.findings) + (given.has_report ? report_text(found) : "");
+        }
         expansion const expanded = expand(written, given.source, target, given.options);
         if (stage == "expand")
             return print(expanded.code) + said(expanded.code, expanded.findings);
         lowering const lowered = lower_all(expanded.code, given.source, target, given.lowering);
-        if (stage == "check")
-            return said(expanded.code, expanded.findings) + said(expanded.code, lowered.findings);
         return (lowered.first_error ? "" : mapping_text(lowered.map)) +
                said(expanded.code, lowered.findings);
     } catch (error const& problem) {

@@ -92,7 +92,65 @@ succeeds 1 check --program lossy.aoa --source model --json
 expects output 'd["invertible"], "bfloat16" in d["why_not"]' '(False, True)'
 echo 'q -> _' >removal.aoa
 succeeds 1 check --program removal.aoa --source model --json
-expects output 'd["invertible"], d["why_not"]' "(False, \"'q' is used by no target\")"
+expects output 'd["invertible"], d["why_not"]' "(False, \"'q' is removed (the statement at removal.aoa:1:1)\")"
+
+# One document has the errors of all stages, and what is destroyed by which statement.
+cat >stages.aoa <<'END'
+q[3:1] -> a, axis=0
+x.$LAYER_ID -> y
+q -> b, axis=0, axis=1
+q -> c, d, axis=0
+END
+on 1 "$tool" check --program stages.aoa --source model --json >output 2>errors
+expects output '[(f["severity"], f["code"], f["line"]) for f in d["findings"]]' \
+    "[('error', 'bad_macro', 1), ('error', 'bad_macro', 2), ('error', 'syntax', 3)]"
+echo '{"tensors": {"c": {"shape": [2, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 2]}]},
+                  "e": {"dtype": "F32", "shape": [0], "shards": [{"rank": 0, "offset": [0], "shape": [0]}]}}}' >some.json
+mkdir empties
+file empties/model.safetensors '{"q": {"dtype": "F32", "shape": [4, 2]}, "e": {"dtype": "F32", "shape": [0]}}'
+echo 'q -> c, d, axis=0' >half.aoa
+succeeds 1 check --program half.aoa --source empties --target some.json --json
+expects output 'd["keys"]["identity"], d["keys"]["transformed"]' "(['e'], ['c'])"
+expects output '[(f["severity"], f["code"], f["key"], f["line"], f["column"]) for f in d["findings"]]' \
+    "[('warning', 'not_used', 'd', 1, 9)]"
+expects output 'd["why_not"]' \
+    "'q' has elements that no target uses: [2:4, 0:2] of [4, 2] (the statement at half.aoa:1:9)"
+succeeds 1 check --program half.aoa --source empties --target some.json
+grep -q '^ok, 1 warning$' output || report "check does not count its warnings"
+
+# Keys that only one side has, in the modes of --strict.
+echo 'k -> r' >some.aoa
+echo '{"tensors": {"r": {"shape": [2, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 2]}]},
+                  "u": {"dtype": "F32", "shape": [1], "shards": [{"rank": 0, "offset": [0], "shape": [1]}]}}}' >more.json
+# mode STATUS FINDINGS MODE...: of check, what is found.
+mode() {
+    local status=$1 findings=$2 found
+    shift 2
+    checks=$((checks + 1))
+    on 1 "$tool" check --program some.aoa --source model --target more.json --json "$@" >output 2>errors
+    found=$?
+    [ "$found" = "$status" ] || report "exit $found, not $status: check $*"
+    expects output '[(f["severity"], f["code"], f["key"]) for f in d["findings"] if f["code"] != "unused"]' "$findings"
+}
+mode 1 "[('error', 'unknown_key', 'u')]"
+mode 1 "[('error', 'unknown_key', 'u')]" --strict assume_ok_unexpected
+mode 0 "[('warning', 'unexpected', 'u')]" --strict log_unexpected
+mode 0 "[('warning', 'unexpected', 'u'), ('warning', 'missing', 'n'), ('warning', 'missing', 'q')]" --strict log_all
+mode 1 "[('error', 'unknown_key', 'u')]" --strict raise_unexpected
+mode 1 "[('error', 'unknown_key', 'u'), ('error', 'unknown_key', 'n'), ('error', 'unknown_key', 'q')]" --strict raise_all
+mode 0 "[('note', 'unexpected', 'u')]" --strict return_unexpected
+mode 0 "[('note', 'unexpected', 'u'), ('note', 'missing', 'n'), ('note', 'missing', 'q')]" --strict return_all
+mode 0 '[]' --strict ignore_all
+refuses 2 "^reshard check: --strict: there is no strictness 'log_al' \(did you mean 'log_all'\?\)" \
+    check --program some.aoa --source model --target more.json --strict log_al
+refuses 2 '^reshard: --strict compares the keys of a target' check --program some.aoa --source model --strict log_all
+refuses 3 "^more.json: 1 key is wanted and not there: 'u'; 2 keys are there and not wanted: 'n', 'q'" \
+    convert model out/strict --program some.aoa --layout more.json --strict raise_all
+succeeds 3 convert model out/lenient --program some.aoa --layout more.json --strict log_all
+grep -q "^warning: more.json: 'u' is wanted and not there" errors || report "an unexpected key is not reported"
+grep -q ", 3 warnings$" output || report "convert does not count its warnings"
+succeeds 1 inspect out/lenient --json
+expects output 'list(d["tensors"])' "['r']"
 
 # qk[1, 2:5] is q[2:4, 1] and k[0:1, 1].
 document explain --key qk --box 1:2,2:5 --source model --target target.json --program fuse.aoa
@@ -112,6 +170,24 @@ expects output 'd["pieces"][1]["statements"]' \
     "['k -> k_transpose_tmp, permute=\"[]\"', 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1']"
 succeeds 1 explain --key n --source model --target target.json --program fuse.aoa --json
 expects output '[(p["source_dtype"], p["casts"], p["dtype"]) for p in d["pieces"]]' "[('BF16', ['F32'], 'F32')]"
+
+# Where a source tensor goes: k, transposed, is the end of qk.
+document explain --source-key k --box 0:1,0:2 --source model --target target.json --program fuse.aoa
+expects output 'd["source_key"], len(d["pieces"])' "('k', 1)"
+expects output '[(p["target_key"], p["source_offset"], p["source_shape"], p["target_offset"], p["target_shape"]) for p in d["pieces"]]' \
+    "[('qk', [0, 0], [1, 2], [0, 4], [2, 1])]"
+expects output 'd["pieces"][0]["statements"]' \
+    "['k -> k_transpose_tmp, permute=\"[]\"', 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1']"
+succeeds 1 explain --source-key q --source model --program removal.aoa
+grep -q "^no target uses 'q'" output || report "what nothing uses goes somewhere"
+refuses 3 "^model: 'qq' is no tensor of the source" explain --source-key qq --source model
+refuses 2 '^reshard explain: ' explain --source model
+refuses 2 '^reshard explain: ' explain --source model --key q --source-key q
+# In a pipe no statement is cut off, and what the empty permutation means is said.
+python3 -c 'print("q^T -> " + "t" * 200)' >long.aoa
+succeeds 1 explain --key "$(python3 -c 'print("t" * 200)')" --source model --program long.aoa
+grep -q "t\{200\}$" output || report "a statement is cut off in a pipe"
+grep -q 'permute="\[\]"  # the axes in reverse order$' output || report "the empty permutation is not explained"
 
 # Four ranks to three, by hand. Rank 3 holds a replica, which is no main copy.
 cat >source.json <<'END'

@@ -74,6 +74,7 @@ struct origin {
     std::string macro;        ///< empty: written by the user
     std::uint32_t parent = 0; ///< the origin of the statement that was expanded
     text_span where;          ///< the user's statement
+    bool is_broken = false;   ///< it had an error: it only says which names are without a value
 };
 
 /// `left -> right, attributes`. The program that it belongs to has the names and the attributes: a

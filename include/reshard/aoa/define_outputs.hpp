@@ -34,6 +34,8 @@ public:
     void define_targets() {
         for (catalog_entry const& wanted : *in_.target)
             guarded(wanted.key, [&] { define_target(wanted); });
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
+            note_dropped(name{name::kind_type::text, false, id, {}});
     }
 
     /// Defines each tensor that nothing reads: the source's, and what statements have made.
@@ -96,19 +98,30 @@ private:
     void define_target(catalog_entry const& wanted) {
         state_suffix const* const state = followed(wanted.key);
         std::string_view const base = state ? parameter_of(wanted.key, in_.suffixes) : wanted.key;
-        binding const* const bound = in_.names.find(base);
+        binding* const bound = in_.names.find(base);
+        if (bound)
+            bound->is_wanted = true;
         if (bound && bound->is_spoilt)
             return;
         if (bound && bound->is_added && bound->value == binding::none)
             return in_.result.map.add(wanted.key, wanted.shape, wanted.dtype);
-        if (!bound || bound->value == binding::none)
+        if (!bound || bound->value == binding::none) {
+            if (is_left(wanted.key, bound))
+                return in_.result.unexpected.push_back(wanted.key);
             return define(wanted, identity(wanted.key, base));
+        }
         bound_value const& value = in_.names.value(bound->value);
         count_pieces(value);
         if (!state)
             return define(wanted, real(wanted.key, value));
         define(wanted, state_of(in_.source, value, *state, wanted.key));
         relate(base, wanted.key, *state);
+    }
+
+    /// Whether a key of the target that no statement makes may be left as it is.
+    bool is_left(std::string const& key, binding const* bound) const {
+        return in_.options.leave_unexpected && !(bound && bound->is_removed) &&
+               in_.source.find(key) == source_names::none;
     }
 
     /// The tensor of the source that a key of the target is when no statement makes it.
@@ -120,10 +133,10 @@ private:
         if (id == source_names::none) {
             if (!makers_)
                 makers_.emplace(in_.code);
-            fail(errc::unknown_key,
-                 "the target wants '" + key +
-                     "', which no statement makes and the source does not have; " +
-                     makers_->advice(parameter));
+            fail(errc::unknown_key, "the target wants '" + key +
+                                        "', which no statement makes and the source does not have" +
+                                        in_.names.near(parameter) + "; " +
+                                        makers_->advice(parameter));
         }
         return in_.result.map.source(id);
     }
@@ -154,6 +167,12 @@ private:
                      "\"  in the statement that makes it");
         in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
                                                                       : cast(value, wanted.dtype));
+    }
+
+    void note_dropped(name const& one) {
+        binding const& bound = in_.names[one];
+        if (bound.value != binding::none && bound.uses == 0 && !bound.is_wanted)
+            in_.drop(one, false);
     }
 
     void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {

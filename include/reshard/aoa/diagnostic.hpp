@@ -33,21 +33,30 @@ inline std::vector<std::string> macro_chain(program const& whole, std::uint32_t 
     return chain;
 }
 
-/// The sentence of a finding, the line with a caret, and the chain of macros.
-///
-/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
-inline std::string describe(program const& whole, finding const& one) {
+/// What a finding is, as it stands in messages: of an error its code, otherwise how bad it is.
+inline std::string kind_of(finding const& one) {
     std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
     std::ranges::replace(kind, '_', ' ');
+    return kind;
+}
+
+/// A finding behind words that say what it is: place, sentence, the line with a caret, the chain.
+inline std::string describe_as(program const& whole, finding const& one, std::string const& kind) {
     bool const placed = one.where.last > one.where.first;
     std::string const file = whole.file().empty() ? "program" : whole.file();
-    std::string text =
-        (placed ? place_text(whole, one.where) : file) + ": " + kind + ": " + one.message;
+    std::string text = (placed ? place_text(whole, one.where) : file) + ": " + kind + one.message;
     if (placed)
         text += '\n' + excerpt(whole.line_at(one.where.first));
     for (std::string const& macro : macro_chain(whole, one.origin))
         text += "\n  expanded by " + macro;
     return text;
+}
+
+/// The sentence of a finding, the line with a caret, and the chain of macros.
+///
+/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
+inline std::string describe(program const& whole, finding const& one) {
+    return describe_as(whole, one, kind_of(one) + ": ");
 }
 
 /// The finding that an error in a statement is.
@@ -64,12 +73,6 @@ inline finding make_finding(program const& whole, statement const& one,
     }
     return {severity::error, std::string(reshard::name(error.code)), error.key,
             message,         placed ? error.where : one.where,       one.origin};
-}
-
-/// Throws what is wrong with a statement, as a user of the program has to read it.
-[[noreturn]] inline void fail_in(program const& whole, statement const& one,
-                                 statement_error const& error) {
-    fail(error.code, describe(whole, make_finding(whole, one, error)));
 }
 
 } // namespace reshard::aoa

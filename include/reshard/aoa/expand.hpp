@@ -3,7 +3,10 @@
 #ifndef RESHARD_AOA_EXPAND_HPP
 #define RESHARD_AOA_EXPAND_HPP
 
+#include <reshard/aoa/lost_names.hpp>
 #include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/macro/fused_ffn.hpp>
 #include <reshard/aoa/macro/fused_qkv.hpp>
 #include <reshard/aoa/macro/fused_qkv_old.hpp>
@@ -46,7 +49,9 @@ inline constexpr macro macros[] = {
 /// A program without macros, and what there is to say of it.
 struct expansion {
     program code;
-    std::vector<finding> findings; ///< `describe(code, finding)` has the words
+    std::vector<finding> findings;        ///< `describe(code, finding)` has the words
+    std::optional<errc> first_error = {}; ///< of the first finding that is an error
+    bool is_complete = true; ///< false: a limit ended it, and macros are left in `code`
 };
 
 namespace detail {
@@ -60,30 +65,60 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
     });
 }
 
+/// Applies all macros, each to everything that the one before it made.
+///
+/// \throws failed_statement with errc::limit_exceeded
+inline void apply_macros(macro_context& context, std::vector<statement>& statements) {
+    std::optional<name_chain> chain;
+    for (macro const& each_macro : macros) {
+        if (each_macro.needs_chain && !chain && needs_chain(context, statements))
+            context.chain = &chain.emplace(context.code, statements);
+        each_macro.expand(context, statements);
+    }
+}
+
 } // namespace detail
 
 /// The statements that `written` stands for, over the tensors of `source`, which is what is read,
 /// and of `target`, which may be unknown.
 ///
-/// \post       no name of the result has a placeholder, an array, a star or `^T`, and no macro's
-///             word is left
-/// \throws     error with errc::bad_macro, errc::unknown_key or errc::limit_exceeded, with the
-///             place in the text, a caret and the chain of macros
+/// Every error is a finding, and the other statements are expanded all the same; what a statement
+/// with an error would have made is without a value, which `lower_all` passes over.
+///
+/// \post       where the expansion is complete, no name of the result has a placeholder, an array,
+///             a star or `^T`, and no macro's word is left
 /// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
 ///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
-inline expansion expand(program const& written, catalog const& source,
-                        catalog const* target = nullptr, expand_options const& options = {}) {
+inline expansion expand_all(program const& written, catalog const& source,
+                            catalog const* target = nullptr, expand_options const& options = {}) {
     expansion result{written, {}};
     macro_context context{result.code, options.reverse ? target : &source,
                           options.reverse ? &source : target, options, result.findings};
     std::vector<statement> statements = written.statements();
-    std::optional<name_chain> chain;
-    for (macro const& each_macro : macros) {
-        if (each_macro.needs_chain && !chain && detail::needs_chain(context, statements))
-            context.chain = &chain.emplace(result.code, statements);
-        each_macro.expand(context, statements);
+    try {
+        detail::apply_macros(context, statements);
+        detail::restore_lost_names(context, statements);
+    } catch (failed_statement const& limit) {
+        detail::add_error(context, limit);
+        result.is_complete = false;
+    } catch (error const& limit) { // of all statements together
+        detail::add_error(context, limit);
+        result.is_complete = false;
     }
+    result.first_error = context.first_error;
     result.code.replace_statements(std::move(statements));
+    return result;
+}
+
+/// The same; the first error is thrown.
+///
+/// \throws error with errc::bad_macro, errc::unknown_key, errc::shape_mismatch or
+///         errc::limit_exceeded, with the place in the text, a caret and the chain of macros
+inline expansion expand(program const& written, catalog const& source,
+                        catalog const* target = nullptr, expand_options const& options = {}) {
+    expansion result = expand_all(written, source, target, options);
+    if (result.first_error)
+        fail(*result.first_error, describe(result.code, *first_error_of(result.findings)));
     return result;
 }
 

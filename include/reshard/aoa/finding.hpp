@@ -5,34 +5,25 @@
 
 #include <reshard/aoa/ast.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/severity.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <vector>
 
 /// \file
 /// Something that a stage has to say of a program, as a value.
 
 namespace reshard::aoa {
 
-/// How bad it is.
-enum class severity {
-    note,    ///< worth knowing
-    warning, ///< probably not what was meant
-    error,   ///< the program cannot run
-};
-
-/// The word for it, as it stands in messages: `note`, `warning`, `error`.
-constexpr std::string_view name_of(severity level) {
-    constexpr std::string_view names[] = {"note", "warning", "error"};
-    return names[static_cast<std::size_t>(level)];
-}
+using reshard::name_of;
+using reshard::severity;
 
 /// What was found, and where in the program.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
-/// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `shadowed`, `overwritten`.
+/// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `shadowed`, `overwritten`, and, where
+/// all of a program is checked, `not_used`, `unused`, `rounded`.
 struct finding {
     severity level = severity::warning;
     std::string code;
@@ -44,6 +35,14 @@ struct finding {
     bool operator==(finding const&) const = default;
 };
 
+/// The first error among findings, or null.
+inline finding const* first_error_of(std::vector<finding> const& findings) {
+    for (finding const& one : findings)
+        if (one.level == severity::error)
+            return &one;
+    return nullptr;
+}
+
 /// The error of one statement, before anybody has said where the statement stands.
 struct statement_error {
     errc code;
@@ -51,6 +50,9 @@ struct statement_error {
     text_span where; ///< empty: the whole statement
     std::string key = {};
 };
+
+/// A statement needs what an earlier error has left without a value; that error says it all.
+struct no_value {};
 
 } // namespace reshard::aoa
 

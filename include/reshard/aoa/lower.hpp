@@ -47,7 +47,7 @@ inline mapping lower(program const& expanded, catalog const& source,
                      catalog const* target = nullptr, lower_options const& options = {}) {
     lowering result = lower_all(expanded, source, target, options);
     if (result.first_error)
-        fail(*result.first_error, describe(expanded, *first_error_of(result)));
+        fail(*result.first_error, describe(expanded, *first_error_of(result.findings)));
     return std::move(result.map);
 }
 

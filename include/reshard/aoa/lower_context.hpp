@@ -10,6 +10,7 @@
 #include <reshard/expr/mapping.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,22 +32,28 @@ struct lower_options {
     std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     dtype_policy policy = dtype_policy::equal;
     std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
+    bool leave_unexpected = false; ///< a key of the target that nothing yields is no error: the
+                                   ///< mapping lacks it, and `lowering::unexpected` has it
+};
+
+/// A value that a statement has made and that nothing reads: no statement, and no target.
+struct dropped_value {
+    std::string key;
+    text_span where; ///< of the name that it was bound to
+    std::uint32_t origin = 0;
+    expression value;
+    bool is_reported = false; ///< by a finding: another value took its name
 };
 
 /// A mapping, and what there is to say of the program.
 struct lowering {
     mapping map;
     std::vector<finding> findings;
-    std::optional<errc> first_error; ///< of the first finding that is an error
+    std::optional<errc> first_error = {};     ///< of the first finding that is an error
+    std::vector<dropped_value> dropped = {};  ///< of a program with a target that is known
+    std::vector<std::uint32_t> idle = {};     ///< statements that change nothing, by number
+    std::vector<std::string> unexpected = {}; ///< keys of the target that nothing yields
 };
-
-/// The first error among the findings, or null.
-inline finding const* first_error_of(lowering const& of) {
-    for (finding const& one : of.findings)
-        if (one.level == severity::error)
-            return &one;
-    return nullptr;
-}
 
 namespace detail {
 
@@ -72,10 +79,37 @@ struct lower_context {
         result.findings.push_back(std::move(found));
     }
 
+    /// Notes that a statement changes nothing.
+    void note_idle(statement const& one) {
+        result.idle.push_back(static_cast<std::uint32_t>(&one - code.statements().data()));
+    }
+
+    /// Notes that nothing uses what a name has been bound to.
+    void drop(name const& one, bool is_reported) {
+        binding const& bound = names[one];
+        result.dropped.push_back({std::string(code.text(one)), bound.where, bound.origin,
+                                  names.value(bound.value).tensor, is_reported});
+    }
+
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
     void warn(statement const& one, std::string kind, std::string key, std::string message) {
         result.findings.push_back({severity::warning, std::move(kind), std::move(key),
                                    std::move(message), one.where, one.origin});
+    }
+
+    /// The shape of a key of the target; where it has only the key's states, theirs.
+    ///
+    /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
+    index_vector const* wanted_shape(std::string_view key) const {
+        if (!target)
+            return nullptr;
+        if (catalog_entry const* const wanted = target->find(key))
+            return &wanted->shape;
+        for (state_suffix const& each_suffix : suffixes)
+            if (each_suffix.is_alike())
+                if (auto const* state = target->find(std::string(key) + each_suffix.suffix))
+                    return &state->shape;
+        return nullptr;
     }
 
     program const& code;

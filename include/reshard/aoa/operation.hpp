@@ -7,6 +7,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/reshape_text.hpp>
 #include <reshard/aoa/words.hpp>
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/algebra.hpp>
 
 #include <cstddef>
@@ -72,9 +73,12 @@ private:
             std::string known;
             for (attribute_word const& each_word : attribute_words)
                 known += (known.empty() ? "" : ", ") + std::string(each_word.word);
-            throw statement_error{errc::syntax,
-                                  "there is no attribute '" + one.word + "'; there are " + known,
-                                  one.where};
+            throw statement_error{
+                errc::syntax,
+                "there is no attribute '" + one.word + "'" +
+                    did_you_mean(one.word, attribute_words, &attribute_word::word) +
+                    "; there are " + known,
+                one.where};
         }
         bool const fits =
             word->value == value_kind::none ||
@@ -241,7 +245,9 @@ private:
         for (data_type_facts const& each_type : all_data_types)
             known += (known.empty() ? "" : ", ") + std::string(each_type.name);
         throw statement_error{errc::dtype_mismatch,
-                              "there is no data type '" + text + "'; there are " + known,
+                              "there is no data type '" + text + "'" +
+                                  did_you_mean(text, all_data_types, &data_type_facts::name) +
+                                  "; there are " + known,
                               one.where};
     }
 

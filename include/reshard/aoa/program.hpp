@@ -86,6 +86,7 @@ public:
     detail::line_place line_at(std::size_t offset) const { return lines_.line_at(text_, offset); }
 
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
+    bool is_broken(statement const& of) const { return origins_[of.origin].is_broken; }
 
     /// The statements that expansion has left out because their placeholders matched nothing.
     std::vector<statement> const& unmatched() const { return unmatched_; }
@@ -118,7 +119,8 @@ public:
     /// \post asked twice in a row for the same, the answer is the same
     std::uint32_t make_origin(aoa::origin const& made) {
         aoa::origin const& last = origins_.back();
-        if (last.macro != made.macro || last.parent != made.parent || last.where != made.where)
+        if (last.macro != made.macro || last.parent != made.parent || last.where != made.where ||
+            last.is_broken != made.is_broken)
             origins_.push_back(made);
         return number(origins_.size() - 1);
     }

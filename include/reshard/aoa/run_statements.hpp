@@ -75,6 +75,8 @@ private:
     }
 
     void run(statement const& one) {
+        if (in_.code.is_broken(one))
+            return pass_over(one);
         for (name const& each_name : in_.code.names(one))
             if (each_name.transposed || each_name.kind == name::kind_type::pattern)
                 throw statement_error{errc::bad_macro, "the program has not been expanded",
@@ -95,6 +97,17 @@ private:
                                       std::to_string(one.right),
                                   {}};
         make(one);
+    }
+
+    /// What a broken statement would have read counts as read, and its results have no value.
+    [[noreturn]] void pass_over(statement const& one) {
+        for (name const& each_name : in_.code.left(one))
+            try {
+                in_.names.read(each_name);
+            } catch (statement_error const&) {
+            } catch (no_value const&) {
+            }
+        throw no_value{};
     }
 
     void check_bare(statement const& one, std::string_view what) const {
@@ -140,8 +153,11 @@ private:
             operands.push_back(read(one, each_name));
         check_results(one);
         check_scales(one);
-        if (one.attributes == 0 && left.size() == 1 && right.size() == 1)
+        if (one.attributes == 0 && is_single(one)) {
+            if (left[0].kind == right[0].kind && left[0].id == right[0].id)
+                in_.note_idle(one);
             return in_.names.bind(right[0], operands[0], one.origin);
+        }
         count_pieces(one, operands);
         std::vector<expression const*> values;
         values.reserve(operands.size());
@@ -149,8 +165,12 @@ private:
             values.push_back(&in_.names.value(id).tensor);
         operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
                        right.size());
-        step.expect(wanted_shape(in_.code.text(right[0])));
+        step.expect(in_.wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
+        if (is_single(one) && step.remarks().empty() &&
+            !find_attribute(in_.code.attributes(one), "scales") &&
+            made[0] == in_.names.value(operands[0]).tensor)
+            in_.note_idle(one);
         for (std::size_t i = 0; i < right.size(); ++i) {
             bound_value value{std::move(made[i])};
             if (!has_source_elements(value.tensor))
@@ -188,21 +208,6 @@ private:
             made += in_.names.value(id).tensor.pieces.size() + in_.names.value(id).sources.size();
         if (!in_.pieces.take(made * in_.code.attributes(one).size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
-    }
-
-    /// The shape of a key of the target; where it has only the key's states, theirs.
-    ///
-    /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
-    index_vector const* wanted_shape(std::string_view key) const {
-        if (!in_.target)
-            return nullptr;
-        if (catalog_entry const* const wanted = in_.target->find(key))
-            return &wanted->shape;
-        for (state_suffix const& each_suffix : in_.suffixes)
-            if (each_suffix.is_alike())
-                if (auto const* state = in_.target->find(std::string(key) + each_suffix.suffix))
-                    return &state->shape;
-        return nullptr;
     }
 
     /// The tensors of the source that values are made of, in order, each once.
@@ -254,6 +259,7 @@ private:
             bound.uses > 0)
             return;
         std::string const key(in_.code.text(bound_again));
+        in_.drop(bound_again, true);
         in_.result.findings.push_back({severity::warning, "overwritten", key,
                                        "'" + key +
                                            "' is made again, and nothing reads what the "

@@ -6,6 +6,7 @@
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/shard/catalog.hpp>
 
@@ -78,9 +79,6 @@ private:
     name_table keys_;
 };
 
-/// A statement reads what an earlier error has left without a value; that error says it all.
-struct no_value {};
-
 /// What a statement has made, or a tensor of the source.
 struct bound_value {
     expression tensor;
@@ -128,6 +126,7 @@ struct binding {
     bool is_spoilt = false;            ///< the statement that binds it has an error
     bool is_added = false;
     bool is_removed = false;
+    bool is_wanted = false;   ///< the target has a tensor of that name
     text_span where;          ///< of the name, where it was bound
     std::uint32_t origin = 0; ///< of the statement that bound it
 };
@@ -153,8 +152,28 @@ public:
         return id ? &bindings_[*id] : nullptr;
     }
 
+    binding* find(std::string_view key) {
+        auto const id = code_.find(key);
+        return id ? &bindings_[*id] : nullptr;
+    }
+
     /// The value of that number; it lasts until the next `store`.
     bound_value const& value(std::uint32_t id) const { return values_[id]; }
+
+    /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
+    /// once it has been asked too often for errors of one program.
+    std::string near(std::string_view key) const {
+        if (searches_left_ == 0)
+            return {};
+        --searches_left_;
+        nearest_text search(key, true);
+        for (std::uint32_t id = 0; id < code_.text_count(); ++id)
+            if (bindings_[id].value != binding::none)
+                search.look_at(code_.text({name::kind_type::text, false, id, {}}));
+        for (catalog_entry const& entry : source_.tensors())
+            search.look_at(entry.key);
+        return search.question();
+    }
 
     /// The number of a new value.
     std::uint32_t store(bound_value made) {
@@ -212,8 +231,9 @@ private:
                    "'; statements name parameters, and their state follows");
         key_id const id = source_.find_parameter(key);
         if (id == source_names::none)
-            refuse(bound.is_added ? "is added by an earlier statement, and has nothing to be read"
-                                  : "is neither in the source nor made by an earlier statement");
+            refuse(bound.is_added
+                       ? "is added by an earlier statement, and has nothing to be read"
+                       : "is neither in the source nor made by an earlier statement" + near(key));
         catalog_entry const& entry = source_.entry(id);
         bound_value found{source_tensor(id, entry.shape, entry.dtype)};
         if (!has_source_elements(found.tensor))
@@ -225,6 +245,7 @@ private:
     source_names const& source_;
     std::vector<binding> bindings_;
     std::vector<bound_value> values_;
+    mutable int searches_left_ = 32; ///< each looks at all names
 };
 
 } // namespace reshard::aoa

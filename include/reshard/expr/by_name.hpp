@@ -32,7 +32,8 @@ inline mapping by_name(catalog const& source, layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (!source.find(tensor.key))
             fail(errc::unknown_key, "'" + tensor.key + "' is " + detail::wanted_by_rank(tensor) +
-                                        ", and the source does not have it");
+                                        ", and the source does not have it" +
+                                        did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);
     return identity_mapping(source, &wanted);
 }

@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_EXPLAIN_HPP
 #define RESHARD_EXPR_EXPLAIN_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/main_copies.hpp>
@@ -16,7 +17,8 @@
 #include <vector>
 
 /// \file
-/// Where the elements of a target tensor come from: pieces, in the order in which one reads them.
+/// Where the elements of a target tensor come from, and where those of a source tensor go: pieces, in
+/// the order in which one reads them.
 
 namespace reshard {
 
@@ -31,17 +33,16 @@ struct located_piece {
 namespace detail {
 
 /// \throws error with errc::shape_mismatch when `region` is no box of the tensor
-inline void check_region(mapping_output const& output, box const& region) {
-    index_vector const& shape = output.value.shape;
+inline void check_region(std::string const& key, index_vector const& shape, box const& region) {
     if (region.ndim() != shape.size())
         fail(errc::shape_mismatch,
-             "'" + output.key + "' has " + std::to_string(shape.size()) + " axes, shape " +
+             "'" + key + "' has " + std::to_string(shape.size()) + " axes, shape " +
                  to_string(shape) + ", and the box of " + to_string(region.shape) + " from " +
                  to_string(region.offset) + " has " + std::to_string(region.ndim()));
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const first = region.offset[axis], extent = region.shape[axis];
         if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
-            fail(errc::shape_mismatch, "'" + output.key + "': axis " + std::to_string(axis) +
+            fail(errc::shape_mismatch, "'" + key + "': axis " + std::to_string(axis) +
                                            ": a box of " + std::to_string(extent) +
                                            " elements from " + std::to_string(first) +
                                            " leaves the extent " + std::to_string(shape[axis]));
@@ -61,9 +62,10 @@ inline std::vector<piece> explain(mapping const& program, std::string_view key,
                                   std::optional<box> const& region = {}) {
     mapping_output const* const output = program.find(key);
     if (!output)
-        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target");
+        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target" +
+                                    did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
-    detail::check_region(*output, wanted);
+    detail::check_region(output->key, output->value.shape, wanted);
     std::vector<piece> found;
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
         piece const part = output->value.pieces[i];
@@ -72,6 +74,45 @@ inline std::vector<piece> explain(mapping const& program, std::string_view key,
     }
     std::sort(found.begin(), found.end(),
               [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
+    return found;
+}
+
+/// A piece, and the target tensor that it is in.
+struct destination {
+    std::string key;
+    piece part;
+
+    bool operator==(destination const&) const = default;
+};
+
+/// The pieces that `region` of the source tensor `key` becomes, or all of it, ordered by source
+/// offset, then by target key. Elements that no target uses are in none of them.
+///
+/// \par Units elements, in global coordinates of the two tensors
+/// \throws    error with errc::unknown_key when the mapping has no such source, or with
+///            errc::shape_mismatch when `region` is no box of it
+inline std::vector<destination> explain_source(mapping const& program, std::string_view key,
+                                               std::optional<box> const& region = {}) {
+    auto const place = std::ranges::find(program.sources(), key, &mapping_source::key);
+    if (place == program.sources().end())
+        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the source" +
+                                    did_you_mean_key(key, program.sources(), &mapping_source::key));
+    box const wanted = region.value_or(whole(place->shape));
+    detail::check_region(place->key, place->shape, wanted);
+    auto const id = static_cast<key_id>(place - program.sources().begin());
+    std::vector<destination> found;
+    for (mapping_output const& output : program.outputs())
+        for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
+            if (output.value.pieces.source(i) != id)
+                continue;
+            piece const part = output.value.pieces[i];
+            if (auto const common = intersect(part.source_box(), wanted))
+                cut_to_source(part, *common, [&](piece const& one) {
+                    found.push_back({output.key, one});
+                });
+        }
+    std::ranges::stable_sort(found, {},
+                             [](destination const& one) { return one.part.source_offset; });
     return found;
 }
 

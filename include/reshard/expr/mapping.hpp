@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_MAPPING_HPP
 #define RESHARD_EXPR_MAPPING_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/key_index.hpp>
 #include <reshard/shard/catalog.hpp>
@@ -185,8 +186,9 @@ inline mapping identity_mapping(catalog const& source, catalog const* target = n
     for (catalog_entry const& wanted : target ? *target : source) {
         catalog_entry const* const entry = source.find(wanted.key);
         if (!entry)
-            fail(errc::unknown_key,
-                 "'" + wanted.key + "' is wanted, and the source does not have it");
+            fail(errc::unknown_key, "'" + wanted.key +
+                                        "' is wanted, and the source does not have it" +
+                                        did_you_mean_key(wanted.key, source, &catalog_entry::key));
         result.define(wanted.key, result.source(static_cast<key_id>(entry - &source[0])));
     }
     return result;

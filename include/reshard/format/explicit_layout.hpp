@@ -16,14 +16,24 @@ namespace reshard {
 
 namespace detail {
 
+/// ASCII letters in capitals, in which safetensors names its data types.
+inline std::string upper_case(std::string text) {
+    for (char& c : text)
+        if (c >= 'a' && c <= 'z')
+            c = static_cast<char>(c - 'a' + 'A');
+    return text;
+}
+
 inline std::optional<data_type> dtype_from(json_cursor const& place) {
     auto const member = place.find("dtype");
     if (!member)
         return std::nullopt;
     auto const dtype = data_type_from_code(member->text());
     if (!dtype)
-        member->refuse("there is no data type '" + member->text() +
-                       "'; they are named as in safetensors, like BF16 or F32");
+        member->refuse(
+            "there is no data type '" + member->text() + "'" +
+            did_you_mean(upper_case(member->text()), all_data_types, &data_type_facts::code) +
+            "; they are named as in safetensors, like BF16 or F32");
     return dtype;
 }
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_PROBLEM_HPP
 #define RESHARD_PLAN_PROBLEM_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/shard/layout.hpp>
 
@@ -84,8 +85,9 @@ inline target_side target_of(tensor_layout const& wanted, mapping const& program
     if (!output)
         fail_tensor(errc::unknown_key, wanted.key,
                     "is " + wanted_by_rank(wanted) +
-                        ", and neither the program nor the source yields it; to leave it as it " +
-                        std::string("is write '_ -> ") + wanted.key + "'");
+                        ", and neither the program nor the source yields it" +
+                        did_you_mean_key(wanted.key, program.outputs(), &mapping_output::key) +
+                        "; to leave it as it is write '_ -> " + wanted.key + "'");
     if (output->value.shape != wanted.shape)
         fail_tensor(errc::shape_mismatch, wanted.key,
                     "has the shape " + to_string(wanted.shape) +

@@ -9,6 +9,7 @@
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/memory_watch.hpp>
 #include <reshard/storage/replicas.hpp>
+#include <reshard/storage/strict_keys.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
@@ -31,6 +32,9 @@ struct convert_options {
     std::optional<layout> wanted = {};
     write_options writing = {};
     progress_function progress = {};
+    /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
+    /// program does not yield is an error, and what `wanted` does not have is not written.
+    std::optional<strictness> strict = {};
 };
 
 /// What a conversion did, over all ranks.
@@ -44,9 +48,21 @@ struct convert_report {
     /// Memory beside the mapped files that the neediest rank took: for the plan and all else that a
     /// conversion allocates, as the system counts it when the plan and when the files are made.
     index_t peak_extra_bytes = 0;
+    strict_verdict keys_judged =
+        {}; ///< what `options.strict` wants to be said, and what is left out
 };
 
 namespace detail {
+
+/// The files of a conversion, and what its strictness says of the keys.
+inline checkpoint_plan files_of(mapping const& program, convert_options const& options,
+                                strict_verdict& verdict) {
+    if (options.strict && options.wanted)
+        verdict = judge_keys(*options.strict, *options.wanted, keys_of(program));
+    return verdict.left_out.empty()
+               ? files_for(program, options.wanted, options.writing)
+               : files_for(program, without_left_out(*options.wanted, verdict), options.writing);
+}
 
 /// Runs what fills the files of this process; calls `progress` after each transfer.
 inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
@@ -93,12 +109,13 @@ index_t sum_over(Group const& world, index_t mine) {
 }
 
 inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
-                                    checkpoint_plan const& files, write_options const& options) {
+                                    checkpoint_plan const& files, convert_options const& options) {
     hasher digest;
     digest.add(digest_of(source.metadata()));
     digest.add(digest_of(program));
     digest.add(digest_of(files.metadata));
-    digest.add(digest_of(options));
+    digest.add(digest_of(options.writing));
+    digest.add(digest_of(options.strict));
     return digest.value();
 }
 
@@ -115,6 +132,7 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
 ///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key and the
 ///         first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
+///         errc::unknown_key where `options.strict` says so;
 ///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong, the target's
 template <group Group>
 convert_report convert(Group const& world, checkpoint const& source,
@@ -122,11 +140,11 @@ convert_report convert(Group const& world, checkpoint const& source,
                        convert_options const& options = {}) {
     detail::memory_watch memory;
     checkpoint_plan files;
+    strict_verdict verdict;
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
-        detail::at_path(target,
-                        [&] { files = files_for(program, options.wanted, options.writing); });
-        digest = detail::digest_of_call(source, program, files, options.writing);
+        detail::at_path(target, [&] { files = detail::files_of(program, options, verdict); });
+        digest = detail::digest_of_call(source, program, files, options);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     layout const held = layout_of(files.metadata);
@@ -154,7 +172,8 @@ convert_report convert(Group const& world, checkpoint const& source,
             .bytes = detail::data_bytes(files.metadata),
             .bytes_read = detail::sum_over(world, read),
             .bytes_moved = 0,
-            .peak_extra_bytes = detail::largest_over(world, memory.most_bytes())};
+            .peak_extra_bytes = detail::largest_over(world, memory.most_bytes()),
+            .keys_judged = std::move(verdict)};
 }
 
 } // namespace reshard

@@ -8,13 +8,22 @@
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/replicas.hpp>
+#include <reshard/storage/strict_keys.hpp>
 
 #include <cstdint>
+#include <optional>
 
 /// \file
 /// From a checkpoint into tensors.
 
 namespace reshard {
+
+/// What a load may be told.
+struct load_options {
+    /// What is done about keys that only one side has. Nothing: a tensor that the checkpoint does not
+    /// have is an error, and what nobody wants is passed over.
+    std::optional<strictness> strict = {};
+};
 
 namespace detail {
 
@@ -23,10 +32,17 @@ inline mapping by_name(checkpoint const& source, layout const& target) {
     return identity_mapping(catalog_of(source), &wanted);
 }
 
-inline std::uint64_t digest_of_load(checkpoint const& source, mapping const* program) {
+/// How to load: `program` is null for the tensors of the same names.
+struct load_call {
+    mapping const* program;
+    load_options const& options;
+};
+
+inline std::uint64_t digest_of_load(checkpoint const& source, load_call const& how) {
     hasher digest;
+    digest.add(digest_of(how.options.strict));
     digest.add(digest_of(source.metadata()));
-    digest.add(program ? digest_of(*program) : 0);
+    digest.add(how.program ? digest_of(*how.program) : 0);
     return digest.value();
 }
 
@@ -38,6 +54,20 @@ struct load_plan {
     plan whole;
     shard_views<tensor_view> targets;
 };
+
+/// The program of a load, in which tensors that the verdict leaves out keep their content.
+inline mapping program_for(checkpoint const& source, layout const& wanted, load_call const& how,
+                           strict_verdict const& verdict) {
+    if (verdict.left_out.empty())
+        return how.program ? *how.program : by_name(source, wanted);
+    mapping program =
+        how.program ? *how.program : by_name(source, without_left_out(wanted, verdict));
+    for (std::string const& key : verdict.left_out) {
+        tensor_layout const& tensor = *wanted.find(key);
+        program.add(key, tensor.shape, tensor.dtype);
+    }
+    return program;
+}
 
 /// Plans what this process reads.
 ///
@@ -51,19 +81,23 @@ inline void plan_load(load_plan& work, checkpoint const& source, state_dict cons
     work.targets.add(target, work.wanted, me);
 }
 
-/// `program` is null for the tensors of the same names.
 template <group Group>
-void load_as(Group const& world, checkpoint const& source, state_dict const& target,
-             mapping const* program) {
+strict_verdict load_as(Group const& world, checkpoint const& source, state_dict const& target,
+                       load_call const& how) {
     std::filesystem::path const& path = source.metadata().path;
-    agree_to_run(world, "load " + path.string(), digest_of_load(source, program), attempt([&] {
+    agree_to_run(world, "load " + path.string(), digest_of_load(source, how), attempt([&] {
                      reshard::check_memory({}, {&target, 1});
                  }));
     load_plan work;
+    strict_verdict verdict;
     work.wanted = gather_layout(world, target);
     agree_on(world, [&] {
         at_path(path, [&] {
-            work.program = program ? *program : by_name(source, work.wanted);
+            if (how.options.strict)
+                verdict = judge_keys(*how.options.strict, work.wanted,
+                                     how.program ? keys_of(*how.program)
+                                                 : keys_of(source.files_layout()));
+            work.program = program_for(source, work.wanted, how, verdict);
             plan_load(work, source, target, static_cast<holder_t>(world.rank()));
         });
     });
@@ -72,6 +106,7 @@ void load_as(Group const& world, checkpoint const& source, state_dict const& tar
         for (transfer const& part : work.whole.transfers)
             run_locally({work.whole, work.problem, source.views(), work.targets}, part);
     });
+    return verdict;
 }
 
 } // namespace detail
@@ -79,16 +114,18 @@ void load_as(Group const& world, checkpoint const& source, state_dict const& tar
 /// Fills the tensors of `target` from a checkpoint, as `program` says; each rank gives what it holds.
 ///
 /// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the tensors
-/// that are used. Tensors that the program only adds keep their content.
+/// that are used. Tensors that the program only adds keep their content, and so do those that
+/// `options.strict` leaves out; the result says which, and what else the mode wants to be said.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
 ///         `make_plan`, beginning with the checkpoint's path; errc::overlap for replicas that differ,
-///         errc::memory_overlap for tensors that share memory, or errc::ranks_disagree
+///         errc::memory_overlap for tensors that share memory, errc::unknown_key where
+///         `options.strict` says so, or errc::ranks_disagree
 template <group Group>
-void load(Group const& world, checkpoint const& source, state_dict const& target,
-          mapping const& program) {
-    detail::load_as(world, source, target, &program);
+strict_verdict load(Group const& world, checkpoint const& source, state_dict const& target,
+                    mapping const& program, load_options const& options = {}) {
+    return detail::load_as(world, source, target, {&program, options});
 }
 
 /// Fills the tensors of `target` from those of the same names in a checkpoint.
@@ -96,8 +133,9 @@ void load(Group const& world, checkpoint const& source, state_dict const& target
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above, and errc::unknown_key for a key that the checkpoint does not have
 template <group Group>
-void load(Group const& world, checkpoint const& source, state_dict const& target) {
-    detail::load_as(world, source, target, nullptr);
+strict_verdict load(Group const& world, checkpoint const& source, state_dict const& target,
+                    load_options const& options = {}) {
+    return detail::load_as(world, source, target, {nullptr, options});
 }
 
 } // namespace reshard

@@ -36,10 +36,10 @@ on() {
     fi
 }
 
-# messages FILE: standard error without notes, without what mpiexec itself says, and without the lines
-# that belong to the message above them.
+# messages FILE: standard error without notes and warnings, without what mpiexec itself says, and without
+# the lines that belong to the message above them.
 messages() {
-    grep -v -e '^note: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
+    grep -v -e '^note: ' -e '^warning: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
         -e '^mpiexec detected' -e '^the job to be terminated' "$1"
 }
 

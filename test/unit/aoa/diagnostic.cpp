@@ -3,12 +3,12 @@
 #include <reshard/aoa/diagnostic.hpp>
 
 #include "aoa/language.hpp"
-#include "support/says.hpp"
+
+#include <boost/test/unit_test.hpp>
 
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
-using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(aoa_diagnostic)
 
@@ -30,14 +30,22 @@ program expanded() {
 
 BOOST_AUTO_TEST_CASE(an_error_shows_place_line_caret_and_the_chain_of_macros) {
     program const code = expanded();
-    BOOST_CHECK_EXCEPTION(
-        fail_in(code, code.statements()[0], {errc::shape_mismatch, "it does not fit", {}}), error,
-        says(errc::shape_mismatch,
-             "m.aoa:2:1: shape mismatch: it does not fit, in the statement  w.0 -> t\n"
-             "    w -> d, fused_ffn\n"
-             "    ^\n"
-             "  expanded by fused_ffn from m.aoa:2:1\n"
-             "  expanded by $LAYER_ID from m.aoa:2:1"));
+    finding const found =
+        make_finding(code, code.statements()[0], {errc::shape_mismatch, "it does not fit", {}});
+    BOOST_TEST(describe(code, found) ==
+               "m.aoa:2:1: shape mismatch: it does not fit, in the statement  w.0 -> t\n"
+               "    w -> d, fused_ffn\n"
+               "    ^\n"
+               "  expanded by fused_ffn from m.aoa:2:1\n"
+               "  expanded by $LAYER_ID from m.aoa:2:1");
+}
+
+BOOST_AUTO_TEST_CASE(other_words_may_say_what_a_finding_is) {
+    program const code = parsed("w -> d", "m.aoa");
+    finding const one{severity::warning, "no_match", "w", "nothing happens", {0, 6}, 0};
+    BOOST_TEST(describe_as(code, one, "") == "m.aoa:1:1: nothing happens\n    w -> d\n    ^");
+    BOOST_TEST(kind_of(one) == "warning");
+    BOOST_TEST(kind_of({severity::error, "bad_macro", {}, {}, {}, 0}) == "bad macro");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_in_a_statement_of_the_user_stands_at_its_own_place) {

@@ -59,6 +59,36 @@ BOOST_AUTO_TEST_CASE(a_statement_without_a_match_is_reported_as_asked) {
                           [](error const& e) { return e.code() == errc::unknown_key; });
 }
 
+BOOST_AUTO_TEST_CASE(the_statements_without_errors_are_expanded_all_the_same) {
+    expansion const found = expand_all(
+        parsed("w[2:1] -> x, axis=0\nl.$LAYER_ID.w -> m.$LAYER_ID.w\na -> b^T\nq.$A -> r\nc -> d"),
+        layers);
+    std::vector<std::string> messages;
+    for (finding const& one : found.findings)
+        messages.push_back(one.code);
+    BOOST_TEST(messages == (std::vector<std::string>{"bad_macro", "bad_macro", "bad_macro"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((found.first_error == errc::bad_macro));
+    BOOST_TEST(found.is_complete);
+    std::size_t sound = 0;
+    for (statement const& one : found.code.statements())
+        sound += !found.code.is_broken(one);
+    BOOST_TEST(sound == 3u); // two layers, and the last one
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_ends_the_expansion) {
+    expand_options options;
+    options.max_names = 4;
+    expansion const found =
+        expand_all(parsed("w[2:1] -> x, axis=0\nw[0:9] -> x, axis=0"), layers, nullptr, options);
+    BOOST_TEST_REQUIRE(found.findings.size() == 2u);
+    BOOST_TEST(found.findings[1].code == "limit_exceeded");
+    BOOST_TEST(!found.is_complete);
+    BOOST_CHECK_EXCEPTION(
+        expand(parsed("w[2:1] -> x, axis=0\nw[0:9] -> x, axis=0"), layers, nullptr, options), error,
+        [](error const& e) { return e.code() == errc::bad_macro; });
+}
+
 BOOST_AUTO_TEST_CASE(a_program_that_grows_too_large_is_refused) {
     expand_options options;
     options.max_names = 9;
@@ -83,10 +113,9 @@ BOOST_AUTO_TEST_CASE(a_program_whose_names_grow_too_long_is_refused) {
     options.max_characters = 100;
     std::string const name(30, 'x');
     BOOST_CHECK_NO_THROW(expand(parsed("l.$L.w -> " + name + ".$L"), layers, nullptr, options));
-    for (std::string const& text :
-         {"l.$L.w -> " + name + name + ".$L", name + "[0:4] -> y, axis=0",
-          "l.$L.w -> y.$L, permute=\"[" + name + name + "]\"",
-          name + ", k, v -> d, fused_qkv, num_heads=4, num_kv_heads=1"})
+    for (std::string const& text : {"l.$L.w -> " + name + name + ".$L", name + "[0:4] -> y, axis=0",
+                                    "l.$L.w -> y.$L, permute=\"[" + name + name + "]\"",
+                                    name + ", k, v -> d, fused_qkv, num_heads=4, num_kv_heads=1"})
         BOOST_CHECK_EXCEPTION(
             expand(parsed(text), layers, nullptr, options), error, [](error const& problem) {
                 std::string_view const message = problem.what();
@@ -103,8 +132,9 @@ BOOST_AUTO_TEST_CASE(a_program_that_takes_too_many_steps_is_refused) {
     BOOST_CHECK_NO_THROW(expand(parsed(twice), layers, nullptr, options));
     options.max_steps = 3;
     BOOST_CHECK_EXCEPTION(expand(parsed(twice), layers, nullptr, options), error,
-                          says(errc::limit_exceeded, "the program has more than 3 steps of "
-                                                     "expansion (option max_steps)"));
+                          says(errc::limit_exceeded,
+                               "program: limit exceeded: the program has more than 3 steps of "
+                               "expansion (option max_steps)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_is_no_name_that_a_user_can_write) {

@@ -144,6 +144,40 @@ BOOST_AUTO_TEST_CASE(a_target_type_may_be_wider_where_the_options_say_so) {
     BOOST_CHECK_THROW(lower(parsed(""), source, &narrow, options), error);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_target_wants_and_nothing_yields_may_be_left) {
+    catalog const target({tensor("a", {2, 4}), tensor("b", {2, 6}), tensor("zz", {3})});
+    lower_options options;
+    options.leave_unexpected = true;
+    lowering const found = lower_all(parsed("b -> _"), source, &target, options);
+    BOOST_TEST(found.unexpected == std::vector<std::string>{"zz"},
+               boost::test_tools::per_element());
+    BOOST_TEST(found.map.find("zz") == nullptr);
+    BOOST_TEST_REQUIRE(found.findings.size() == 1u); // b is removed, and that is no mismatch
+    BOOST_TEST(found.findings[0].key == "b");
+    BOOST_TEST((code_of("", &target) == errc::unknown_key));
+}
+
+BOOST_AUTO_TEST_CASE(values_that_nothing_reads_are_noted) {
+    catalog const target({tensor("x", {2, 4})});
+    lowering const found = lower_all(parsed("a -> x\nb -> y\nh -> z\na -> z"), source, &target);
+    BOOST_TEST_REQUIRE(found.dropped.size() == 3u);
+    BOOST_TEST(found.dropped[0].key == "z"); // made again, and that is a finding
+    BOOST_TEST(found.dropped[0].is_reported);
+    BOOST_TEST((found.dropped[0].value == h));
+    BOOST_TEST(found.dropped[1].key == "y");
+    BOOST_TEST(!found.dropped[1].is_reported);
+    BOOST_TEST((found.dropped[1].value == b));
+    BOOST_TEST(found.dropped[2].key == "z");
+    BOOST_TEST(lower_all(parsed("a -> x"), source).dropped.empty()); // x is left over
+}
+
+BOOST_AUTO_TEST_CASE(statements_that_change_nothing_are_noted) {
+    program const code = parsed("a -> a\na -> x\na -> y, dtype='float32'\nb -> z, permute='[0,1]'"
+                                "\na -> v, axis=0\na -> u, permute='[]'");
+    BOOST_TEST(lower_all(code, source).idle == (std::vector<std::uint32_t>{0, 2, 3}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(state_follows_under_other_endings) {
     catalog const with(
         {tensor("a", {2, 4}), tensor("a/m", {2, 4}, data_type::f64), tensor("a/n", {})});

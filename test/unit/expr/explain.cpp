@@ -69,6 +69,40 @@ BOOST_AUTO_TEST_CASE(pieces_out_of_order_are_sorted_by_their_place_in_the_target
     BOOST_TEST((pieces[2].source_offset == index_vector{2}));
 }
 
+BOOST_AUTO_TEST_CASE(a_source_tensor_goes_where_its_pieces_are) {
+    mapping all = program();
+    all.define("d", cast(split(source_tensor(0, {4, 2}, data_type::f32), 0, std::size_t{2})[1],
+                         data_type::bf16));
+    auto const found = explain_source(all, "a");
+    BOOST_TEST_REQUIRE(found.size() == 2u); // by source offset: all of a, then its lower half
+    BOOST_TEST(found[0].key == "c");
+    BOOST_TEST((found[0].part.source_box() == box{{0, 0}, {4, 2}}));
+    BOOST_TEST((found[0].part.target_box() == box{{0, 0}, {2, 4}}));
+    BOOST_TEST(found[1].key == "d");
+    BOOST_TEST((found[1].part.source_box() == box{{2, 0}, {2, 2}}));
+    BOOST_TEST((found[1].part.target_box() == box{{0, 0}, {2, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_box_of_a_source_tensor_cuts_the_pieces) {
+    auto const found = explain_source(program(), "a", box{{3, 1}, {1, 1}});
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST((found[0].part.source_box() == box{{3, 1}, {1, 1}}));
+    BOOST_TEST((found[0].part.target_box() == box{{1, 3}, {1, 1}})); // a[3, 1] is c[1, 3]
+    BOOST_TEST(explain_source(program(), "a", box{{4, 0}, {0, 2}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_source_tensor_that_nothing_uses_goes_nowhere) {
+    mapping all = program();
+    all.source("unused", {2}, data_type::f32);
+    BOOST_TEST(explain_source(all, "unused").empty());
+    BOOST_CHECK_EXCEPTION(explain_source(all, "unusde"), error,
+                          says(errc::unknown_key, "'unusde' is no tensor of the source (did you "
+                                                  "mean 'unused'?)"));
+    BOOST_CHECK_EXCEPTION(explain_source(all, "b", box{{0, 2}, {2, 2}}), error,
+                          says(errc::shape_mismatch, "'b': axis 1: a box of 2 elements from 2 "
+                                                     "leaves the extent 3"));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_explained_says_why) {
     mapping const all = program();
     BOOST_CHECK_EXCEPTION(explain(all, "x"), error,

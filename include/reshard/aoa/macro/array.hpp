@@ -38,14 +38,14 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
 
 /// Appends the names that stand for `array`.
 ///
-/// \throws error with errc::bad_macro for a range without numbers
+/// \throws failed_statement with errc::bad_macro for a range without numbers
 inline void append_array(macro_context& context, statement const& one, name const& array,
                          std::vector<name>& names) {
     std::vector<segment> segments = context.code.pattern(array);
     segment const range = segments.back();
     segments.pop_back();
     if (range.last <= range.first)
-        fail_in(context.code, one,
+        fail_in(one,
                 {errc::bad_macro,
                  "the range [" + std::to_string(range.first) + ':' + std::to_string(range.last) +
                      "] has no numbers; it goes from the first to one before the last",
@@ -64,7 +64,7 @@ inline void append_array(macro_context& context, statement const& one, name cons
 
 /// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
 ///
-/// \throws     error with errc::bad_macro for a range without numbers
+/// \throws     failed_statement with errc::bad_macro for a range without numbers
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
 ///             the name
 inline void expand_array(macro_context& context, statement const& one,

@@ -35,6 +35,8 @@ public:
 
     std::vector<statement> const& statements() const { return statements_; }
 
+    std::size_t version_count() const { return versions_.size(); }
+
     /// The version that name number `i` of a statement reads or binds.
     std::uint32_t version(statement const& of, std::uint32_t i) const {
         return version_of_[of.names + i];

@@ -4,24 +4,30 @@
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/macro/outline.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/nearest.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
 
 /// \file
-/// What every macro works on, and how a macro of one statement becomes one of a program.
+/// What every macro works on.
 
 namespace reshard::aoa {
+
+class name_chain;
 
 /// What to do with a statement whose placeholder matches no key.
 enum class on_no_match { ignore, warn, error };
@@ -58,6 +64,23 @@ inline std::size_t attribute_length(program const& code, statement const& one) {
     return length;
 }
 
+/// What a macro throws: a statement, and its error.
+struct failed_statement {
+    statement about;
+    statement_error problem;
+};
+
+/// Throws what is wrong with a statement; `attempt` makes a finding of it.
+[[noreturn]] inline void fail_in(statement const& about, statement_error problem) {
+    throw failed_statement{about, std::move(problem)};
+}
+
+/// A name with open numbers that a broken statement would have read or bound.
+struct lost_name {
+    name open;
+    bool is_read;
+};
+
 /// The program that is being expanded and what it is expanded for.
 struct macro_context {
     program& code;
@@ -69,6 +92,32 @@ struct macro_context {
     budget names{options.max_names, "names after expansion", "max_names"};
     budget characters{options.max_characters, "characters after expansion", "max_characters"};
     budget steps{options.max_steps, "steps of expansion", "max_steps"};
+    std::optional<errc> first_error = {}; ///< of the first finding that is an error
+    std::vector<lost_name> lost = {};
+    std::unordered_set<std::string> lost_outlines = {}; ///< of those that would have been bound
+    int searches_left = 32; ///< for what was meant; each looks at all keys
+
+    /// Whether a name with open numbers may mean what a broken statement would have made.
+    bool is_lost(std::vector<segment> const& open) const {
+        return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
+    }
+
+    /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers; nothing
+    /// once it has been asked too often.
+    std::string near(catalog const* keys, std::vector<segment> const& open) {
+        if (!keys || searches_left == 0)
+            return {};
+        --searches_left;
+        std::string const wanted = detail::outline_of(open);
+        std::string outline;
+        nearest_text search(wanted, true);
+        for (catalog_entry const& entry : *keys) {
+            outline.clear();
+            detail::append_outline(outline, entry.key);
+            search.look_at(outline, entry.key);
+        }
+        return search.question();
+    }
 
     /// What a statement that `macro` makes of `parent` has in common with it.
     statement derive(statement const& parent, std::string_view macro) const {
@@ -79,10 +128,10 @@ struct macro_context {
 
     /// Counts what is about to be made, or done, for a statement.
     ///
-    /// \throws error with errc::limit_exceeded when the program grows too large
+    /// \throws failed_statement with errc::limit_exceeded when the program grows too large
     void spend(statement const& about, budget& of, std::size_t amount) const {
         if (!of.take(amount))
-            fail_in(code, about, {errc::limit_exceeded, of.refusal(), {}});
+            fail_in(about, {errc::limit_exceeded, of.refusal(), {}});
     }
 
     /// The same for names, and for the characters that all of them have.
@@ -111,16 +160,6 @@ struct macro_context {
 /// What people call the tensors that names of a side mean.
 inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
-}
-
-/// A macro that looks at one statement at a time, as one that looks at them all.
-template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
-void each(macro_context& context, std::vector<statement>& statements) {
-    std::vector<statement> expanded;
-    expanded.reserve(statements.size());
-    for (statement const& one : statements)
-        Macro(context, one, expanded);
-    statements = std::move(expanded);
 }
 
 /// The first attribute of that word, or null.

@@ -6,6 +6,7 @@
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
 #include <reshard/aoa/repeated_name.hpp>
+#include <reshard/core/nearest.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +42,9 @@ public:
             bool const known = each_attribute.word == word_ ||
                                std::ranges::find(words, each_attribute.word) != words.end();
             if (!known)
-                refuse("has no attribute '" + each_attribute.word + "'", each_attribute.where);
+                refuse("has no attribute '" + each_attribute.word + "'" +
+                           did_you_mean(each_attribute.word, words),
+                       each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
                 refuse("has the attribute '" + each_attribute.word + "' twice",
                        each_attribute.where);
@@ -81,7 +84,7 @@ public:
 
     /// Throws what is wrong with the statement; `why` goes on after the macro's word.
     [[noreturn]] void refuse(std::string const& why, text_span where) const {
-        fail_in(context_.code, one_,
+        fail_in(one_,
                 {errc::bad_macro,
                  std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
     }
@@ -152,7 +155,7 @@ private:
             if (auto const count = (counter.*ask)(one_, i, axis()))
                 return *count;
         } catch (statement_error const& error) {
-            fail_in(context_.code, one_, error);
+            fail_in(one_, error);
         }
         std::string const key = text(context_.code.names(one_)[i]);
         context_.warn(one_, "unknown_parts", key,
@@ -182,7 +185,7 @@ struct head_counts {
 
 /// The numbers of heads that a statement of `fused_qkv` or `fused_qkv_old` names.
 ///
-/// \throws error with errc::bad_macro for one that is missing, said twice or no multiple of the
+/// \throws failed_statement with errc::bad_macro for one that is missing, said twice or no multiple of the
 ///         other, and for another attribute
 inline head_counts read_heads(fused_statement const& fused) {
     fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});

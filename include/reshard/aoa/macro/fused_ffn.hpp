@@ -69,7 +69,7 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
 /// splits and concats that know how both sides cut the fused tensor.
 ///
-/// \throws     error with errc::bad_macro for another form, an attribute it does not have, or parts
+/// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not have, or parts
 ///             that cannot be told
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
 ///             is that of different offsets along any axis, and 1 for a transposed tensor

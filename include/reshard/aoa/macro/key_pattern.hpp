@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/macro/outline.hpp>
 #include <reshard/aoa/name_table.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/shard/catalog.hpp>
@@ -46,26 +47,6 @@ struct key_match {
 };
 
 namespace detail {
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// How many digits stand in a row from `at` on.
-constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
-    std::size_t last = at;
-    while (last < text.size() && is_digit(text[last]))
-        ++last;
-    return last - at;
-}
-
-/// A key with each run of digits replaced by one `0`: what a pattern and its matches have in
-/// common.
-inline void append_outline(std::string& outline, std::string_view text) {
-    for (char const c : text)
-        if (!is_digit(c))
-            outline += c;
-        else if (outline.empty() || outline.back() != '0')
-            outline += '0';
-}
 
 /// The outline of all keys that a pattern may match.
 inline std::string outline_of(key_pattern const& pattern) {

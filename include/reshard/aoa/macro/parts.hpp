@@ -41,7 +41,8 @@ public:
     ///
     /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when
     ///         parameter and state are cut differently; errc::shape_mismatch when there is no such
-    ///         axis; errc::limit_exceeded when it takes more steps than are left
+    ///         axis; errc::limit_exceeded when it takes more steps than are left; no_value
+    ///         after an earlier error
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const {
         std::uint32_t version = chain_.version(about, i);
         if (version == name_chain::none)
@@ -49,6 +50,8 @@ public:
         while (chain_.maker(version) != name_chain::none) {
             step();
             statement const& maker = chain_.statements()[chain_.maker(version)];
+            if (code_.is_broken(maker))
+                throw no_value{};
             if (maker.left != 1)
                 throw ambiguous(version, "made of several tensors");
             axis = axis_before(maker, axis);
@@ -126,6 +129,8 @@ private:
     void add_readers(std::uint32_t version, index_t axis,
                      std::vector<std::pair<std::uint32_t, index_t>>& open) const {
         chain_.for_each_reader(version, [&](statement const& reader) {
+            if (code_.is_broken(reader))
+                throw no_value{};
             if (reader.right != 1)
                 throw ambiguous(version, "cut into several tensors");
             open.emplace_back(chain_.version(reader, reader.left), axis_after(reader, axis));

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_PLACEHOLDER_HPP
 
 #include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
@@ -136,11 +137,10 @@ inline name instantiate(macro_context& context, statement const& one, std::size_
         index_t const number =
             numbers[capture] - use.shifts[capture] + shift_of(part, which >= one.left);
         if (number < 0)
-            fail_in(context.code, one,
-                    {errc::bad_macro,
-                     '$' + part.text + " is " + std::to_string(number) + " in '" +
-                         bare_name_text(context.code, open) + "', which is less than 0",
-                     open.where});
+            fail_in(one, {errc::bad_macro,
+                          '$' + part.text + " is " + std::to_string(number) + " in '" +
+                              bare_name_text(context.code, open) + "', which is less than 0",
+                          open.where});
         append_text(filled, std::to_string(number));
     }
     return make_name(context.code, std::move(filled), open);
@@ -150,12 +150,16 @@ inline name instantiate(macro_context& context, statement const& one, std::size_
 inline void report_no_match(macro_context& context, statement const& one) {
     name const deciding = context.code.names(one)[deciding_place(context, one)];
     std::string const key = bare_name_text(context.code, deciding);
+    if (context.is_lost(context.code.pattern(deciding)))
+        throw no_value{};
+    catalog const* const source = context.options.reverse ? context.right : context.left;
     std::string const message = "no key of the source and nothing that " + maker_text(context) +
                                 " makes is '" + key +
-                                "' with numbers for its placeholders; the statement does nothing";
+                                "' with numbers for its placeholders; the statement does nothing" +
+                                context.near(source, context.code.pattern(deciding));
     context.code.add_unmatched(one);
     if (context.options.no_match == on_no_match::error)
-        fail_in(context.code, one, {errc::unknown_key, message, deciding.where, key});
+        fail_in(one, {errc::unknown_key, message, deciding.where, key});
     if (context.options.no_match == on_no_match::warn)
         context.warn(one, "no_match", key, message);
 }
@@ -181,18 +185,12 @@ inline void append_instances(macro_context& context, statement const& one,
 
 /// Looks at all statements with placeholders; the others have none.
 inline std::vector<std::optional<placeholder_use>>
-inspect_all(macro_context const& context, std::vector<statement> const& statements,
-            pattern_index& index) {
+inspect_all(macro_context& context, std::vector<statement>& statements, pattern_index& index) {
     std::vector<std::optional<placeholder_use>> uses(statements.size());
-    for (std::size_t i = 0; i < statements.size(); ++i) {
-        if (!has_segment(context.code, statements[i], segment::kind_type::placeholder))
-            continue;
-        try {
-            uses[i] = inspect(context, statements[i], index);
-        } catch (statement_error const& error) {
-            fail_in(context.code, statements[i], error);
-        }
-    }
+    for (std::size_t i = 0; i < statements.size(); ++i)
+        if (has_segment(context.code, statements[i], segment::kind_type::placeholder))
+            attempt(context, statements[i],
+                    [&] { uses[i] = inspect(context, statements[i], index); });
     return uses;
 }
 
@@ -204,9 +202,10 @@ inspect_all(macro_context const& context, std::vector<statement> const& statemen
 /// source and, if it is none of them, against the names that earlier statements make. The order is
 /// by ascending numbers, those of the placeholder that is first in the alphabet first.
 ///
-/// \throws     error with errc::bad_macro when names do not have the same placeholders, when the
-///             deciding name has one twice, or when a number becomes negative; errc::unknown_key
-///             where nothing matches and the options make that an error
+/// Findings: errc::bad_macro when names do not have the same placeholders, when the deciding name
+/// has one twice, or when a number becomes negative; no match, as the options say.
+///
+/// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
 ///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
 ///             alone, and no word where nothing matches
@@ -224,10 +223,14 @@ inline void expand_placeholders(macro_context& context, std::vector<statement>& 
         std::size_t const first = expanded.size();
         if (!uses[i])
             expanded.push_back(statements[i]);
-        else if (auto const& matches = index.matches(uses[i]->pattern); matches.empty())
-            detail::report_no_match(context, statements[i]);
         else
-            detail::append_instances(context, statements[i], *uses[i], matches, expanded);
+            attempt(context, statements[i], expanded, [&](statement const& one) {
+                auto const& matches = index.matches(uses[i]->pattern);
+                if (matches.empty())
+                    detail::report_no_match(context, one);
+                else
+                    detail::append_instances(context, one, *uses[i], matches, expanded);
+            });
         for (std::size_t made = first; made < expanded.size(); ++made)
             detail::add_made(context, expanded[made], index);
     };

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_STAR_HPP
 
 #include <reshard/aoa/macro/array.hpp>
+#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ inline void check_star(macro_context const& context, statement const& one, std::
     auto const& segments = context.code.pattern(starred);
     auto const stars = std::ranges::count(segments, segment::kind_type::star, &segment::kind);
     auto const refuse = [&](std::string message) {
-        fail_in(context.code, one, {errc::bad_macro, std::move(message), starred.where});
+        fail_in(one, {errc::bad_macro, std::move(message), starred.where});
     };
     if (stars > 1)
         refuse("a name has one '*' at most, here are " + std::to_string(stars));
@@ -51,11 +52,16 @@ struct star_side {
 /// Adds the names with a star of one statement to the side that they stand on.
 inline void collect_stars(macro_context const& context, statement const& one,
                           star_side (&sides)[2]) {
+    auto const is_starred = [&](std::uint32_t i) {
+        return has_segment(context.code, context.code.names(one)[i], segment::kind_type::star);
+    };
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i)
+        if (is_starred(i))
+            check_star(context, one, i);
     for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
-        name const& each_name = context.code.names(one)[i];
-        if (!has_segment(context.code, each_name, segment::kind_type::star))
+        if (!is_starred(i))
             continue;
-        check_star(context, one, i);
+        name const& each_name = context.code.names(one)[i];
         auto const first_number = [](segment const&) { return std::optional<std::size_t>(0); };
         star_side& side = sides[i >= one.left];
         std::size_t const pattern =
@@ -64,20 +70,29 @@ inline void collect_stars(macro_context const& context, statement const& one,
     }
 }
 
+/// Says that no key is name number `i` of a statement, which has a star.
+[[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& one,
+                                          std::uint32_t i) {
+    name const starred = context.code.names(one)[i];
+    std::vector<segment> const& segments = context.code.pattern(starred);
+    bool const is_read = (i < one.left) != context.options.reverse;
+    if (is_read && context.is_lost(segments))
+        throw no_value{};
+    fail_in(one, {errc::unknown_key,
+                  "no key of the " + std::string(side_name(context, i < one.left)) +
+                      (is_read ? " and nothing that " + maker_text(context) + " makes" : "") +
+                      " is '" + pattern_text(segments) + "' with a number for '*'" +
+                      context.near(i < one.left ? context.left : context.right, segments),
+                  starred.where});
+}
+
 /// The names that stand for name number `i`, which has a star, of a statement.
 inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
                            star_side& side, std::vector<name>& names) {
     name const starred = context.code.names(one)[i];
     auto const& matches = side.index.matches(side.patterns.at(one.names + i));
-    bool const is_read = (i < one.left) != context.options.reverse;
     if (matches.empty())
-        fail_in(context.code, one,
-                {errc::unknown_key,
-                 "no key of the " + std::string(side_name(context, i < one.left)) +
-                     (is_read ? " and nothing that " + maker_text(context) + " makes" : "") +
-                     " is '" + pattern_text(context.code.pattern(starred)) +
-                     "' with a number for '*'",
-                 starred.where});
+        fail_on_no_match(context, one, i);
     context.spend(one, context.names, matches.size());
     for (key_match const& found : matches)
         names.push_back(context.code.make_text(found.key, starred.where));
@@ -106,13 +121,15 @@ inline statement expand_stars(macro_context& context, statement const& one, star
 /// keys of the source left of the arrow or, where none matches, names that earlier statements make;
 /// keys of the target right of it.
 ///
-/// \throws     error with errc::bad_macro for two stars, a star with `^T`, or one on the right
-///             without a target, and errc::unknown_key when nothing matches
+/// Findings: errc::bad_macro for two stars, a star with `^T`, or one on the right without a target;
+/// errc::unknown_key when nothing matches.
+///
+/// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
 inline void expand_star(macro_context& context, std::vector<statement>& statements) {
     detail::star_side sides[2];
-    for (statement const& one : statements)
-        detail::collect_stars(context, one, sides);
+    for (statement& one : statements)
+        attempt(context, one, [&] { detail::collect_stars(context, one, sides); });
     if (sides[0].index.empty() && sides[1].index.empty())
         return;
     if (!sides[0].index.empty())
@@ -121,10 +138,12 @@ inline void expand_star(macro_context& context, std::vector<statement>& statemen
         sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
     pattern_index& read = sides[context.options.reverse].index;
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
-        bool const starred =
-            detail::has_segment(context.code, statements[i], segment::kind_type::star);
-        expanded.push_back(starred ? detail::expand_stars(context, statements[i], sides)
-                                   : statements[i]);
+        if (!detail::has_segment(context.code, statements[i], segment::kind_type::star))
+            expanded.push_back(statements[i]);
+        else
+            attempt(context, statements[i], expanded, [&](statement const& one) {
+                expanded.push_back(detail::expand_stars(context, one, sides));
+            });
         detail::add_made(context, expanded.back(), read);
     };
     statements = detail::expand_in_order(context, statements.size(), expand);

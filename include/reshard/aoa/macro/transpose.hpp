@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_TRANSPOSE_HPP
 #define RESHARD_AOA_MACRO_TRANSPOSE_HPP
 
+#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/context.hpp>
 
 #include <algorithm>
@@ -24,12 +25,12 @@ namespace detail {
 inline void check_transposed(macro_context const& context, statement const& one) {
     for (name const& each_name : context.code.names(one)) {
         if (each_name.transposed && each_name.kind == name::kind_type::nothing)
-            fail_in(context.code, one, {errc::bad_macro, "'_' has no transpose", each_name.where});
+            fail_in(one, {errc::bad_macro, "'_' has no transpose", each_name.where});
     }
     for (name const& target : context.code.right(one))
         if (target.transposed)
             fail_in(
-                context.code, one,
+                one,
                 {errc::bad_macro,
                  "'" + std::string(context.code.text(target)) +
                      "^T' stands right of '->'; only what is read can be transposed, left of it",
@@ -56,12 +57,30 @@ inline void append_transposes(macro_context& context, statement const& like,
     }
 }
 
+/// Appends a statement, after those that transpose what it reads; `reversed` are their attributes.
+inline void expand_transposed(macro_context& context, statement const& one, std::uint32_t reversed,
+                              std::vector<statement>& expanded) {
+    check_transposed(context, one);
+    auto const written = context.code.names(one);
+    if (std::ranges::none_of(written, &name::transposed))
+        return expanded.push_back(one);
+    statement const like = context.derive(one, "^T");
+    statement helper = like;
+    helper.attributes = reversed;
+    std::vector<name> names(written.begin(), written.end());
+    append_transposes(context, helper, names, expanded);
+    std::span<name const> const all(names);
+    expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
+}
+
 } // namespace detail
 
 /// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
 /// reversed.
 ///
-/// \throws     error with errc::bad_macro for `x^T` right of the arrow
+/// Finding: errc::bad_macro for `x^T` right of the arrow.
+///
+/// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
 ///             too
 inline void expand_transpose(macro_context& context, std::vector<statement>& statements) {
@@ -69,22 +88,10 @@ inline void expand_transpose(macro_context& context, std::vector<statement>& sta
         context.code.make_attributes({{"permute", std::string("[]"), '"', {}}});
     std::vector<statement> expanded;
     expanded.reserve(statements.size());
-    std::vector<name> names;
-    for (statement const& one : statements) {
-        detail::check_transposed(context, one);
-        auto const written = context.code.names(one);
-        if (std::ranges::none_of(written, &name::transposed)) {
-            expanded.push_back(one);
-            continue;
-        }
-        statement const like = context.derive(one, "^T");
-        statement helper = like;
-        helper.attributes = reversed;
-        names.assign(written.begin(), written.end());
-        detail::append_transposes(context, helper, names, expanded);
-        std::span<name const> const all(names);
-        expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
-    }
+    for (statement const& written : statements)
+        attempt(context, written, expanded, [&](statement const& one) {
+            detail::expand_transposed(context, one, reversed, expanded);
+        });
     statements = std::move(expanded);
 }
 

@@ -1,0 +1,50 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_OUTLINE_HPP
+#define RESHARD_AOA_MACRO_OUTLINE_HPP
+
+#include <reshard/aoa/ast.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Keys without their numbers: what a name with open numbers and the keys that it means have in
+/// common.
+
+namespace reshard::aoa::detail {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// How many digits stand in a row from `at` on.
+constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
+    std::size_t last = at;
+    while (last < text.size() && is_digit(text[last]))
+        ++last;
+    return last - at;
+}
+
+/// A key with each run of digits replaced by one `0`.
+inline void append_outline(std::string& outline, std::string_view text) {
+    for (char const c : text)
+        if (!is_digit(c))
+            outline += c;
+        else if (outline.empty() || outline.back() != '0')
+            outline += '0';
+}
+
+/// The outline of all keys that a name with open numbers may mean.
+inline std::string outline_of(std::vector<segment> const& segments) {
+    std::string outline;
+    for (segment const& one : segments)
+        append_outline(outline, one.kind == segment::kind_type::text    ? one.text
+                                : one.kind == segment::kind_type::array ? "_0"
+                                                                        : "0");
+    return outline;
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

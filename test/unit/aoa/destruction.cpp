@@ -1,0 +1,68 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/destruction.hpp>
+
+#include "aoa/language.hpp"
+
+#include <reshard/aoa/lower.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using reshard::test::parsed;
+using reshard::test::tensor;
+
+BOOST_AUTO_TEST_SUITE(aoa_destruction)
+
+namespace {
+
+catalog const destroyed_source({tensor("a", {4}), tensor("b", {4})});
+
+/// `a@m.aoa:1:1 is removed`, for each loss; nothing behind `@` where no statement does it.
+std::vector<std::string> destructions(char const* text, catalog const* target = nullptr) {
+    aoa::program const code = parsed(text, "m");
+    aoa::lowering const lowered = aoa::lower_all(code, destroyed_source, target);
+    aoa::detail::destruction_finder finder(code, lowered);
+    std::vector<std::string> found;
+    for (loss const& one : losses_of(lowered.map)) {
+        aoa::destruction const what = finder.find(one);
+        bool const placed = what.where.last > what.where.first;
+        found.push_back(one.key + "@" + (placed ? aoa::place_text(code, what.where) : "") + " " +
+                        what.text);
+    }
+    return found;
+}
+
+using texts = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_removal_is_a_statement) {
+    BOOST_TEST(destructions("b -> c\na -> _") == texts{"a@m:2:1 is removed"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_rounding_is_in_the_statement_that_casts_to_that_type) {
+    BOOST_TEST(destructions("a -> t, dtype='float64'\nt -> u, src_dtype='float64', "
+                            "dst_dtype='float16'\nu -> v, dtype='float32'\nb -> v2, "
+                            "dtype='bfloat16'") ==
+                   (texts{"a@m:2:1 is rounded on the way from float32 to float16",
+                          "b@m:4:1 is rounded on the way from float32 to bfloat16"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(
+    elements_of_a_value_that_nothing_uses_are_lost_by_the_statement_that_makes_it) {
+    catalog const target({tensor("b", {4}), tensor("y", {2})});
+    BOOST_TEST(destructions("a -> x, y, axis=0", &target) ==
+                   texts{"a@m:1:6 has elements that no target uses: [0:2] of [4]"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_nothing_uses_is_lost_by_no_statement) {
+    catalog const target({tensor("b", {4})});
+    BOOST_TEST(destructions("", &target) == texts{"a@ is used by no target"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
