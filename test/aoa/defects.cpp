@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/reverse.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/local.hpp>
 #include <reshard/shard/distribution.hpp>
@@ -64,27 +65,14 @@ public:
     }
 
     /// What each target is afterwards, the shards of its ranks one after the other.
-    std::map<std::string, values> run(std::string const& text) const {
-        std::vector<numbered_shards> from, to;
-        std::vector<const_state_dict> sources;
-        std::vector<state_dict> targets;
-        for (auto const& rank : sources_)
-            from.emplace_back(rank).fill(bases_);
-        for (auto const& rank : targets_)
-            to.emplace_back(rank);
-        for (numbered_shards& rank : from)
-            sources.emplace_back(rank.views());
-        for (numbered_shards& rank : to)
-            targets.push_back(rank.views());
-        redistribute_locally(sources, targets, program(text));
-        std::map<std::string, values> result;
-        for (numbered_shards const& rank : to)
-            for (std::size_t i = 0; i < rank.shards().size(); ++i) {
-                values const part = rank.is_untouched(i) ? values{} : rank.values(i);
-                values& all = result[rank.shards()[i].key];
-                all.insert(all.end(), part.begin(), part.end());
-            }
-        return result;
+    std::map<std::string, values> run(std::string const& text) const { return move(program(text)); }
+
+    /// The same, by a program that is written in the other direction.
+    std::map<std::string, values> run_backwards(std::string const& text) const {
+        catalog const source = catalog_of(layout_of(sources_));
+        catalog const target = catalog_of(layout_of(targets_));
+        aoa::program const code = expand(test::parsed(text, "m.aoa"), target, &source).code;
+        return move(lower(reverse(code, target, &source), source, &target));
     }
 
     /// Whether a program is refused with that code and a message in which `words` stand.
@@ -102,6 +90,29 @@ public:
 
 private:
     using ranks = std::vector<std::vector<shard_descriptor>>;
+
+    std::map<std::string, values> move(mapping const& map) const {
+        std::vector<numbered_shards> from, to;
+        std::vector<const_state_dict> sources;
+        std::vector<state_dict> targets;
+        for (auto const& rank : sources_)
+            from.emplace_back(rank).fill(bases_);
+        for (auto const& rank : targets_)
+            to.emplace_back(rank);
+        for (numbered_shards& rank : from)
+            sources.emplace_back(rank.views());
+        for (numbered_shards& rank : to)
+            targets.push_back(rank.views());
+        redistribute_locally(sources, targets, map);
+        std::map<std::string, values> result;
+        for (numbered_shards const& rank : to)
+            for (std::size_t i = 0; i < rank.shards().size(); ++i) {
+                values const part = rank.is_untouched(i) ? values{} : rank.values(i);
+                values& all = result[rank.shards()[i].key];
+                all.insert(all.end(), part.begin(), part.end());
+            }
+        return result;
+    }
 
     static ranks ranks_of(std::vector<numbered_tensor> const& tensors) {
         ranks result(1);
@@ -351,6 +362,52 @@ BOOST_AUTO_TEST_CASE(defect_17_ids_that_do_not_occur_together_make_no_statement)
     auto const found = sparse.run("l.$LAYER_ID.e.$EXPERT_ID.w -> m.$LAYER_ID.e.$EXPERT_ID.w");
     BOOST_TEST(found.at("m.1.e.0.w") == (values{10}));
     BOOST_TEST(found.at("m.2.e.3.w") == (values{20}));
+}
+
+BOOST_AUTO_TEST_CASE(defect_18_a_fused_tensor_comes_apart_by_its_own_parts) {
+    trial const gated({{"d", {1, 8}, f32, 0, {{{0, 0}, {1, 4}}, {{0, 4}, {1, 4}}}}},
+                      {{"g", {1, 4}}, {"u", {1, 4}}});
+    auto const halves = gated.run_backwards("g, u -> d, fused_ffn");
+    BOOST_TEST(halves.at("g") == (values{0, 1, 4, 5}));
+    BOOST_TEST(halves.at("u") == (values{2, 3, 6, 7}));
+    trial const heads({{"d", {1, 6}, f32, 0, {{{0, 0}, {1, 3}}, {{0, 3}, {1, 3}}}}},
+                      {{"q", {1, 2}}, {"k", {1, 2}}, {"v", {1, 2}}});
+    auto const parts =
+        heads.run_backwards("q, k, v -> d, fused_qkv_old, num_heads=2, num_key_value_groups=2");
+    BOOST_TEST(parts.at("q") == (values{0, 3}));
+    BOOST_TEST(parts.at("k") == (values{1, 4}));
+    BOOST_TEST(parts.at("v") == (values{2, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(defect_19_a_fused_tensor_is_put_together_by_its_own_parts) {
+    trial const gated({{"g", {1, 2}}, {"u", {1, 2}, f32, 10}},
+                      {{"s", {1, 4}, f32, 0, {{{0, 0}, {1, 2}}, {{0, 2}, {1, 2}}}}});
+    BOOST_TEST(gated.run_backwards("s -> g, u, fused_ffn").at("s") == (values{0, 10, 1, 11}));
+    trial const heads({{"q", {1, 2}}, {"k", {1, 2}, f32, 10}, {"v", {1, 2}, f32, 20}},
+                      {{"s", {1, 6}, f32, 0, {{{0, 0}, {1, 3}}, {{0, 3}, {1, 3}}}}});
+    auto const found =
+        heads.run_backwards("s -> q, k, v, fused_qkv_old, num_heads=2, num_key_value_groups=2");
+    BOOST_TEST(found.at("s") == (values{0, 10, 20, 1, 11, 21}));
+}
+
+BOOST_AUTO_TEST_CASE(defect_20_uneven_operands_have_their_sizes_and_the_first_copy_is_kept) {
+    trial const uneven({{"c", {3}}}, {{"a", {1}}, {"b", {2}}});
+    auto const found = uneven.run_backwards("a, b -> c, axis=0");
+    BOOST_TEST(found.at("a") == (values{0}));
+    BOOST_TEST(found.at("b") == (values{1, 2}));
+    trial const copies({{"a", {2}}, {"b", {2}, f32, 10}}, {{"w", {2}}});
+    BOOST_TEST(copies.run_backwards("w -> a\nw -> b").at("w") == (values{0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(defect_21_stars_and_offsets_run_backwards) {
+    trial const packed({{"p", {3}}, {"m.0.w", {1}, f32, 10}, {"m.1.w", {1}, f32, 20}},
+                       {{"e.0.w", {1}}, {"e.1.w", {2}}, {"l.1.w", {1}}, {"l.2.w", {1}}});
+    auto const found =
+        packed.run_backwards("e.*.w -> p, axis=0\nl.$LAYER_ID_OFFSET.w -> m.$LAYER_ID_OFFSET.w");
+    BOOST_TEST(found.at("e.0.w") == (values{0}));
+    BOOST_TEST(found.at("e.1.w") == (values{1, 2}));
+    BOOST_TEST(found.at("l.1.w") == (values{10}));
+    BOOST_TEST(found.at("l.2.w") == (values{20}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_22_a_flat_range_of_three_axes_is_all_of_its_elements) {

@@ -3,6 +3,9 @@
 #include "aoa/language.hpp"
 
 #include <reshard/aoa/check.hpp>
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/reverse.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,6 +26,8 @@
 //     #! no_match ignore|error
 //     #! max_names NUMBER
 //     #! dtype_policy widen
+//     #! allow rounding|removed
+//     #! refuse copies
 // and, of a check:
 //     #! report                              the classes of the keys, and what is destroyed
 
@@ -47,6 +52,7 @@ struct tensors {
     expand_options options;
     lower_options lowering;
     bool has_report = false;
+    reverse_options reversing;
 };
 
 index_vector numbers(std::string const& text) {
@@ -74,6 +80,10 @@ void set_option(tensors& given, std::string const& option, std::string const& va
         given.options.max_names = std::stoul(value);
     if (option == "dtype_policy")
         given.lowering.policy = dtype_policy::widen;
+    if (option == "allow")
+        (value == "rounding" ? given.reversing.allow_rounding : given.reversing.allow_removed) =
+            true;
+    given.reversing.allow_copies = given.reversing.allow_copies && option != "refuse";
 }
 
 tensors tensors_of(std::string const& text) {
@@ -159,6 +169,11 @@ std::string run(std::string const& stage, std::string const& text, std::string c
             return said(found.code, found.findings) + (given.has_report ? report_text(found) : "");
         }
         expansion const expanded = expand(written, given.source, target, given.options);
+        if (stage == "reverse") {
+            reversal const back = reverse_all(expanded.code, given.source, target, given.reversing);
+            return (back.first_error ? "" : print(back.code)) +
+                   said(expanded.code, expanded.findings) + said(back.code, back.findings);
+        }
         if (stage == "expand")
             return print(expanded.code) + said(expanded.code, expanded.findings);
         lowering const lowered = lower_all(expanded.code, given.source, target, given.lowering);
@@ -214,9 +229,10 @@ BOOST_AUTO_TEST_CASE(parse_says_what_is_expected) { check_goldens("parse"); }
 BOOST_AUTO_TEST_CASE(expand_says_what_is_expected) { check_goldens("expand"); }
 BOOST_AUTO_TEST_CASE(lower_says_what_is_expected) { check_goldens("lower"); }
 BOOST_AUTO_TEST_CASE(all_that_there_is_to_say_of_a_program_is_said) { check_goldens("check"); }
+BOOST_AUTO_TEST_CASE(reverse_says_what_is_expected) { check_goldens("reverse"); }
 
 BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
-    for (char const* stage : {"parse", "expand", "lower", "check"})
+    for (char const* stage : {"parse", "expand", "lower", "check", "reverse"})
         for (fs::path const& program_file : goldens(stage)) {
             fs::path expect = program_file;
             expect.replace_extension(".expect");
@@ -225,7 +241,7 @@ BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
 }
 
 BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
-    for (char const* stage : {"parse", "expand", "lower", "check"})
+    for (char const* stage : {"parse", "expand", "lower", "check", "reverse"})
         for (fs::path const& program_file : goldens(stage)) {
             try {
                 std::string const text = content(program_file);
@@ -235,6 +251,9 @@ BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
                 catalog const* const target = given.target ? &*given.target : nullptr;
                 program const code = expand(written, given.source, target, given.options).code;
                 BOOST_TEST(test::same_up_to_temporaries(code, test::parsed(print(code))),
+                           program_file);
+                program const back = reverse(code, given.source, target, given.reversing);
+                BOOST_TEST(test::same_up_to_temporaries(back, test::parsed(print(back))),
                            program_file);
             } catch (error const&) {
                 continue; // what it says is another golden's matter

@@ -225,8 +225,8 @@ private:
         numbers const results =
             right.size() == 1 ? numbers{heads + 2 * groups} : numbers{heads, groups, groups};
         bool const is_old = find(one, "fused_qkv_old") != nullptr;
-        auto const order = [&](std::size_t names, std::int64_t ranks) {
-            return qkv_order(is_old ? ranks : names == 1 ? groups : 1, heads, groups);
+        auto const order = [&](std::size_t tensors, std::int64_t ranks) {
+            return qkv_order(is_old ? ranks : tensors == 1 ? groups : 1, heads, groups);
         };
         return cut_anew(whole, axis, order(left.size(), stored), order(right.size(), wanted),
                         results);

@@ -103,8 +103,8 @@ inline std::string numbered(std::string_view text, std::size_t number) {
 inline std::string bare_name_text(program const& whole, name const& one) {
     switch (one.kind) {
     case name::kind_type::pattern: return pattern_text(whole.pattern(one));
-    case name::kind_type::text: return quoted_name(whole.text(one));
-    default: return std::string(whole.text(one));
+    case name::kind_type::nothing: return "_";
+    default: return quoted_name(whole.text(one));
     }
 }
 
@@ -164,7 +164,7 @@ print_lines(program const& whole, std::function<bool(std::string_view)> const& i
     lines.reserve(whole.statements().size());
     for (statement const& one : whole.statements())
         lines.push_back(detail::statement_text(whole, one, [&](name const& each) {
-            return each.kind == name::kind_type::fresh ? fresh[each.id]
+            return each.kind == name::kind_type::fresh ? detail::quoted_name(fresh[each.id])
                                                        : detail::bare_name_text(whole, each);
         }));
     return lines;

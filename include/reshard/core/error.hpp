@@ -28,6 +28,7 @@ enum class errc {
     memory_overlap, ///< source and target tensors that share memory
     ranks_disagree, ///< ranks that run different operations, programs or options
     unsupported,    ///< legal, but not possible with what was asked for
+    not_invertible, ///< a program that cannot be reversed: it loses what nothing gives back
     usage,          ///< a call or a command line that cannot be understood
     corrupt_file,   ///< a file whose bytes contradict its format
     missing_file,   ///< a file that should be there
@@ -38,10 +39,25 @@ enum class errc {
 /// The code's name, as it is written in source and in reports.
 constexpr std::string_view name(errc code) {
     constexpr std::string_view names[] = {
-        "syntax",         "unknown_key",    "bad_macro",   "shape_mismatch", "dtype_mismatch",
-        "not_covered",    "overlap",        "overflow",    "limit_exceeded", "bad_layout",
-        "memory_overlap", "ranks_disagree", "unsupported", "usage",          "corrupt_file",
-        "missing_file",   "already_exists", "io",
+        "syntax",
+        "unknown_key",
+        "bad_macro",
+        "shape_mismatch",
+        "dtype_mismatch",
+        "not_covered",
+        "overlap",
+        "overflow",
+        "limit_exceeded",
+        "bad_layout",
+        "memory_overlap",
+        "ranks_disagree",
+        "unsupported",
+        "not_invertible",
+        "usage",
+        "corrupt_file",
+        "missing_file",
+        "already_exists",
+        "io",
     };
     return names[static_cast<std::size_t>(code)];
 }

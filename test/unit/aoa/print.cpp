@@ -51,6 +51,10 @@ BOOST_AUTO_TEST_CASE(a_name_is_used_again_when_it_is_no_longer_needed) {
     BOOST_TEST(print(with_temporaries({"t", "t"})) == "a -> t\nt -> a\na -> t\nt -> a\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_temporary_stands_in_quotes_where_it_has_to) {
+    BOOST_TEST(print(with_temporaries({"s/1"})) == "a -> \"s/1\"\n\"s/1\" -> a\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_number_is_added_where_a_tensor_has_the_name) {
     BOOST_TEST(print(with_temporaries({"a"})) == "a -> a_2\na_2 -> a\n");
     auto const taken = [](std::string_view key) { return key == "t" || key == "t_2"; };

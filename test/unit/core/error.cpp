@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_its_own_name) {
     BOOST_TEST(name(errc::memory_overlap) == "memory_overlap");
     BOOST_TEST(name(errc::ranks_disagree) == "ranks_disagree");
     BOOST_TEST(name(errc::unsupported) == "unsupported");
+    BOOST_TEST(name(errc::not_invertible) == "not_invertible");
     BOOST_TEST(name(errc::usage) == "usage");
     BOOST_TEST(name(errc::corrupt_file) == "corrupt_file");
     BOOST_TEST(name(errc::missing_file) == "missing_file");

@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MIRROR_HPP
+#define RESHARD_AOA_MIRROR_HPP
+
+#include <reshard/aoa/inverse.hpp>
+#include <reshard/aoa/program.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// One statement from right to left, as statements.
+
+namespace reshard::aoa {
+
+/// Writes reversed statements for a program, and keeps them beside those that it has.
+class mirror {
+public:
+    /// The program has to outlive this.
+    explicit mirror(program& code) : code_(code) {}
+
+    /// A temporary named after another name.
+    name fresh(name const& like, std::string_view ending) {
+        return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
+    }
+
+    /// Appends `from -> to`, which stands where `like` stands in the text.
+    void add_bare(name const& from, name const& to, statement const& like) {
+        written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, {})));
+    }
+
+    /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
+    ///
+    /// Where the operands need different attributes, or the results, each has a statement of its
+    /// own.
+    void add_inverse(statement one, inverse_statement inverse, std::vector<name> const& to) {
+        auto const right = code_.right(one);
+        std::vector<name> from(right.begin(), right.end());
+        attribute_list list;
+        if (inverse.are_equal(inverse.operands))
+            list = std::move(inverse.operands[0]);
+        else
+            change(one, inverse.operands, from);
+        list.insert(list.end(), inverse.join.begin(), inverse.join.end());
+        std::vector<name> parts = to;
+        bool const is_uniform = inverse.are_equal(inverse.results);
+        if (is_uniform)
+            list.insert(list.end(), inverse.results[0].begin(), inverse.results[0].end());
+        list.insert(list.end(), inverse.declared.begin(), inverse.declared.end());
+        for (std::size_t k = 0; !is_uniform && k < parts.size(); ++k)
+            parts[k] = fresh(parts[k], "_part");
+        written_.push_back(code_.make_statement(from, parts, with(one, std::move(list))));
+        for (std::size_t k = 0; !is_uniform && k < to.size(); ++k)
+            written_.push_back(code_.make_statement({&parts[k], 1}, {&to[k], 1},
+                                                    with(one, std::move(inverse.results[k]))));
+    }
+
+    /// Replaces the statements of the program by those that have been appended.
+    void replace_statements() { code_.replace_statements(std::move(written_)); }
+
+private:
+    /// Changes each operand in a statement of its own.
+    void change(statement const& like, std::vector<attribute_list>& lists,
+                std::vector<name>& names) {
+        for (std::size_t k = 0; k < names.size(); ++k) {
+            name const changed = fresh(names[k], "_part");
+            written_.push_back(code_.make_statement({&names[k], 1}, {&changed, 1},
+                                                    with(like, std::move(lists[k]))));
+            names[k] = changed;
+        }
+    }
+
+    statement with(statement const& like, attribute_list list) {
+        statement made = like;
+        made.attributes = code_.make_attributes(std::move(list));
+        return made;
+    }
+
+    program& code_;
+    std::vector<statement> written_;
+};
+
+} // namespace reshard::aoa
+
+#endif

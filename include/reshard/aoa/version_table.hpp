@@ -1,0 +1,127 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_VERSION_TABLE_HPP
+#define RESHARD_AOA_VERSION_TABLE_HPP
+
+#include <reshard/aoa/program.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Which value a name of a program means where it stands: names are bound again, values are not.
+
+namespace reshard::aoa {
+
+/// Whether a statement is `key -> _`.
+inline bool is_removal(program const& code, statement const& one) {
+    return one.left == 1 && one.right == 1 && code.right(one)[0].kind == name::kind_type::nothing &&
+           code.left(one)[0].kind != name::kind_type::nothing;
+}
+
+/// Whether a statement is `_ -> key`.
+inline bool is_addition(program const& code, statement const& one) {
+    return one.left == 1 && one.right == 1 && code.left(one)[0].kind == name::kind_type::nothing &&
+           code.right(one)[0].kind != name::kind_type::nothing;
+}
+
+/// The values that run through a program, by number: the tensors of the source that its statements
+/// read, and whatever they bind.
+class version_table {
+public:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    /// \pre the program has been expanded; it has to outlive this
+    explicit version_table(program const& code)
+        : code_(code), places_(code.text_count() + code.fresh_count()) {
+        for (std::uint32_t i = 0; i < code.statements().size(); ++i)
+            record(i);
+    }
+
+    std::size_t size() const { return versions_.size(); }
+
+    /// The value that name number `i` of a statement means: what is read left of the arrow, what is
+    /// bound right of it. `_`, and the name beside it, have none.
+    std::uint32_t at(statement const& of, std::size_t i) const { return version_of_[of.names + i]; }
+
+    /// The name that a value is bound to.
+    name const& called(std::uint32_t version) const { return versions_[version].called; }
+
+    /// The statement that makes a value, or `none`: a tensor of the source.
+    std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
+
+    /// Whether the value is what its name means in the end.
+    bool is_last(std::uint32_t version) const {
+        return places_[place(called(version))].last == version;
+    }
+
+    /// \name Of text number `id`
+    /// \{
+
+    /// The tensor of the source of that name, or `none` where no statement reads it.
+    std::uint32_t source(std::uint32_t id) const { return places_[id].source; }
+    /// What the name means in the end, or `none`: no statement has it, or only `_` beside it.
+    std::uint32_t last(std::uint32_t id) const { return places_[id].last; }
+    /// The statement that removes, or adds, the tensor of that name, or `none`.
+    std::uint32_t removed_by(std::uint32_t id) const { return places_[id].removed_by; }
+    std::uint32_t added_by(std::uint32_t id) const { return places_[id].added_by; }
+    /// \}
+
+private:
+    struct entry {
+        name called;
+        std::uint32_t maker = none;
+    };
+
+    struct name_entry {
+        std::uint32_t source = none;
+        std::uint32_t last = none;
+        std::uint32_t removed_by = none;
+        std::uint32_t added_by = none;
+    };
+
+    std::size_t place(name const& one) const {
+        BOOST_ASSERT(one.kind != name::kind_type::nothing);
+        return one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0);
+    }
+
+    std::uint32_t make(name const& one, std::uint32_t maker) {
+        versions_.push_back({one, maker});
+        return places_[place(one)].last = static_cast<std::uint32_t>(versions_.size() - 1);
+    }
+
+    std::uint32_t read(name const& one) {
+        name_entry& meant = places_[place(one)];
+        if (meant.last == none)
+            meant.source = make(one, none);
+        return meant.last;
+    }
+
+    void record(std::uint32_t i) {
+        statement const& one = code_.statements()[i];
+        std::size_t const end = one.names + one.left + one.right;
+        version_of_.resize(std::max(version_of_.size(), end), none);
+        if (is_removal(code_, one))
+            places_[place(code_.left(one)[0])].removed_by = i;
+        else if (is_addition(code_, one))
+            places_[place(code_.right(one)[0])].added_by = i;
+        else
+            for (std::uint32_t k = 0; k < one.left + one.right; ++k) {
+                name const& each_name = code_.names(one)[k];
+                version_of_[one.names + k] = k < one.left ? read(each_name) : make(each_name, i);
+            }
+    }
+
+    program const& code_;
+    std::vector<entry> versions_;
+    std::vector<name_entry> places_;        ///< texts, then temporaries
+    std::vector<std::uint32_t> version_of_; ///< by place of the name in the program
+};
+
+} // namespace reshard::aoa
+
+#endif
