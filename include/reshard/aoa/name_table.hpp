@@ -22,9 +22,10 @@ namespace reshard::aoa {
 /// Texts one after the other in one allocation, numbered in the order in which they came.
 class text_list {
 public:
-    /// Appends a text; the result is its number.
-    std::uint32_t push_back(std::string_view text) {
+    /// Appends a text with another one behind it; the result is its number.
+    std::uint32_t push_back(std::string_view text, std::string_view behind = {}) {
         characters_ += text;
+        characters_ += behind;
         ends_.push_back(characters_.size());
         return static_cast<std::uint32_t>(ends_.size() - 1);
     }

@@ -98,9 +98,13 @@ public:
         return {name::kind_type::text, false, texts_.intern(text), where};
     }
 
-    /// A temporary, different from everything else; `preferred` is what `print` calls it if it can.
-    name make_fresh(std::string_view preferred, text_span where = {}) {
-        return {name::kind_type::fresh, false, fresh_.push_back(preferred), where};
+    /// A temporary, different from everything else; `preferred` is what `print` calls it if it can,
+    /// with `ending` behind it.
+    ///
+    /// \pre `preferred` is no temporary's
+    name make_fresh(std::string_view preferred, text_span where = {},
+                    std::string_view ending = {}) {
+        return {name::kind_type::fresh, false, fresh_.push_back(preferred, ending), where};
     }
 
     name make_pattern(std::vector<segment> segments, text_span where = {}) {

@@ -7,6 +7,7 @@
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/repeated_name.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -147,17 +148,28 @@ private:
 
     /// Rename, concat, split, and whatever the attributes do.
     void make(statement const& one) {
-        auto const left = in_.code.left(one), right = in_.code.right(one);
-        std::vector<std::uint32_t> operands;
-        for (name const& each_name : left)
-            operands.push_back(read(one, each_name));
+        operands_.clear();
+        for (name const& each_name : in_.code.left(one))
+            operands_.push_back(read(one, each_name));
         check_results(one);
         check_scales(one);
-        if (one.attributes == 0 && is_single(one)) {
-            if (left[0].kind == right[0].kind && left[0].id == right[0].id)
-                in_.note_idle(one);
-            return in_.names.bind(right[0], operands[0], one.origin);
-        }
+        if (one.attributes == 0 && is_single(one))
+            rename(one, operands_[0]);
+        else
+            make(one, operands_);
+        for (std::uint32_t const id : operands_)
+            in_.names.release(id);
+    }
+
+    void rename(statement const& one, std::uint32_t operand) {
+        name const &from = in_.code.left(one)[0], &to = in_.code.right(one)[0];
+        if (from.kind == to.kind && from.id == to.id)
+            in_.note_idle(one);
+        in_.names.bind(to, operand, one.origin);
+    }
+
+    void make(statement const& one, std::vector<std::uint32_t> const& operands) {
+        auto const left = in_.code.left(one), right = in_.code.right(one);
         count_pieces(one, operands);
         std::vector<expression const*> values;
         values.reserve(operands.size());
@@ -165,16 +177,20 @@ private:
             values.push_back(&in_.names.value(id).tensor);
         operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
                        right.size());
-        step.expect(in_.wanted_shape(in_.code.text(right[0])));
+        if (find_attribute(in_.code.attributes(one), "reshape"))
+            step.expect(in_.wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
         if (is_single(one) && step.remarks().empty() &&
             !find_attribute(in_.code.attributes(one), "scales") &&
             made[0] == in_.names.value(operands[0]).tensor)
             in_.note_idle(one);
+        std::vector<key_id> sources;
+        if (!std::ranges::all_of(made, has_source_elements))
+            sources = sources_of(operands);
         for (std::size_t i = 0; i < right.size(); ++i) {
             bound_value value{std::move(made[i])};
             if (!has_source_elements(value.tensor))
-                value.sources = sources_of(operands);
+                value.sources = sources;
             in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
         if (in_.code.origin(one.origin).macro.empty())
@@ -284,6 +300,7 @@ private:
     }
 
     lower_context& in_;
+    std::vector<std::uint32_t> operands_; ///< of the statement that runs
 };
 
 } // namespace detail

@@ -8,6 +8,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/key_index.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <boost/assert.hpp>
@@ -29,14 +30,17 @@ class source_names {
 public:
     source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
         : source_(source), suffixes_(suffixes) {
-        for (catalog_entry const& entry : source)
-            keys_.intern(entry.key);
+        for (key_id id = 0; id < source.size(); ++id)
+            keys_.append(source[id].key, id);
     }
 
     static constexpr key_id none = zero_source;
 
     /// The number of a key, or `none`.
-    key_id find(std::string_view key) const { return keys_.find(key).value_or(none); }
+    key_id find(std::string_view key) const {
+        auto const key_at = [this](key_id id) { return std::string_view(source_[id].key); };
+        return keys_.find(key, key_at).value_or(none);
+    }
 
     /// The tensor that a statement means by a name: the key itself or, where the source has only
     /// its state, a stand-in for it.
@@ -76,7 +80,7 @@ public:
 private:
     catalog const& source_;
     std::vector<state_suffix> const& suffixes_;
-    name_table keys_;
+    reshard::detail::key_index keys_;
 };
 
 /// What a statement has made, or a tensor of the source.
@@ -121,7 +125,8 @@ struct binding {
     static constexpr std::uint32_t none = 0xffffffff;
 
     std::uint32_t value = none;        ///< what a statement bound it to
-    std::uint32_t source_value = none; ///< the tensor of the source, where a statement has read it
+    key_id source_value = none;        ///< the tensor of the source, where a statement has read it
+    std::uint32_t source_place = none; ///< where its value was, and is if it has not been released
     std::uint32_t uses = 0;            ///< how many statements read `value`
     bool is_spoilt = false;            ///< the statement that binds it has an error
     bool is_added = false;
@@ -135,8 +140,14 @@ struct binding {
 class scope {
 public:
     scope(program const& code, source_names const& source)
-        : code_(code), source_(source), bindings_(code.text_count() + code.fresh_count()) {
-        values_.reserve(bindings_.size());
+        : code_(code),
+          source_(source),
+          bindings_(code.text_count() + code.fresh_count()),
+          reads_left_(code.fresh_count()) {
+        for (statement const& one : code.statements())
+            for (name const& read_name : code.left(one))
+                if (read_name.kind == name::kind_type::fresh)
+                    ++reads_left_[read_name.id];
     }
 
     /// What a name means now.
@@ -157,9 +168,6 @@ public:
         return id ? &bindings_[*id] : nullptr;
     }
 
-    /// The value of that number; it lasts until the next `store`.
-    bound_value const& value(std::uint32_t id) const { return values_[id]; }
-
     /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
     /// once it has been asked too often for errors of one program.
     std::string near(std::string_view key) const {
@@ -175,15 +183,36 @@ public:
         return search.question();
     }
 
-    /// The number of a new value.
+    /// The value of that number, which has been stored and not been released; it lasts until the
+    /// next `store`.
+    bound_value const& value(std::uint32_t id) const { return values_[id].value; }
+
+    /// The number of a new value, which no name is bound to.
     std::uint32_t store(bound_value made) {
-        values_.push_back(std::move(made));
-        return static_cast<std::uint32_t>(values_.size() - 1);
+        if (free_.empty()) {
+            values_.push_back({std::move(made)});
+            return static_cast<std::uint32_t>(values_.size() - 1);
+        }
+        std::uint32_t const id = free_.back();
+        free_.pop_back();
+        values_[id] = {std::move(made)};
+        return id;
+    }
+
+    /// Gives a value up, if no name is bound to it: its number is another one's from now on.
+    void release(std::uint32_t id) {
+        if (values_[id].names > 0 || values_[id].is_free)
+            return;
+        values_[id].is_free = true;
+        free_.push_back(id);
     }
 
     /// A statement of that origin binds a name to a value.
     void bind(name const& one, std::uint32_t value, std::uint32_t origin) {
         binding& bound = (*this)[one];
+        if (value != binding::none)
+            ++values_[value].names;
+        unbind(bound);
         bound.value = value;
         bound.uses = 0;
         bound.is_spoilt = false;
@@ -197,7 +226,7 @@ public:
         (*this)[one].is_spoilt = true;
     }
 
-    /// The value of a name that a statement reads.
+    /// The value of a name that a statement reads; to be released when the statement has run.
     ///
     /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value
     ///         after an earlier error
@@ -207,7 +236,7 @@ public:
             throw no_value{};
         if (bound.value != binding::none) {
             ++bound.uses;
-            return bound.value;
+            return read_value(one, bound);
         }
         std::string_view const key = code_.text(one);
         if (bound.is_removed)
@@ -215,13 +244,49 @@ public:
                                   "'" + std::string(key) +
                                       "' is used here, and another statement removes it",
                                   one.where, std::string(key)};
-        if (bound.source_value == binding::none)
-            bound.source_value = store(source_value(one, key, bound));
-        return bound.source_value;
+        return read_source(one, key, bound);
     }
 
 private:
-    bound_value source_value(name const& one, std::string_view key, binding const& bound) const {
+    /// A value, and how many names are bound to it.
+    struct stored_value {
+        bound_value value;
+        key_id source = source_names::none; ///< that it is, all of it
+        std::uint32_t names = 0;
+        bool is_free = false;
+    };
+
+    /// The value of a tensor of the source: the one that names are bound to, if there are any.
+    std::uint32_t read_source(name const& one, std::string_view key, binding& bound) {
+        if (bound.source_place != binding::none) {
+            stored_value const& before = values_[bound.source_place];
+            if (!before.is_free && before.source == bound.source_value)
+                return bound.source_place;
+        }
+        bound.source_place = store(source_value(one, key, bound));
+        values_[bound.source_place].source = bound.source_value;
+        return bound.source_place;
+    }
+
+    /// No name is unbound before the statement that binds it anew has read its operands: what that
+    /// gives up is still there for it.
+    void unbind(binding& bound) {
+        if (bound.value != binding::none && --values_[bound.value].names == 0)
+            release(bound.value);
+        bound.value = binding::none;
+    }
+
+    /// The last statement that reads a temporary leaves it without a value.
+    std::uint32_t read_value(name const& one, binding& bound) {
+        std::uint32_t const id = bound.value;
+        if (one.kind == name::kind_type::fresh && --reads_left_[one.id] == 0) {
+            --values_[id].names;
+            bound.value = binding::none;
+        }
+        return id;
+    }
+
+    bound_value source_value(name const& one, std::string_view key, binding& bound) const {
         auto const refuse = [&](std::string const& why) {
             throw statement_error{errc::unknown_key, "'" + std::string(key) + "' " + why, one.where,
                                   std::string(key)};
@@ -234,6 +299,7 @@ private:
             refuse(bound.is_added
                        ? "is added by an earlier statement, and has nothing to be read"
                        : "is neither in the source nor made by an earlier statement" + near(key));
+        bound.source_value = id;
         catalog_entry const& entry = source_.entry(id);
         bound_value found{source_tensor(id, entry.shape, entry.dtype)};
         if (!has_source_elements(found.tensor))
@@ -244,8 +310,10 @@ private:
     program const& code_;
     source_names const& source_;
     std::vector<binding> bindings_;
-    std::vector<bound_value> values_;
-    mutable int searches_left_ = 32; ///< each looks at all names
+    std::vector<stored_value> values_;
+    std::vector<std::uint32_t> free_;       ///< places of `values_` that may be used again
+    std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it
+    mutable int searches_left_ = 32;        ///< each looks at all names
 };
 
 } // namespace reshard::aoa

@@ -7,12 +7,12 @@
 #include <reshard/core/factor_rows.hpp>
 #include <reshard/core/index_rows.hpp>
 #include <reshard/core/permutation.hpp>
+#include <reshard/core/short_list.hpp>
 
 #include <boost/assert.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// What every program ends as: a box of a source tensor that is a box of a target tensor.
@@ -97,23 +97,22 @@ public:
 
     /// The memory that the pieces take.
     constexpr std::size_t bytes() const {
-        return facts_.capacity() * sizeof(facts) + targets_.bytes() + source_offsets_.bytes() +
-               factors_.bytes();
+        return facts_.bytes() + targets_.bytes() + source_offsets_.bytes() + factors_.bytes();
     }
 
     constexpr bool operator==(piece_list const&) const = default;
 
 private:
     struct facts {
-        key_id source;
-        data_type stored;
+        key_id source = zero_source;
+        data_type stored{};
         permutation order;
         cast_chain casts;
 
         constexpr bool operator==(facts const&) const = default;
     };
 
-    std::vector<facts> facts_;
+    short_list<facts> facts_;
     box_list targets_;
     index_rows source_offsets_;
     factor_rows factors_; ///< of the pieces that a reshape has touched

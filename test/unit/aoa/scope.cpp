@@ -55,13 +55,50 @@ BOOST_AUTO_TEST_CASE(a_name_reads_its_last_binding_or_else_the_source) {
     names in;
     auto const from_source = in.bindings.read(in.left(0));
     BOOST_TEST((in.bindings.value(from_source).tensor == source_tensor(0, {2}, data_type::f32)));
-    BOOST_TEST(in.bindings.read(in.left(0)) == from_source);
+    BOOST_TEST(in.bindings[in.left(0)].source_value == 0u);
     BOOST_TEST(in.bindings[in.left(0)].uses == 0u);
     auto const other = in.bindings.store({zeros({5}, data_type::f32)});
     in.bindings.bind(in.left(0), other, 7);
     BOOST_TEST(in.bindings.read(in.left(0)) == other);
     BOOST_TEST(in.bindings[in.left(0)].uses == 1u);
     BOOST_TEST(in.bindings[in.left(0)].origin == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_without_a_name_makes_room_for_another) {
+    names in;
+    auto const read = in.bindings.read(in.left(0));
+    in.bindings.release(read);
+    in.bindings.release(read); // as a statement does that reads a tensor twice
+    auto const first = in.bindings.store({zeros({5}, data_type::f32)});
+    BOOST_TEST(first == read);
+    BOOST_TEST(in.bindings.store({zeros({6}, data_type::f32)}) != first);
+    in.bindings.bind(in.x(), first, 1);
+    in.bindings.release(first);
+    BOOST_TEST((in.bindings.value(first).tensor.shape == index_vector{5}));
+    in.bindings.bind(in.x(), first, 2); // `x -> x`
+    in.bindings.release(first);
+    BOOST_TEST((in.bindings.value(in.bindings.read(in.x())).tensor.shape == index_vector{5}));
+    in.bindings.bind(in.x(), in.bindings.store({zeros({7}, data_type::f32)}), 3);
+    BOOST_TEST(in.bindings.store({zeros({8}, data_type::f32)}) == first);
+}
+
+BOOST_AUTO_TEST_CASE(a_temporary_has_its_value_until_it_has_been_read_for_the_last_time) {
+    program code = parsed("a -> b");
+    aoa::name const a = code.left(code.statements()[0])[0];
+    aoa::name const temporary = code.make_fresh("t");
+    code.add(code.make_statement({&a, 1}, {&temporary, 1}, code.statements()[0]));
+    for (int i = 0; i < 2; ++i)
+        code.add(code.make_statement({&temporary, 1}, {&a, 1}, code.statements()[0]));
+    names const in;
+    scope bindings(code, in.source);
+    auto const value = bindings.read(a);
+    bindings.bind(temporary, value, 0);
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST(bindings.read(temporary) == value);
+        BOOST_TEST((bindings.value(value).tensor.shape == index_vector{2}));
+    }
+    bindings.release(value);
+    BOOST_TEST(bindings.store({zeros({5}, data_type::f32)}) == value);
 }
 
 BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {

@@ -8,6 +8,7 @@
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -119,32 +120,67 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
     return use;
 }
 
-/// A name with numbers for its placeholders.
-inline name instantiate(macro_context& context, statement const& one, std::size_t which,
-                        placeholder_use const& use, std::vector<index_t> const& numbers) {
-    name const open = context.code.names(one)[which];
-    std::vector<segment> filled;
-    for (segment const& part : context.code.pattern(open)) {
-        if (part.kind == segment::kind_type::text) {
-            append_text(filled, part.text);
-            continue;
-        }
-        if (part.kind != segment::kind_type::placeholder) {
-            filled.push_back(part);
-            continue;
-        }
-        std::size_t const capture = position(use.names, part.text);
-        index_t const number =
-            numbers[capture] - use.shifts[capture] + shift_of(part, which >= one.left);
-        if (number < 0)
-            fail_in(one, {errc::bad_macro,
-                          '$' + part.text + " is " + std::to_string(number) + " in '" +
-                              bare_name_text(context.code, open) + "', which is less than 0",
-                          open.where});
-        append_text(filled, std::to_string(number));
-    }
-    return make_name(context.code, std::move(filled), open);
+/// Puts the digits of a number behind a text.
+inline void append_number(std::string& text, index_t number) {
+    char digits[20];
+    auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    text.append(digits, end);
 }
+
+/// Makes the names of the statements that one with placeholders stands for.
+class instance_names {
+public:
+    instance_names(macro_context& context, statement const& one, placeholder_use const& use)
+        : context_(context), one_(one), use_(use) {}
+
+    /// Name number `which` with numbers for its placeholders.
+    name make(std::size_t which, std::vector<index_t> const& numbers) {
+        name const open = context_.code.names(one_)[which];
+        std::vector<segment> filled;
+        text_.clear();
+        for (segment const& part : context_.code.pattern(open))
+            if (part.kind == segment::kind_type::text)
+                text_ += part.text;
+            else if (part.kind == segment::kind_type::placeholder)
+                append_number(text_, number_for(which, part, numbers));
+            else
+                end_text(filled), filled.push_back(part);
+        name made;
+        if (filled.empty()) {
+            made = context_.code.make_text(text_, open.where);
+        } else {
+            end_text(filled);
+            made = context_.code.make_pattern(std::move(filled), open.where);
+        }
+        made.transposed = open.transposed;
+        return made;
+    }
+
+private:
+    void end_text(std::vector<segment>& filled) {
+        if (!text_.empty())
+            filled.push_back({segment::kind_type::text, std::exchange(text_, {})});
+    }
+
+    index_t number_for(std::size_t which, segment const& part,
+                       std::vector<index_t> const& numbers) const {
+        std::size_t const capture = position(use_.names, part.text);
+        index_t const number =
+            numbers[capture] - use_.shifts[capture] + shift_of(part, which >= one_.left);
+        name const open = context_.code.names(one_)[which];
+        if (number < 0)
+            fail_in(one_, {errc::bad_macro,
+                           '$' + part.text + " is " + std::to_string(number) + " in '" +
+                               bare_name_text(context_.code, open) + "', which is less than 0",
+                           open.where});
+        return number;
+    }
+
+    macro_context& context_;
+    statement const& one_;
+    placeholder_use const& use_;
+    std::string text_; ///< of the name that is being made
+};
 
 /// A statement that matches no key is reported as the options say, and has no successors.
 inline void report_no_match(macro_context& context, statement const& one) {
@@ -169,6 +205,7 @@ inline void append_instances(macro_context& context, statement const& one,
                              placeholder_use const& use, std::vector<key_match> const& matches,
                              std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
+    instance_names instances(context, one, use);
     std::vector<name> names;
     std::vector<index_t> const* last = nullptr;
     for (key_match const& found : matches) {
@@ -177,7 +214,7 @@ inline void append_instances(macro_context& context, statement const& one,
         last = &found.numbers;
         names.clear();
         for (std::size_t i = 0; i < one.left + one.right; ++i)
-            names.push_back(instantiate(context, one, i, use, found.numbers));
+            names.push_back(instances.make(i, found.numbers));
         std::span<name const> const all(names);
         expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
     }

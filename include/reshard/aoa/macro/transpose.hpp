@@ -49,8 +49,8 @@ inline void append_transposes(macro_context& context, statement const& like,
         if (is_new) {
             name plain = one;
             plain.transposed = false;
-            place->second = context.code.make_fresh(
-                std::string(context.code.text(one)) + "_transpose_tmp", one.where);
+            place->second =
+                context.code.make_fresh(context.code.text(one), one.where, "_transpose_tmp");
             expanded.push_back(context.make({&plain, 1}, {&place->second, 1}, like));
         }
         one = place->second;
