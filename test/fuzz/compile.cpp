@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+/// \file
+/// Any program over any tensors: it becomes a mapping that keeps its promises, or there is a message.
+
+#include "input.hpp"
+
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/expr/mapping_index.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace reshard;
+
+void require(bool holds) {
+    if (!holds)
+        std::abort();
+}
+
+/// Each piece lies in its source, and is found at its place; together they are as many elements as
+/// the tensor has.
+void check_output(mapping const& map, mapping_index const& index, mapping_output const& output) {
+    index_t elements = 0;
+    index.for_each_piece(output, whole(output.value.shape), [&](piece const& part) {
+        elements += element_count(part.extent);
+        require(result(part.stored, part.casts) == output.value.dtype);
+        if (part.source == zero_source)
+            return;
+        mapping_source const& source = map.sources().at(part.source);
+        require(source.dtype == part.stored);
+        require(contains(whole(source.shape), part.source_box()));
+    });
+    require(elements == element_count(output.value.shape));
+}
+
+void check_mapping(mapping const& map, catalog const* target) {
+    mapping_index const index(map);
+    for (mapping_output const& output : map.outputs())
+        check_output(map, index, output);
+    if (target)
+        for (catalog_entry const& wanted : *target) {
+            mapping_output const* const made = map.find(wanted.key);
+            require(made && made->value.shape == wanted.shape && made->value.dtype == wanted.dtype);
+        }
+}
+
+/// Every stage in turn; every sentence that there is to say is made.
+void compile(test::fuzz_input const& given) {
+    aoa::program const written = aoa::parse(given.text());
+    aoa::expand_options options;
+    options.reverse = given.is_reverse();
+    options.max_names = 4096;
+    options.max_characters = 1 << 20;
+    if (options.reverse && !given.target())
+        return;
+    auto const expanded = aoa::expand(written, given.source(), given.target(), options);
+    for (aoa::finding const& one : expanded.findings)
+        describe(expanded.code, one);
+    aoa::parse(print(expanded.code));
+    if (options.reverse)
+        return;
+    aoa::lower_options lowering;
+    lowering.max_pieces = 1 << 16;
+    auto const lowered = lower_all(expanded.code, given.source(), given.target(), lowering);
+    for (aoa::finding const& one : lowered.findings)
+        describe(expanded.code, one);
+    if (!lowered.first_error)
+        check_mapping(lowered.map, given.target());
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    try {
+        compile(test::fuzz_input({reinterpret_cast<char const*>(data), size}));
+    } catch (error const& problem) {
+        require(*problem.what() != '\0');
+    }
+    return 0;
+}
