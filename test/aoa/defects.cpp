@@ -351,9 +351,10 @@ BOOST_AUTO_TEST_CASE(
     trial const layers({{"l.0.w", {2}}}, {{"m.0.w", {2}}});
     BOOST_TEST(layers.warnings("x.$LAYER_ID.w -> y.$LAYER_ID.w\nl.$LAYER_ID.w -> m.$LAYER_ID.w") ==
                (std::vector<std::string>{"no_match"}));
-    BOOST_TEST(layers.refuses("x.$LAYER_ID.w -> m.$LAYER_ID.w", errc::unknown_key,
-                              "the target wants 'm.0.w', which no statement makes and the source "
-                              "does not have; the statement at m.aoa:1:1 would make it"));
+    BOOST_TEST(layers.refuses(
+        "x.$LAYER_ID.w -> m.$LAYER_ID.w", errc::unknown_key,
+        "the target wants 'm.0.w', which no statement makes and the source "
+        "does not have (did you mean 'l.0.w'?); the statement at m.aoa:1:1 would make it"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_17_ids_that_do_not_occur_together_make_no_statement) {

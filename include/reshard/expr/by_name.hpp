@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_BY_NAME_HPP
 #define RESHARD_EXPR_BY_NAME_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/layout.hpp>
 

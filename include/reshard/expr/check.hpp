@@ -4,6 +4,7 @@
 #define RESHARD_EXPR_CHECK_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/nearest.hpp>
 #include <reshard/core/severity.hpp>
 #include <reshard/expr/check_pieces.hpp>
 #include <reshard/expr/key_classes.hpp>

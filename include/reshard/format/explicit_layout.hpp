@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_EXPLICIT_LAYOUT_HPP
 #define RESHARD_FORMAT_EXPLICIT_LAYOUT_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/format/checked_at.hpp>
 #include <reshard/format/json_text.hpp>
 #include <reshard/format/layout_table.hpp>

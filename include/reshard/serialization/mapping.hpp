@@ -76,8 +76,8 @@ void read_from(Archive& archive, relation& entry) {
 namespace detail {
 
 /// What keeps `part` from being a piece of `output`, or nothing.
-inline char const* piece_fault(piece const& part, expression const& output,
-                               std::vector<mapping_source> const& sources) {
+inline char const* stored_piece_fault(piece const& part, expression const& output,
+                                      std::vector<mapping_source> const& sources) {
     if (!contains(whole(output.shape), part.target_box()))
         return "leaves the tensor";
     if (result(part.stored, part.casts) != output.dtype)
@@ -99,7 +99,7 @@ inline char const* piece_fault(piece const& part, expression const& output,
 inline void check_stored(mapping_output const& output, std::vector<mapping_source> const& sources) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
-        if (char const* const fault = piece_fault(pieces[i], output.value, sources))
+        if (char const* const fault = stored_piece_fault(pieces[i], output.value, sources))
             refuse_archive("has a piece " + to_string(pieces[i].target_box()) + " of '" +
                            output.key + "' that " + fault);
     box const all = whole(output.value.shape);
