@@ -34,9 +34,10 @@ constexpr index_vector grown() {
 }
 static_assert(are_same<constant<index_vector{2, 3}>, constant<grown()>>);
 static_assert(!are_same<constant<index_vector{2, 3}>, constant<index_vector{3, 2}>>);
-constexpr box block{{0, 0}, {2, 3}};
-static_assert(whole({2, 3}) == block); // g++ 12 takes these two for different template arguments
-static_assert(are_same<constant<block>, constant<box{{0, 0}, {2, 3}}>>);
+constexpr box two_by_three{{0, 0}, {2, 3}};
+static_assert(whole({2, 3}) ==
+              two_by_three); // g++ 12 takes these two for different template arguments
+static_assert(are_same<constant<two_by_three>, constant<box{{0, 0}, {2, 3}}>>);
 static_assert(constant<fixed_string("w")>::value.view() == "w");
 static_assert(constant<then({}, data_type::f32, data_type::bf16)>::value.count == 1);
 
