@@ -211,7 +211,7 @@ inline auto const next_name_def = one_name;
 
 inline auto const reserved_def = word[only_reserved];
 inline auto const macro_word_def = word[only_macro];
-inline auto const value_ahead_def = &(x3::int64 | quoted_text);
+inline auto const value_ahead_def = &(number | quoted_text);
 inline auto const assignment_def = (word[set_word] >> '=') > value_ahead >
                                    (number[set_number] |
                                     x3::lexeme[x3::raw[quoted_text][set_value]]);

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -43,6 +45,8 @@ inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const&
     auto const* const ending = std::get_if<std::string>(&scales->value);
     if (!ending || ending->empty())
         refuse(*scales, "'scales' is the end of a key");
+    if (!std::holds_alternative<std::string>(blocks->value))
+        refuse(*blocks, "'blocks' is a list in quotes");
     std::vector<index_t> const extents = parse_list(*blocks);
     if (extents.empty() || extents.size() > max_ndim ||
         std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))

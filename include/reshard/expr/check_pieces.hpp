@@ -34,6 +34,11 @@ inline bool lies_in(box const& region, index_vector const& shape) {
     return true;
 }
 
+/// A box that leaves its tensor, in words: its ends need not fit 64 bits.
+inline std::string extent_text(box const& region) {
+    return "a box of " + to_string(region.shape) + " at " + to_string(region.offset);
+}
+
 /// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
 inline std::optional<piece_fault> find_source_fault(piece const& part,
                                                     std::vector<mapping_source> const& sources) {
@@ -50,7 +55,7 @@ inline std::optional<piece_fault> find_source_fault(piece const& part,
                            "takes a box of " + std::to_string(part.extent.size()) + " axes from '" +
                                source.key + "', shape " + to_string(source.shape)};
     if (!lies_in(region, source.shape))
-        return piece_fault{errc::shape_mismatch, "takes " + to_string(region) + " from '" +
+        return piece_fault{errc::shape_mismatch, "takes " + extent_text(region) + " from '" +
                                                      source.key + "', shape " +
                                                      to_string(source.shape)};
     if (part.stored != source.dtype)
@@ -65,7 +70,7 @@ inline std::optional<piece_fault> find_target_fault(piece const& part, expressio
     if (!lies_in(part.target_box(), value.shape))
         return piece_fault{errc::shape_mismatch, "has the shape " + to_string(value.shape) +
                                                      ", and a piece that is " +
-                                                     to_string(part.target_box())};
+                                                     extent_text(part.target_box())};
     data_type const dtype = result(part.stored, part.casts);
     if (dtype != value.dtype)
         return piece_fault{errc::dtype_mismatch,

@@ -78,15 +78,16 @@ BOOST_AUTO_TEST_CASE(each_target_element_has_one_source) {
 BOOST_AUTO_TEST_CASE(pieces_stay_within_their_tensors) {
     BOOST_TEST(said_of(of_pieces({{{0, 0}, {5, 6}}})) ==
                "error shape_mismatch x: 'x' has the shape [4, 6], and a piece that is "
-               "[0:5, 0:6]\n");
+               "a box of [5, 6] at [0, 0]\n");
     constexpr index_t far = index_t{1} << 62; // twice as much does not fit 64 bits
     BOOST_TEST(said_of(of_pieces({{{far, 0}, {far, 6}}}))
                    .starts_with("error shape_mismatch x: 'x' has the shape [4, 6], and a piece"));
     expression value = of_pieces({});
     value.pieces.push_back(
         {1, data_type::f32, permutation::identity(2), {}, {0, 0}, {0, 0}, {4, 6}});
-    BOOST_TEST(said_of(value) ==
-               "error shape_mismatch x: 'x' takes [0:4, 0:6] from 'b', shape [2, 6]\n");
+    BOOST_TEST(
+        said_of(value) ==
+        "error shape_mismatch x: 'x' takes a box of [4, 6] at [0, 0] from 'b', shape [2, 6]\n");
     BOOST_TEST(said_of(source_tensor(2, {4, 6}, data_type::f32)) ==
                "error unknown_key x: 'x' is made of source tensor number 2, and there are 2\n");
     BOOST_TEST(said_of(source_tensor(0, {24}, data_type::f32)) ==
