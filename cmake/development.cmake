@@ -75,7 +75,7 @@ endif()
 # What every test runs with: Open MPI leaks by the sanitizer's lights, and nothing may hang.
 function(reshard_test_defaults name ranks)
     set_tests_properties(${name} PROPERTIES
-        TIMEOUT 600
+        TIMEOUT 1500
         PROCESSORS ${ranks}
         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1;${reshard_mpi_environment}")
 endfunction()
