@@ -5,9 +5,12 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 /// \file
 /// What a program is made of: names, attributes, statements, and where each of them came from.
@@ -68,6 +71,12 @@ struct attribute {
         return word == other.word && value == other.value;
     }
 };
+
+/// The attribute of that word, or null.
+inline attribute const* find_attribute(std::vector<attribute> const& list, std::string_view word) {
+    auto const place = std::ranges::find(list, word, &attribute::word);
+    return place == list.end() ? nullptr : &*place;
+}
 
 /// How a statement came to be: written by the user, or by a macro out of another statement.
 struct origin {

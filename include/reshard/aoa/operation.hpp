@@ -160,7 +160,7 @@ private:
             std::size_t const axis = axis_of(one);
             if (is_concat_)
                 return become(concat(values_, axis));
-            attribute const* const sizes = find(list, "sizes");
+            attribute const* const sizes = find_attribute(list, "sizes");
             become(sizes ? split(*values_[0], axis, sized(*sizes))
                          : split(*values_[0], axis, parts_));
         });
@@ -203,7 +203,7 @@ private:
     void check_sizes(std::vector<attribute> const& list, std::size_t i) const {
         if (parts_ == 1)
             throw statement_error{errc::syntax, "'sizes' belongs to a split", list[i].where};
-        if (find(list, "sizes") != &list[i])
+        if (find_attribute(list, "sizes") != &list[i])
             throw statement_error{errc::syntax, "'sizes' stands twice", list[i].where};
     }
 
@@ -272,13 +272,6 @@ private:
                 problem.code(),
                 std::string(what) + " '" + std::string(key) + "': " + problem.what(), one.where};
         }
-    }
-
-    static attribute const* find(std::vector<attribute> const& list, std::string_view word) {
-        for (attribute const& one : list)
-            if (one.word == word)
-                return &one;
-        return nullptr;
     }
 
     void remark(std::string code, std::string message) {

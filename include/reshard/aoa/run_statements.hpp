@@ -152,7 +152,7 @@ private:
         for (name const& each_name : in_.code.left(one))
             operands_.push_back(read(one, each_name));
         check_results(one);
-        check_scales(one);
+        check_scales(in_.code.attributes(one), in_.suffixes);
         if (one.attributes == 0 && is_single(one))
             rename(one, operands_[0]);
         else
@@ -196,24 +196,6 @@ private:
         if (in_.code.origin(one.origin).macro.empty())
             for (auto const& [code, message] : step.remarks())
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
-    }
-
-    /// Refuses attributes of scales that cannot be, or contradict those of another statement.
-    void check_scales(statement const& one) const {
-        if (one.attributes == 0)
-            return;
-        auto const said = scale_suffix_of(in_.code.attributes(one));
-        if (!said)
-            return;
-        auto const known = std::ranges::find(in_.suffixes, said->suffix, &state_suffix::suffix);
-        if (*known != *said)
-            throw statement_error{errc::syntax,
-                                  "keys that end in '" + said->suffix + "' are " +
-                                      (known->block.empty()
-                                           ? "optimizer state"
-                                           : "scales of blocks of " + to_string(known->block) +
-                                                 " in another statement"),
-                                  find_attribute(in_.code.attributes(one), "scales")->where};
     }
 
     /// Counts what a statement makes at most: each attribute makes all pieces anew, a split cuts

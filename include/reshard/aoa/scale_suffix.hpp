@@ -21,12 +21,6 @@
 
 namespace reshard::aoa {
 
-/// The attribute of that word, or null.
-inline attribute const* find_attribute(std::vector<attribute> const& list, std::string_view word) {
-    auto const place = std::ranges::find(list, word, &attribute::word);
-    return place == list.end() ? nullptr : &*place;
-}
-
 /// The ending that a statement's attributes give to scales, if they do.
 ///
 /// \throws statement_error with errc::syntax where one of the two attributes is missing, the ending
@@ -73,6 +67,26 @@ inline std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
         }
     }
     return suffixes;
+}
+
+/// Refuses attributes of scales that cannot be, or contradict those of another statement.
+///
+/// \pre    `suffixes` are `with_scales` of the program that the attributes stand in
+/// \throws statement_error with errc::syntax
+inline void check_scales(std::vector<attribute> const& list,
+                         std::vector<state_suffix> const& suffixes) {
+    auto const said = scale_suffix_of(list);
+    if (!said)
+        return;
+    auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
+    if (*known != *said)
+        throw statement_error{
+            errc::syntax,
+            "keys that end in '" + said->suffix + "' are " +
+                (known->block.empty()
+                     ? "optimizer state"
+                     : "scales of blocks of " + to_string(known->block) + " in another statement"),
+            find_attribute(list, "scales")->where};
 }
 
 } // namespace reshard::aoa

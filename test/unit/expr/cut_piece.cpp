@@ -2,6 +2,8 @@
 
 #include <reshard/expr/cut_piece.hpp>
 
+#include "support/turned_box.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
@@ -11,18 +13,6 @@ using namespace reshard;
 BOOST_AUTO_TEST_SUITE(expr_cut_piece)
 
 namespace {
-
-/// Rows 2 and 3 and columns 1 to 3 of a source, transposed, at (10, 20) of a target.
-piece turned_box() {
-    piece part;
-    part.source = 7;
-    part.stored = data_type::f32;
-    part.order = permutation::reversed(2);
-    part.source_offset = {2, 1};
-    part.target_offset = {10, 20};
-    part.extent = {3, 2};
-    return part;
-}
 
 /// A matrix of 4 rows and 6 columns as one axis of 24.
 piece merged_matrix() {
@@ -64,7 +54,7 @@ using pairs = std::vector<pair_of_boxes>;
 
 BOOST_AUTO_TEST_CASE(a_part_of_the_target_is_a_part_of_the_source) {
     // Target rows 11 and 12, column 21: source columns 2 and 3 of row 3.
-    piece const part = cut_to_target(turned_box(), {{11, 21}, {2, 1}});
+    piece const part = cut_to_target(test::turned_box(), {{11, 21}, {2, 1}});
     BOOST_TEST((part.source_offset == index_vector{3, 2}));
     BOOST_TEST((part.source_box() == box{{3, 2}, {1, 2}}));
     BOOST_TEST((part.target_box() == box{{11, 21}, {2, 1}}));
@@ -72,8 +62,8 @@ BOOST_AUTO_TEST_CASE(a_part_of_the_target_is_a_part_of_the_source) {
 }
 
 BOOST_AUTO_TEST_CASE(a_part_of_the_source_is_a_part_of_the_target) {
-    BOOST_TEST((target_box_of(turned_box(), {{3, 2}, {1, 2}}) == box{{11, 21}, {2, 1}}));
-    BOOST_TEST((target_box_of(turned_box(), {{2, 1}, {2, 3}}) == box{{10, 20}, {3, 2}}));
+    BOOST_TEST((target_box_of(test::turned_box(), {{3, 2}, {1, 2}}) == box{{11, 21}, {2, 1}}));
+    BOOST_TEST((target_box_of(test::turned_box(), {{2, 1}, {2, 3}}) == box{{10, 20}, {3, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_of_three_axes_is_a_part_on_both_sides) {
@@ -88,9 +78,9 @@ BOOST_AUTO_TEST_CASE(a_part_of_three_axes_is_a_part_on_both_sides) {
 }
 
 BOOST_AUTO_TEST_CASE(without_joined_axes_a_cut_is_one_piece) {
-    BOOST_TEST((target_cuts(turned_box(), {{11, 21}, {2, 1}}) ==
+    BOOST_TEST((target_cuts(test::turned_box(), {{11, 21}, {2, 1}}) ==
                 pairs{{{{11, 21}, {2, 1}}, {{3, 2}, {1, 2}}}}));
-    BOOST_TEST((source_cuts(turned_box(), {{3, 2}, {1, 2}}) ==
+    BOOST_TEST((source_cuts(test::turned_box(), {{3, 2}, {1, 2}}) ==
                 pairs{{{{11, 21}, {2, 1}}, {{3, 2}, {1, 2}}}}));
 }
 

@@ -2,31 +2,17 @@
 
 #include <reshard/expr/piece.hpp>
 
+#include "support/turned_box.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
 
 BOOST_AUTO_TEST_SUITE(expr_piece)
 
-namespace {
-
-/// Rows 2 and 3 and columns 1 to 3 of a source, transposed, at (10, 20) of a target.
-piece transposed() {
-    piece part;
-    part.source = 7;
-    part.stored = data_type::f32;
-    part.order = permutation::reversed(2);
-    part.source_offset = {2, 1};
-    part.target_offset = {10, 20};
-    part.extent = {3, 2};
-    return part;
-}
-
-} // namespace
-
 BOOST_AUTO_TEST_CASE(both_boxes_have_the_axes_of_their_side) {
-    BOOST_TEST((transposed().target_box() == box{{10, 20}, {3, 2}}));
-    BOOST_TEST((transposed().source_box() == box{{2, 1}, {2, 3}}));
+    BOOST_TEST((test::turned_box().target_box() == box{{10, 20}, {3, 2}}));
+    BOOST_TEST((test::turned_box().source_box() == box{{2, 1}, {2, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(three_axes_turn_as_their_order_says) {
@@ -51,13 +37,13 @@ BOOST_AUTO_TEST_CASE(joined_factors_are_one_axis) {
 }
 
 BOOST_AUTO_TEST_CASE(a_list_gives_its_pieces_back) {
-    piece rounded = transposed();
+    piece rounded = test::turned_box();
     rounded.casts = then({}, data_type::f32, data_type::bf16);
     piece_list list(2);
-    list.push_back(transposed());
+    list.push_back(test::turned_box());
     list.push_back(rounded);
     BOOST_TEST(list.size() == 2u);
-    BOOST_TEST((list[0] == transposed()));
+    BOOST_TEST((list[0] == test::turned_box()));
     BOOST_TEST((list[1] == rounded));
     BOOST_TEST((list[0] != list[1]));
     BOOST_TEST(list.source(1) == 7u);
