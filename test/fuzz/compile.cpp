@@ -5,8 +5,7 @@
 
 #include "input.hpp"
 
-#include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/check.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/expr/mapping_index.hpp>
 
@@ -53,6 +52,12 @@ void check_mapping(mapping const& map, catalog const* target) {
         }
 }
 
+void check_report(aoa::program_report const& report) {
+    require(report.invertible() == why_not_invertible(report).empty());
+    for (aoa::finding const& one : report.findings)
+        describe(report.code, one);
+}
+
 /// Every stage in turn; every sentence that there is to say is made.
 void compile(test::fuzz_input const& given) {
     aoa::program const written = aoa::parse(given.text());
@@ -62,9 +67,11 @@ void compile(test::fuzz_input const& given) {
     options.max_characters = 1 << 20;
     if (options.reverse && !given.target())
         return;
-    auto const expanded = aoa::expand(written, given.source(), given.target(), options);
+    auto const expanded = expand_all(written, given.source(), given.target(), options);
     for (aoa::finding const& one : expanded.findings)
         describe(expanded.code, one);
+    if (!expanded.is_complete)
+        return;
     aoa::parse(print(expanded.code));
     if (options.reverse)
         return;
@@ -75,6 +82,7 @@ void compile(test::fuzz_input const& given) {
         describe(expanded.code, one);
     if (!lowered.first_error)
         check_mapping(lowered.map, given.target());
+    check_report(check(expanded, lowered, given.source(), given.target()));
 }
 
 } // namespace

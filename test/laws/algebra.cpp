@@ -4,6 +4,7 @@
 
 #include "oracle/random.hpp"
 #include "support/evaluate.hpp"
+#include "support/trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -112,7 +113,7 @@ bool lies_in(index_vector const& index, box const& region) {
 
 template <class Law>
 void for_each_trial(Law&& law) {
-    for (std::uint64_t seed = 0; seed < 2000; ++seed)
+    for (std::uint64_t seed = 0; seed < test::trials(2000); ++seed)
         BOOST_TEST_CONTEXT("seed " << seed) {
             trial one(seed);
             law(one);
@@ -177,13 +178,13 @@ BOOST_AUTO_TEST_CASE(to_permute_and_split_is_to_split_and_permute) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reshape_keeps_the_elements_in_row_major_order) {
-    int reshapes = 0;
+    std::uint64_t reshapes = 0;
     for_each_trial([&](trial& one) {
         expression const value = one.reshaped(one.value);
         BOOST_TEST((one.evaluated(value) == one.evaluated(one.value)));
         reshapes += value.shape != one.value.shape;
     });
-    BOOST_TEST(reshapes > 1000);
+    BOOST_TEST(reshapes > test::trials(1000));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_target_box_takes_from_a_source_box_is_what_both_have) {

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
 }
 
 BOOST_AUTO_TEST_CASE(the_plan_of_one_rank_is_its_part_of_the_plan_of_all) {
-    for_each_program(500, [](planned const& one) {
+    for_each_program(test::trials(500), [](planned const& one) {
         plan const whole = make_plan(one.problem);
         holder_t const ranks = std::max(one.source.holders, one.target.holders);
         for (holder_t rank = 0; rank < ranks; ++rank) {
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_plan_of_one_rank_is_its_part_of_the_plan_of_all) {
 }
 
 BOOST_AUTO_TEST_CASE(sender_and_receiver_see_one_list) {
-    for_each_program(300, [](planned const& one) {
+    for_each_program(test::trials(300), [](planned const& one) {
         std::vector<plan> plans;
         holder_t const ranks = std::max(one.source.holders, one.target.holders);
         for (holder_t rank = 0; rank < ranks; ++rank)
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_see_one_list) {
 }
 
 BOOST_AUTO_TEST_CASE(a_set_of_ranks_plans_what_its_members_plan) {
-    for_each_program(300, [](planned const& one) {
+    for_each_program(test::trials(300), [](planned const& one) {
         plan const whole = make_plan(one.problem);
         holder_set const odd({1, 3, 5, 7});
         auto const concerns = [&](transfer const& part) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_shards_within_a_rank_does_not_matter) {
         std::sort(all.begin(), all.end());
         return all;
     };
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::trials(300); ++seed) {
         oracle::scenario all = oracle::generator(seed).make();
         planned const before(all);
         oracle::random_numbers random(seed);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_shards_within_a_rank_does_not_matter) {
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_out_comes_in_and_every_byte_is_counted) {
-    for_each_program(500, [](planned const& one) {
+    for_each_program(test::trials(500), [](planned const& one) {
         for (holder_t const processes : {1u, 3u, 8u}) {
             plan_options const options{processes, false};
             plan const whole = make_plan(one.problem, {}, options);

@@ -5,6 +5,7 @@
 #include "oracle/array.hpp"
 #include "oracle/spread.hpp"
 #include "support/memory.hpp"
+#include "support/trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -80,7 +81,7 @@ bool same(spread_out const& a, spread_out const& b) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(there_and_back_is_the_identity) {
-    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::trials(1000); ++seed) {
         oracle::random_numbers random(seed);
         side const tensors = some_tensors(random);
         spread_out a(tensors, random), b(tensors, random);
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(there_and_back_is_the_identity) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_on_the_way_changes_nothing) {
-    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::trials(1000); ++seed) {
         oracle::random_numbers random(seed + 10'000);
         side const tensors = some_tensors(random);
         spread_out a(tensors, random), b(tensors, random), c(tensors, random);

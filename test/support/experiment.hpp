@@ -5,6 +5,7 @@
 
 #include "oracle/world.hpp"
 #include "support/memory.hpp"
+#include "support/trials.hpp"
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
@@ -22,7 +23,7 @@
 namespace reshard::test {
 
 /// The number of programs that each property is tried on.
-inline constexpr std::uint64_t program_count = 2000;
+inline constexpr std::uint64_t program_count = trials(2000);
 
 inline layout source_layout(oracle::scenario const& all) {
     return layout_of(all.sources, all.source_ranks);
