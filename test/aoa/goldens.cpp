@@ -4,6 +4,7 @@
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/reverse.hpp>
 
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -20,16 +22,18 @@
 // Comments at the beginning of the program give the tensors that it is for:
 //     #! source KEY DTYPE SHAPE [PARTS]      as in  #! source w float32 4,6 1,2
 //     #! target KEY DTYPE SHAPE [PARTS]
+//     #! source w float32 4,6 1,2u           u: the two parts are not equal
 //     #! target                              known, and without tensors
 //     #! reverse
 // and options of the stages:
 //     #! no_match ignore|error
-//     #! max_names NUMBER
+//     #! max_names|max_characters|max_steps|max_pieces NUMBER
 //     #! dtype_policy widen
 //     #! allow rounding|removed
 //     #! refuse copies
 // and, of a check:
 //     #! report                              the classes of the keys, and what is destroyed
+// Of `infer` the source is what is known of what a reversed program makes, or nothing.
 
 using namespace reshard;
 using namespace reshard::aoa;
@@ -38,6 +42,8 @@ namespace fs = std::filesystem;
 BOOST_AUTO_TEST_SUITE(aoa_goldens)
 
 namespace {
+
+constexpr char const* stages[] = {"parse", "expand", "lower", "check", "reverse", "infer"};
 
 fs::path const here = fs::path(RESHARD_TEST_DATA).parent_path() / "aoa";
 
@@ -66,8 +72,12 @@ index_vector numbers(std::string const& text) {
 catalog_entry entry_of(std::istringstream& words, std::string const& key) {
     std::string dtype, shape, parts;
     words >> dtype >> shape >> parts;
-    return test::tensor(key, shape == "-" ? index_vector{} : numbers(shape),
-                        data_type_from_name(dtype).value(), numbers(parts));
+    catalog_entry entry = test::tensor(key, shape == "-" ? index_vector{} : numbers(shape),
+                                       data_type_from_name(dtype).value(), numbers(parts));
+    for (std::size_t place = 0, axis = 0; place < parts.size(); axis += parts[place++] == ',')
+        if (parts[place] == 'u')
+            entry.uneven |= static_cast<std::uint8_t>(1u << axis);
+    return entry;
 }
 
 /// A line about the stages: which option, and what it is set to.
@@ -76,8 +86,13 @@ void set_option(tensors& given, std::string const& option, std::string const& va
     given.has_report = given.has_report || option == "report";
     if (option == "no_match")
         given.options.no_match = value == "error" ? on_no_match::error : on_no_match::ignore;
-    if (option == "max_names")
-        given.options.max_names = std::stoul(value);
+    std::map<std::string, std::size_t*> const limits{
+        {"max_names", &given.options.max_names},
+        {"max_characters", &given.options.max_characters},
+        {"max_steps", &given.options.max_steps},
+        {"max_pieces", &given.lowering.max_pieces}};
+    if (limits.contains(option))
+        *limits.at(option) = std::stoul(value);
     if (option == "dtype_policy")
         given.lowering.policy = dtype_policy::widen;
     if (option == "allow")
@@ -156,6 +171,22 @@ std::string report_text(program_report const& found) {
            (reason.empty() ? "invertible\n" : "not invertible: " + reason + '\n');
 }
 
+/// What can be told of the tensors that a program reads.
+std::string inferred(program const& written, tensors given) {
+    given.options.reverse = true;
+    std::vector<known_tensor> known;
+    for (catalog_entry const& entry : given.source)
+        known.push_back({entry});
+    expansion const expanded = expand(written, given.target.value(),
+                                      known.empty() ? nullptr : &given.source, given.options);
+    inference const found = infer_source(expanded.code, known, *given.target);
+    std::string text;
+    for (catalog_entry const& entry : found.tensors)
+        text += entry.key + ' ' + std::string(reshard::name(entry.dtype)) + ' ' +
+                to_string(entry.shape) + '\n';
+    return text + said(expanded.code, found.findings);
+}
+
 std::string run(std::string const& stage, std::string const& text, std::string const& file) {
     try {
         program const written = test::parsed(text, file);
@@ -163,6 +194,8 @@ std::string run(std::string const& stage, std::string const& text, std::string c
             return print(written);
         tensors const given = tensors_of(text);
         catalog const* const target = given.target ? &*given.target : nullptr;
+        if (stage == "infer")
+            return inferred(written, given);
         if (stage == "check") {
             program_report const found =
                 check(written, given.source, target, {given.options, given.lowering});
@@ -231,8 +264,10 @@ BOOST_AUTO_TEST_CASE(lower_says_what_is_expected) { check_goldens("lower"); }
 BOOST_AUTO_TEST_CASE(all_that_there_is_to_say_of_a_program_is_said) { check_goldens("check"); }
 BOOST_AUTO_TEST_CASE(reverse_says_what_is_expected) { check_goldens("reverse"); }
 
+BOOST_AUTO_TEST_CASE(infer_says_what_is_expected) { check_goldens("infer"); }
+
 BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
-    for (char const* stage : {"parse", "expand", "lower", "check", "reverse"})
+    for (char const* stage : stages)
         for (fs::path const& program_file : goldens(stage)) {
             fs::path expect = program_file;
             expect.replace_extension(".expect");
@@ -241,7 +276,7 @@ BOOST_AUTO_TEST_CASE(no_message_shows_a_type_of_the_parser) {
 }
 
 BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
-    for (char const* stage : {"parse", "expand", "lower", "check", "reverse"})
+    for (char const* stage : stages)
         for (fs::path const& program_file : goldens(stage)) {
             try {
                 std::string const text = content(program_file);
