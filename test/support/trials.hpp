@@ -20,9 +20,7 @@ inline constexpr bool is_sanitized = false;
 
 /// The number of trials out of that of a build without sanitizers: with them, each takes ten times
 /// as long, and a tenth goes down every path that there is.
-constexpr std::uint64_t trials(std::uint64_t count) {
-    return is_sanitized ? count / 10 : count;
-}
+constexpr std::uint64_t trials(std::uint64_t count) { return is_sanitized ? count / 10 : count; }
 
 } // namespace reshard::test
 

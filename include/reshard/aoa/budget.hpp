@@ -19,9 +19,11 @@ struct budget {
     std::string_view option; ///< that raises it
     std::size_t spent = 0;
 
+    constexpr std::size_t left() const { return most - spent; }
+
     /// Takes `amount`, and tells whether as much was left.
     constexpr bool take(std::size_t amount) {
-        bool const is_left = amount <= most - spent;
+        bool const is_left = amount <= left();
         spent += is_left ? amount : 0;
         return is_left;
     }

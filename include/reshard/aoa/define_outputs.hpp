@@ -114,6 +114,8 @@ private:
         count_pieces(value);
         if (!state)
             return define(wanted, real(wanted.key, value));
+        if (in_.options.leave_unexpected && has_state(in_.source, value, *state) == false)
+            return in_.result.unexpected.push_back(wanted.key);
         define(wanted, state_of(in_.source, value, *state, wanted.key));
         relate(base, wanted.key, *state);
     }
@@ -130,6 +132,10 @@ private:
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
             fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
+        if (is_removed(parameter_of(key, in_.suffixes)))
+            fail(errc::unknown_key, "the target wants '" + key + "', and the program removes '" +
+                                        std::string(parameter_of(key, in_.suffixes)) +
+                                        "', whose state it is");
         if (id == source_names::none) {
             if (!makers_)
                 makers_.emplace(in_.code);
@@ -150,6 +156,11 @@ private:
                                             "', of which the source has only the state");
         });
         return value.tensor;
+    }
+
+    bool is_removed(std::string_view key) const {
+        binding const* const bound = in_.names.find(key);
+        return bound && bound->is_removed;
     }
 
     void define(catalog_entry const& wanted, expression value) {

@@ -169,8 +169,8 @@ inline rule<struct program_tag, std::vector<written_statement>> const whole_prog
 inline auto const word_char = x3::char_("a-zA-Z0-9_.$*^");
 inline auto const word = x3::lexeme[x3::raw[x3::char_("a-zA-Z_") >> *word_char]];
 inline auto const capitals = +x3::char_("A-Z") >> *x3::char_("A-Z0-9");
-inline auto const any_placeholder = x3::lit("LAYER_ID_OFFSET") | "LAYER_ID" | "EXPERT_ID" |
-                                    (capitals >> *('_' >> +x3::char_("A-Z0-9")));
+inline auto const any_placeholder =
+    x3::lit("LAYER_ID_OFFSET") | "LAYER_ID" | "EXPERT_ID" | (capitals >> *('_' >> capitals));
 inline auto const blanks = *x3::char_(" \t");
 inline auto const shift = x3::uint_parser<index_t, 10, 1, 9>{};
 inline auto const text_char = x3::char_("a-zA-Z0-9_.") | (x3::char_("$^") - mark - placeholder);

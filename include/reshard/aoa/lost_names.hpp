@@ -39,9 +39,10 @@ inline std::vector<std::string_view> keys_in(outline_set const& lost, catalog co
     std::vector<std::string_view> found;
     if (keys && !lost.empty())
         for (catalog_entry const& entry : *keys)
-            if (std::string_view const key = parameter_of(entry.key, suffixes);
-                (found.empty() || found.back() != key) && lost.has(key))
-                found.push_back(key);
+            for_each_parameter_name(*keys, entry, suffixes, [&](std::string_view key) {
+                if ((found.empty() || found.back() != key) && lost.has(key))
+                    found.push_back(key);
+            });
     return found;
 }
 

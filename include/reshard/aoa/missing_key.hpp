@@ -7,6 +7,7 @@
 #include <reshard/aoa/macro/key_pattern.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,9 +33,11 @@ public:
     /// that would make it, if there is one that matches nothing, or else to add it.
     std::string advice(std::string_view parameter) const {
         statement const* maker = nullptr;
-        index_.for_each_match(parameter, [&](std::size_t pattern, auto const&) {
-            maker = maker ? maker : &code_.unmatched()[makers_[pattern]];
-        });
+        if (searches_left_-- > 0)
+            index_.for_each_match(parameter, [&](std::size_t pattern, auto const&) {
+                maker = &code_.unmatched()[makers_[pattern]];
+                return false;
+            });
         if (maker)
             return "the statement at " + place_text(code_, maker->where) +
                    " would make it, and its placeholders match nothing";
@@ -61,7 +64,8 @@ private:
 
     program const& code_;
     pattern_index index_;
-    std::vector<std::size_t> makers_; ///< by pattern, which unmatched statement
+    std::vector<std::size_t> makers_;          ///< by pattern, which unmatched statement
+    mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
 };
 
 } // namespace reshard::aoa

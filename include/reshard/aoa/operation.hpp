@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_OPERATION_HPP
 #define RESHARD_AOA_OPERATION_HPP
 
+#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/reshape_text.hpp>
@@ -44,10 +45,14 @@ public:
     /// Says of which shape the target wants the first result, or null where that is not known.
     void expect(index_vector const* wanted) { wanted_ = wanted; }
 
+    /// Says how many pieces may be made; of those that are, the budget is told.
+    void allow(budget& pieces) { pieces_ = &pieces; }
+
     /// The tensors that the statement makes, `parts` of them.
     ///
     /// \throws statement_error with errc::syntax for attributes that the statement cannot have,
-    ///         errc::shape_mismatch, errc::dtype_mismatch or errc::unsupported
+    ///         errc::shape_mismatch, errc::dtype_mismatch, errc::unsupported or
+    ///         errc::limit_exceeded
     std::vector<expression> run(std::vector<attribute> const& attributes) {
         for (std::size_t i = 0; i < attributes.size(); ++i) {
             check_kind(attributes[i]);
@@ -109,8 +114,8 @@ private:
             });
         if (one.word == "reshape")
             return each_value(one, "reshape of", [&](expression const& value) {
-                return reshape(value,
-                               reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr));
+                return reshape(
+                    value, reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr), limit_);
             });
         if (one.word == "resize")
             return each_value(one, "resize of", [&](expression const& value) {
@@ -158,15 +163,37 @@ private:
                                            " has no effect on a statement of one tensor to one");
         at(one, is_concat_ ? "concat into" : "split of", is_concat_ ? right_ : left_, [&] {
             std::size_t const axis = axis_of(one);
-            if (is_concat_)
+            if (is_concat_) {
+                check_pieces();
                 return become(concat(values_, axis));
+            }
             attribute const* const sizes = find_attribute(list, "sizes");
-            become(sizes ? split(*values_[0], axis, sized(*sizes))
-                         : split(*values_[0], axis, parts_));
+            become(sizes ? split(*values_[0], axis, sized(*sizes), limit_)
+                         : split(*values_[0], axis, parts_, limit_));
         });
     }
 
+    [[noreturn]] void refuse_pieces() const {
+        throw statement_error{errc::limit_exceeded, pieces_->refusal(), {}};
+    }
+
+    /// Refuses a concat of more pieces than may be made, before it takes memory for them.
+    void check_pieces() const {
+        std::size_t pieces = 0;
+        for (expression const* const value : values_)
+            pieces += value->pieces.size();
+        if (pieces_ && pieces > pieces_->left())
+            refuse_pieces();
+    }
+
     void become(std::vector<expression> made) {
+        if (pieces_) {
+            std::size_t pieces = 0;
+            for (expression const& value : made)
+                pieces += value.pieces.size();
+            if (!pieces_->take(pieces))
+                refuse_pieces();
+        }
         made_ = std::move(made);
         values_.clear();
         for (expression const& value : made_)
@@ -265,9 +292,12 @@ private:
     /// Calls what calls the algebra, and says of an error which operation on what it was and where.
     template <class Call>
     void at(attribute const& one, std::string_view what, std::string_view key, Call const& call) {
+        limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
         try {
             call();
         } catch (error const& problem) {
+            if (pieces_ && limit_.is_exceeded())
+                refuse_pieces();
             throw statement_error{
                 problem.code(),
                 std::string(what) + " '" + std::string(key) + "': " + problem.what(), one.where};
@@ -285,6 +315,8 @@ private:
     std::size_t parts_;
     bool joined_ = false;
     index_vector const* wanted_ = nullptr;
+    budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
+    piece_limit limit_;        ///< of the operation that runs
     std::vector<std::pair<std::string, std::string>> remarks_;
 };
 

@@ -69,7 +69,8 @@ private:
         for (statement const& one : in_.code.statements())
             if (removes(one) && in_.code.left(one)[0].kind != name::kind_type::pattern) {
                 binding& removed = in_.names[in_.code.left(one)[0]];
-                removed.is_removed = true;
+                if (std::exchange(removed.is_removed, true))
+                    continue;
                 removed.where = in_.code.left(one)[0].where;
                 removed.origin = one.origin;
             }
@@ -126,7 +127,12 @@ private:
                                   "'" + key +
                                       "' is removed here, and an earlier statement makes it",
                                   removed.where, key};
-        if (in_.source.find_parameter(key) == source_names::none)
+        binding const& first = in_.names[removed];
+        if (first.where.first != removed.where.first)
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' has been removed by the statement at " +
+                         place_text(in_.code, first.where));
+        else if (in_.source.find_parameter(key) == source_names::none)
             in_.warn(one, "no_effect", key,
                      "'" + key + "' is not in the source, so nothing is removed");
         else
@@ -170,13 +176,13 @@ private:
 
     void make(statement const& one, std::vector<std::uint32_t> const& operands) {
         auto const left = in_.code.left(one), right = in_.code.right(one);
-        count_pieces(one, operands);
         std::vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
         operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
                        right.size());
+        step.allow(in_.pieces);
         if (find_attribute(in_.code.attributes(one), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
@@ -185,8 +191,12 @@ private:
             made[0] == in_.names.value(operands[0]).tensor)
             in_.note_idle(one);
         std::vector<key_id> sources;
-        if (!std::ranges::all_of(made, has_source_elements))
+        auto const empty = static_cast<std::size_t>(std::ranges::count_if(
+            made, [](expression const& tensor) { return !has_source_elements(tensor); }));
+        if (empty > 0)
             sources = sources_of(operands);
+        if (!in_.pieces.take(empty * sources.size()))
+            throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
         for (std::size_t i = 0; i < right.size(); ++i) {
             bound_value value{std::move(made[i])};
             if (!has_source_elements(value.tensor))
@@ -196,16 +206,6 @@ private:
         if (in_.code.origin(one.origin).macro.empty())
             for (auto const& [code, message] : step.remarks())
                 in_.warn(one, code, std::string(in_.code.text(left[0])), message);
-    }
-
-    /// Counts what a statement makes at most: each attribute makes all pieces anew, a split cuts
-    /// some.
-    void count_pieces(statement const& one, std::vector<std::uint32_t> const& operands) {
-        std::size_t made = one.right;
-        for (std::uint32_t const id : operands)
-            made += in_.names.value(id).tensor.pieces.size() + in_.names.value(id).sources.size();
-        if (!in_.pieces.take(made * in_.code.attributes(one).size()))
-            throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
     }
 
     /// The tensors of the source that values are made of, in order, each once.
@@ -253,6 +253,10 @@ private:
 
     void warn_overwritten(statement const& one, name const& bound_again) {
         binding const& bound = in_.names[bound_again];
+        if (bound.is_added && bound.value == binding::none)
+            in_.warn(one, "no_effect", std::string(in_.code.text(bound_again)),
+                     "'" + std::string(in_.code.text(bound_again)) +
+                         "' is made here, so adding it before has no effect");
         if (bound_again.kind != name::kind_type::text || bound.value == binding::none ||
             bound.uses > 0)
             return;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,6 +77,14 @@ struct binding {
     std::uint32_t origin = 0; ///< of the statement that bound it
 };
 
+/// A tensor of the source, all of it and unchanged, or a value that a statement has made.
+struct value_identity {
+    bool is_source;
+    std::uint32_t number; ///< of the tensor, or of the value
+
+    auto operator<=>(value_identity const&) const = default;
+};
+
 /// The bindings of all names of a program.
 class scope {
 public:
@@ -126,6 +135,21 @@ public:
     /// The value of that number, which has been stored and not been released; it lasts until the
     /// next `store`.
     bound_value const& value(std::uint32_t id) const { return values_[id].value; }
+
+    /// What tells the value of a name from others: two names of one are the same tensor. Nothing
+    /// where the program does not say what the name is.
+    std::optional<value_identity> identity(std::string_view key) const {
+        binding const* const bound = find(key);
+        if (!bound || bound->is_spoilt)
+            return std::nullopt;
+        if (bound->value == binding::none)
+            return bound->source_value == source_names::none
+                       ? std::nullopt
+                       : std::optional(value_identity{true, bound->source_value});
+        key_id const source = values_[bound->value].source;
+        return source != source_names::none ? value_identity{true, source}
+                                            : value_identity{false, bound->value};
+    }
 
     /// The number of a new value, which no name is bound to.
     std::uint32_t store(bound_value made) {

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_STATE_SUFFIX_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/shard/catalog.hpp>
 
 #include <string>
 #include <string_view>
@@ -49,6 +50,17 @@ inline std::string_view parameter_of(std::string_view key,
                                      std::vector<state_suffix> const& suffixes) {
     state_suffix const* const state = state_suffix_of(key, suffixes);
     return state ? key.substr(0, key.size() - state->suffix.size()) : key;
+}
+
+/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key, state
+/// by its parameter's. A key that only ends like state has both, its own last.
+template <class Visit>
+void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
+                             std::vector<state_suffix> const& suffixes, Visit const& visit) {
+    std::string_view const parameter = parameter_of(entry.key, suffixes);
+    visit(parameter);
+    if (parameter.size() < entry.key.size() && !keys.find(parameter))
+        visit(std::string_view(entry.key));
 }
 
 } // namespace reshard::aoa

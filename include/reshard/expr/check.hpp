@@ -77,13 +77,16 @@ private:
 
     /// Compares the tensors that the mapping was made for with those that there are.
     void check_sources() {
+        int searches_left = 32;
         for (mapping_source const& wanted : map_.sources()) {
             catalog_entry const* const entry = source_.find(wanted.key);
             if (!entry)
                 add(errc::unknown_key, wanted.key,
                     "the mapping was made for '" + wanted.key +
                         "', which the source does not have" +
-                        did_you_mean_key(wanted.key, source_, &catalog_entry::key));
+                        (searches_left-- > 0
+                             ? did_you_mean_key(wanted.key, source_, &catalog_entry::key)
+                             : std::string()));
             else if (entry->shape != wanted.shape)
                 add(errc::shape_mismatch, wanted.key,
                     "'" + wanted.key + "' has the shape " + to_string(entry->shape) +

@@ -5,6 +5,7 @@
 
 #include <reshard/core/flat_range.hpp>
 #include <reshard/expr/piece.hpp>
+#include <reshard/expr/piece_limit.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -157,24 +158,6 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
     }
     return found;
 }
-
-/// Refuses a box that is more pieces than anybody wants to move.
-class piece_limit {
-public:
-    static constexpr std::size_t most = std::size_t{1} << 22;
-
-    constexpr void count(piece const& whole) {
-        if (++found_ > most)
-            fail(errc::limit_exceeded, "a box of " + to_string(whole.target_box().shape) +
-                                           " elements that a reshape makes of " +
-                                           to_string(whole.source_box().shape) + " is more than " +
-                                           std::to_string(most) +
-                                           " pieces; cut the tensor along an outer axis");
-    }
-
-private:
-    std::size_t found_ = 0;
-};
 
 /// Calls `take(part)` for each piece that boxes of factors are.
 template <class Take>

@@ -69,8 +69,8 @@ constexpr piece with_factors(piece whole, common_factors const& finer,
 class reshaper {
 public:
     /// \pre `factors` are those of the shape before and of that of `result`
-    constexpr reshaper(common_factors const& factors, expression& result)
-        : factors_(factors), result_(result) {}
+    constexpr reshaper(common_factors const& factors, expression& result, piece_limit& limit)
+        : factors_(factors), result_(result), limit_(limit) {}
 
     /// Adds what a piece is under the new shape.
     constexpr void add(piece const& part) {
@@ -155,7 +155,7 @@ private:
 
     common_factors const& factors_;
     expression& result_;
-    piece_limit limit_;
+    piece_limit& limit_;
 };
 
 } // namespace detail
@@ -166,11 +166,12 @@ private:
 /// along the axes that are merged, and is cut into rows where it is not.
 ///
 /// \throws     error with errc::shape_mismatch when the shapes differ in their number of elements,
-///             errc::limit_exceeded for more than four million pieces, or more than eight factors
+///             errc::limit_exceeded for more pieces than `limit` allows, or more than eight factors
 ///             of which both shapes are made
 /// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may be the last
 ///             operation only, and merges the first two axes and all others
-constexpr expression reshape(expression const& tensor, index_vector const& shape) {
+constexpr expression reshape(expression const& tensor, index_vector const& shape,
+                             piece_limit& limit) {
     index_t const count = element_count(shape);
     if (count != element_count(tensor.shape))
         fail(errc::shape_mismatch, "the shape " + to_string(tensor.shape) + " has " +
@@ -182,11 +183,18 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
         return result;
     auto const factors = detail::factors_of(tensor.shape, shape);
     if (!factors)
-        return reshape(reshape(tensor, detail::merged_shape(tensor.shape, shape)), shape);
-    detail::reshaper pieces(*factors, result);
+        return reshape(reshape(tensor, detail::merged_shape(tensor.shape, shape), limit), shape,
+                       limit);
+    detail::reshaper pieces(*factors, result, limit);
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         pieces.add(tensor.pieces[i]);
     return result;
+}
+
+/// The same, with the limit that there is for one operation.
+constexpr expression reshape(expression const& tensor, index_vector const& shape) {
+    piece_limit limit;
+    return reshape(tensor, shape, limit);
 }
 
 } // namespace reshard

@@ -5,6 +5,7 @@
 
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/piece_limit.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,7 +41,7 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
 
 /// Puts `part`, cut at the borders of the results along `axis`, into those that it reaches.
 constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t const> begins,
-                        std::vector<expression>& results) {
+                        std::vector<expression>& results, piece_limit& limit) {
     index_t const first = part.target_offset[axis];
     box const reached = part.target_box();
     index_t const last = reached.end(axis);
@@ -55,6 +56,7 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
             }
         if (auto const common = intersect(region, reached)) {
             cut_to_target(part, *common, [&](piece cut) {
+                limit.count(part);
                 cut.target_offset[axis] -= begins[i];
                 results[i].pieces.push_back(cut);
             });
@@ -69,10 +71,11 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
 /// \par Units  elements
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
 /// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative,
-///             or when the sizes do not sum to the extent
+///             or when the sizes do not sum to the extent; errc::limit_exceeded for more pieces than
+///             `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::span<index_t const> sizes) {
+                                        std::span<index_t const> sizes, piece_limit& limit) {
     detail::check_sizes(tensor, axis, sizes);
     std::vector<expression> results;
     std::vector<index_t> begins;
@@ -84,8 +87,15 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
         sum += size;
     }
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        detail::deal_out(tensor.pieces[i], axis, begins, results);
+        detail::deal_out(tensor.pieces[i], axis, begins, results, limit);
     return results;
+}
+
+/// The same, with the limit that there is for one operation.
+constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
+                                        std::span<index_t const> sizes) {
+    piece_limit limit;
+    return split(tensor, axis, sizes, limit);
 }
 
 /// Cuts a tensor along `axis` into `parts` equal parts, in order.
@@ -93,11 +103,11 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 /// \par Shape  each result has `1 / parts` of the extent along `axis`
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
 /// \throws     error with errc::shape_mismatch when there is no such axis, or when `parts` does not
-///             divide its extent
+///             divide its extent; errc::limit_exceeded for more pieces than `limit` allows
 /// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as
 ///             there
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::size_t parts) {
+                                        std::size_t parts, piece_limit& limit) {
     detail::check_axis(tensor, axis);
     auto const count = static_cast<index_t>(parts);
     if (count < 1 || tensor.shape[axis] % count != 0)
@@ -106,7 +116,14 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
                                        ", which does not divide into " + std::to_string(parts) +
                                        " equal parts; give sizes=\"[...]\"");
     std::vector<index_t> const sizes(parts, tensor.shape[axis] / count);
-    return split(tensor, axis, sizes);
+    return split(tensor, axis, sizes, limit);
+}
+
+/// The same, with the limit that there is for one operation.
+constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
+                                        std::size_t parts) {
+    piece_limit limit;
+    return split(tensor, axis, parts, limit);
 }
 
 } // namespace reshard

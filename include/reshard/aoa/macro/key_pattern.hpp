@@ -41,7 +41,7 @@ struct key_pattern {
 /// A key that a pattern matches.
 struct key_match {
     std::vector<index_t> numbers; ///< by capture
-    std::string_view key;         ///< without the ending of an optimizer state
+    std::string_view key;         ///< without the ending of a parameter's state
 
     auto operator<=>(key_match const&) const = default;
 };
@@ -104,7 +104,8 @@ public:
 
     bool empty() const { return patterns_.empty(); }
 
-    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers found.
+    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers found,
+    /// until it returns false.
     ///
     /// \throws error with errc::limit_exceeded when that takes more steps than `search` was given
     template <class Visit>
@@ -117,8 +118,9 @@ public:
             return;
         for (std::size_t const candidate : by_outline_[*place]) {
             take_step();
-            if (auto numbers = detail::match(patterns_[candidate], key))
-                visit(candidate, std::move(*numbers));
+            auto numbers = detail::match(patterns_[candidate], key);
+            if (numbers && !visit(candidate, std::move(*numbers)))
+                return;
         }
     }
 
@@ -129,12 +131,14 @@ public:
     void search(catalog const& keys, std::vector<state_suffix> const& suffixes, budget& steps) {
         steps_ = &steps;
         matches_.assign(patterns_.size(), {});
-        for (catalog_entry const& entry : keys) {
-            std::string_view const key = parameter_of(entry.key, suffixes);
+        auto const add = [&](std::string_view key) {
             for_each_match(key, [&](std::size_t pattern, std::vector<index_t> numbers) {
                 matches_[pattern].push_back({std::move(numbers), key});
+                return true;
             });
-        }
+        };
+        for (catalog_entry const& entry : keys)
+            for_each_parameter_name(keys, entry, suffixes, add);
         open_.clear();
         for (std::vector<key_match>& list : matches_) {
             open_.push_back(list.empty());
@@ -156,6 +160,7 @@ public:
         for_each_match(name, [&](std::size_t pattern, std::vector<index_t> numbers) {
             if (open_[pattern])
                 matches_[pattern].push_back({std::move(numbers), made_.emplace_back(name)});
+            return true;
         });
     }
 

@@ -44,22 +44,24 @@ public:
     ///         axis; errc::limit_exceeded when it takes more steps than are left; no_value
     ///         after an earlier error
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const {
-        std::uint32_t version = chain_.version(about, i);
-        if (version == name_chain::none)
+        followed_axis at{chain_.version(about, i), axis};
+        if (at.version == name_chain::none)
             return std::nullopt;
-        while (chain_.maker(version) != name_chain::none) {
+        while (chain_.maker(at.version) != name_chain::none) {
             step();
-            statement const& maker = chain_.statements()[chain_.maker(version)];
+            statement const& maker = chain_.statements()[chain_.maker(at.version)];
             if (code_.is_broken(maker))
                 throw no_value{};
             if (maker.left != 1)
-                throw ambiguous(version, "made of several tensors");
-            axis = axis_before(maker, axis);
-            if (chain_.version(maker, 0) == name_chain::none)
+                throw ambiguous(at.version, "made of several tensors");
+            go_back(maker, at);
+            at.version = chain_.version(maker, 0);
+            if (at.version == name_chain::none)
                 return std::nullopt;
-            version = chain_.version(maker, 0);
         }
-        return parts_of_key(version, axis);
+        auto const parts = parts_of_key(at.version, at.axis);
+        check_doubt(parts, chain_.version(about, i), at);
+        return parts;
     }
 
     /// The parts of the tensor that name number `i` of a statement becomes, or nothing.
@@ -68,19 +70,20 @@ public:
     std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const {
         std::unordered_set<std::uint32_t> seen;
         std::optional<index_t> found;
-        std::vector<std::pair<std::uint32_t, index_t>> open{{chain_.version(about, i), axis}};
+        std::vector<followed_axis> open{{chain_.version(about, i), axis}};
         while (!open.empty()) {
             step();
-            auto const [version, its_axis] = open.back();
+            followed_axis const at = open.back();
             open.pop_back();
-            if (version == name_chain::none || !seen.insert(version).second)
+            if (at.version == name_chain::none || !seen.insert(at.version).second)
                 continue;
             auto const parts =
-                chain_.is_last(version) ? parts_of_key(version, its_axis) : std::nullopt;
+                chain_.is_last(at.version) ? parts_of_key(at.version, at.axis) : std::nullopt;
+            check_doubt(parts, chain_.version(about, i), at);
             if (parts)
                 settle(chain_.version(about, i), found, *parts);
             else
-                add_readers(version, its_axis, open);
+                add_readers(at, open);
         }
         return found;
     }
@@ -91,27 +94,66 @@ private:
             throw statement_error{errc::limit_exceeded, steps_.refusal(), {}};
     }
 
-    /// The axis of what a statement reads that becomes `axis` of what it makes.
-    index_t axis_before(statement const& maker, index_t axis) const {
+    /// An axis of a tensor on the way to a key, and why its parts may be others there.
+    struct followed_axis {
+        std::uint32_t version;
+        index_t axis;
+        char const* doubt = nullptr; ///< null: they are the same
+    };
+
+    /// Goes from the axis `at` of what a statement makes to that of what it reads.
+    void go_back(statement const& maker, followed_axis& at) const {
         auto const& list = code_.attributes(maker);
         for (auto each_attribute = list.rbegin(); each_attribute != list.rend(); ++each_attribute)
             if (each_attribute->word == "permute") {
                 auto const order = permutation_of(*each_attribute);
-                axis = order.empty() ? ~axis : order[index_in(order, axis)];
+                at.axis = order.empty() ? ~at.axis : order[index_in(order, at.axis)];
+            } else {
+                note_doubt(maker, *each_attribute, at);
             }
-        return axis;
     }
 
-    index_t axis_after(statement const& reader, index_t axis) const {
+    /// Goes from the axis `at` of what a statement reads to that of what it makes.
+    void go_on(statement const& reader, followed_axis& at) const {
         for (attribute const& each_attribute : code_.attributes(reader))
             if (each_attribute.word == "permute") {
                 auto const order = permutation_of(each_attribute);
                 auto const ndim = static_cast<index_t>(order.size());
-                index_t const wanted = axis < 0 ? axis + ndim : axis;
-                auto const place = std::ranges::find(order, wanted);
-                axis = order.empty() ? ~axis : place == order.end() ? axis : place - order.begin();
+                index_t const wanted = at.axis < 0 ? at.axis + ndim : at.axis;
+                auto const found = std::ranges::find(order, wanted);
+                if (order.empty())
+                    at.axis = ~at.axis;
+                else if (found != order.end())
+                    at.axis = found - order.begin();
+            } else {
+                note_doubt(reader, each_attribute, at);
             }
-        return axis;
+    }
+
+    /// Notes when an attribute cuts or joins a tensor so that parts along the axis are not those of
+    /// the other side.
+    static void note_doubt(statement const& one, attribute const& by, followed_axis& at) {
+        if (by.word == "slice" || by.word == "resize")
+            at.doubt = "of another extent on the way";
+        else if (by.word == "reshape")
+            at.doubt = "reshaped on the way";
+        else if (by.word == "axis" && one.left + one.right > 2 && may_be(by, at.axis))
+            at.doubt = one.left > 1 ? "joined with others along that axis"
+                                    : "cut from another tensor along that axis";
+    }
+
+    /// Whether an attribute may mean that axis: of a tensor that is not known, the last axis and
+    /// axis 0 may be one.
+    static bool may_be(attribute const& by, index_t axis) {
+        auto const* const number = std::get_if<index_t>(&by.value);
+        return !number || *number == axis || (*number < 0) != (axis < 0);
+    }
+
+    /// \throws statement_error where the parts of the key are more than one, and may be others
+    void check_doubt(std::optional<index_t> parts, std::uint32_t version,
+                     followed_axis const& at) const {
+        if (at.doubt && parts && *parts > 1)
+            throw ambiguous(version, at.doubt);
     }
 
     static std::vector<index_t> permutation_of(attribute const& permute) {
@@ -126,14 +168,16 @@ private:
         return static_cast<std::size_t>(std::clamp<index_t>(place, 0, ndim - 1));
     }
 
-    void add_readers(std::uint32_t version, index_t axis,
-                     std::vector<std::pair<std::uint32_t, index_t>>& open) const {
-        chain_.for_each_reader(version, [&](statement const& reader) {
+    void add_readers(followed_axis const& from, std::vector<followed_axis>& open) const {
+        chain_.for_each_reader(from.version, [&](statement const& reader) {
             if (code_.is_broken(reader))
                 throw no_value{};
             if (reader.right != 1)
-                throw ambiguous(version, "cut into several tensors");
-            open.emplace_back(chain_.version(reader, reader.left), axis_after(reader, axis));
+                throw ambiguous(from.version, "cut into several tensors");
+            followed_axis at = from;
+            go_on(reader, at);
+            at.version = chain_.version(reader, reader.left);
+            open.push_back(at);
         });
     }
 

@@ -42,7 +42,8 @@ inline std::vector<std::string_view> placeholders(std::vector<segment> const& se
 struct placeholder_use {
     std::vector<std::string_view> names; ///< captures, in this order
     std::vector<index_t> shifts;         ///< what the deciding name adds to each
-    std::size_t pattern = 0;
+    std::size_t deciding = 0;            ///< which name of the statement that is
+    std::size_t pattern = 0;             ///< that it is
 };
 
 /// The place of a name in a sorted list that has it.
@@ -88,21 +89,21 @@ inline index_t shift_of(segment const& placeholder, bool on_right) {
 inline placeholder_use inspect(macro_context const& context, statement const& one,
                                pattern_index& index) {
     program const& code = context.code;
-    std::size_t const place = deciding_place(context, one);
-    name const deciding = code.names(one)[place];
+    placeholder_use use;
+    use.deciding = deciding_place(context, one);
+    name const deciding = code.names(one)[use.deciding];
     for (name const& each_name : code.names(one)) {
         check_has_all(code, deciding, each_name);
         check_has_all(code, each_name, deciding);
     }
     std::vector<segment> const& segments = code.pattern(deciding);
-    placeholder_use use;
     use.names = placeholders(segments);
     use.shifts.resize(use.names.size());
     std::size_t seen = 0;
     for (segment const& each_segment : segments)
         if (each_segment.kind == segment::kind_type::placeholder) {
             use.shifts[position(use.names, each_segment.text)] =
-                shift_of(each_segment, place >= one.left);
+                shift_of(each_segment, use.deciding >= one.left);
             ++seen;
         }
     if (seen > use.names.size())
@@ -133,8 +134,9 @@ public:
     instance_names(macro_context& context, statement const& one, placeholder_use const& use)
         : context_(context), one_(one), use_(use) {}
 
-    /// Name number `which` with numbers for its placeholders.
-    name make(std::size_t which, std::vector<index_t> const& numbers) {
+    /// Name number `which` for a match; the name that decides is what has been found, which may
+    /// have zeros before its numbers.
+    name make(std::size_t which, key_match const& found) {
         name const open = context_.code.names(one_)[which];
         std::vector<segment> filled;
         text_.clear();
@@ -142,12 +144,12 @@ public:
             if (part.kind == segment::kind_type::text)
                 text_ += part.text;
             else if (part.kind == segment::kind_type::placeholder)
-                append_number(text_, number_for(which, part, numbers));
+                append_number(text_, number_for(which, part, found.numbers));
             else
                 end_text(filled), filled.push_back(part);
         name made;
         if (filled.empty()) {
-            made = context_.code.make_text(text_, open.where);
+            made = context_.code.make_text(which == use_.deciding ? found.key : text_, open.where);
         } else {
             end_text(filled);
             made = context_.code.make_pattern(std::move(filled), open.where);
@@ -206,15 +208,20 @@ inline void append_instances(macro_context& context, statement const& one,
                              std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
     instance_names instances(context, one, use);
+    auto const is_other = [](segment const& part) {
+        return part.kind == segment::kind_type::array || part.kind == segment::kind_type::star;
+    };
+    bool const has_others =
+        std::ranges::any_of(context.code.pattern(context.code.names(one)[use.deciding]), is_other);
     std::vector<name> names;
     std::vector<index_t> const* last = nullptr;
     for (key_match const& found : matches) {
-        if (last && *last == found.numbers)
-            continue; // `l.0.w` and `l.00.w` are the same layer
+        if (has_others && last && *last == found.numbers)
+            continue; // there is a match for each number that `*` or `[0:2]` leaves open
         last = &found.numbers;
         names.clear();
         for (std::size_t i = 0; i < one.left + one.right; ++i)
-            names.push_back(instances.make(i, found.numbers));
+            names.push_back(instances.make(i, found));
         std::span<name const> const all(names);
         expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
     }
