@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(stars_and_arrays_are_expanded_in_linear_time) {
 
 BOOST_AUTO_TEST_CASE(transposes_are_expanded_in_linear_time) {
     check_expand("many statements", {.line = [](auto const& i) { return "a^T -> b" + i + "\n"; }});
+    check_expand("one name many times", {.before = "only^T",
+                                         .line = [](auto const&) { return ", only^T"; },
+                                         .after = " -> all, axis=0"});
     check_expand("many names", {.before = "x",
                                 .line = [](auto const& i) { return ", a" + i + "^T"; },
                                 .after = " -> y, axis=0"});

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,7 @@ public:
         for (catalog_entry const& entry : in_.source.tensors())
             if (is_exported(entry.key))
                 keys.push_back(entry.key);
+        find_first_names();
         for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
             add_made(name{name::kind_type::text, false, id, {}}, keys);
         std::ranges::sort(keys);
@@ -203,6 +205,19 @@ private:
         return !is_used(key) && !is_used(parameter);
     }
 
+    /// The first key of each value that is left over: of tied weights the one that has the state.
+    void find_first_names() {
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
+            name const one{name::kind_type::text, false, id, {}};
+            if (in_.names[one].value == binding::none || in_.names[one].uses > 0)
+                continue;
+            std::string_view const key = in_.code.text(one);
+            std::string_view& first =
+                first_names_.emplace(*in_.names.identity(key), key).first->second;
+            first = std::min(first, key);
+        }
+    }
+
     /// What a statement has made and none has read, with its states.
     void add_made(name const& one, std::vector<std::string>& keys) {
         binding const& bound = in_.names[one];
@@ -214,6 +229,8 @@ private:
             return;
         if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
+        if (first_names_.at(*in_.names.identity(key)) != key)
+            return;
         for (state_suffix const& each_suffix : in_.suffixes)
             guarded(key, [&] {
                 auto const has = has_state(in_.source, value, each_suffix);
@@ -244,6 +261,7 @@ private:
 
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
+    std::map<value_identity, std::string_view> first_names_;
 };
 
 } // namespace detail

@@ -3,16 +3,16 @@
 #ifndef RESHARD_AOA_PRINT_HPP
 #define RESHARD_AOA_PRINT_HPP
 
+#include <reshard/aoa/fresh_names.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/words.hpp>
+#include <reshard/shard/catalog.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -94,11 +94,6 @@ std::string statement_text(program const& whole, statement const& one, Spell con
     return line;
 }
 
-/// The first name is the text itself, the second one ends in `_2`, and so on.
-inline std::string numbered(std::string_view text, std::size_t number) {
-    return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
-}
-
 /// A name as it has to be written, without `^T`.
 inline std::string bare_name_text(program const& whole, name const& one) {
     switch (one.kind) {
@@ -114,46 +109,6 @@ inline std::string bare_name_text(program const& whole, name const& one) {
 inline std::string print(program const& whole, statement const& one) {
     return detail::statement_text(
         whole, one, [&](name const& each) { return detail::bare_name_text(whole, each); });
-}
-
-/// The names under which the temporaries of a program can be written, by their numbers.
-///
-/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
-/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
-/// is added.
-inline std::vector<std::string>
-fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken = {}) {
-    std::vector<std::size_t> last_use(whole.fresh_count(), 0);
-    std::unordered_set<std::string_view> texts;
-    for (std::size_t i = 0; i < whole.statements().size(); ++i)
-        for (name const& each : whole.names(whole.statements()[i]))
-            if (each.kind == name::kind_type::fresh)
-                last_use[each.id] = i;
-            else if (each.kind == name::kind_type::text)
-                texts.insert(whole.text(each));
-    std::unordered_map<std::string, std::size_t> needed_until;
-    std::unordered_map<std::string_view, std::size_t> first_number; // none before it is ever free
-    std::vector<std::string> names(whole.fresh_count());
-    auto const is_another = [&](std::string const& candidate) {
-        return texts.contains(candidate) || (is_taken && is_taken(candidate));
-    };
-    auto const is_needed = [&](std::string const& candidate, std::size_t now) {
-        auto const holder = needed_until.find(candidate);
-        return holder != needed_until.end() && holder->second >= now;
-    };
-    for (std::size_t i = 0; i < whole.statements().size(); ++i)
-        for (name const& each : whole.right(whole.statements()[i]))
-            if (each.kind == name::kind_type::fresh && names[each.id].empty()) {
-                std::size_t& first = first_number.try_emplace(whole.text(each), 1).first->second;
-                std::string candidate = detail::numbered(whole.text(each), first);
-                for (; is_another(candidate); candidate = detail::numbered(whole.text(each), first))
-                    ++first;
-                for (std::size_t k = first; is_another(candidate) || is_needed(candidate, i);)
-                    candidate = detail::numbered(whole.text(each), ++k);
-                needed_until[candidate] = last_use[each.id];
-                names[each.id] = std::move(candidate);
-            }
-    return names;
 }
 
 /// The statements as lines of text.
@@ -179,6 +134,12 @@ inline std::string print(program const& whole,
     for (std::string const& line : print_lines(whole, is_taken))
         text += line + '\n';
     return text;
+}
+
+/// The same for a program that is read again with those tensors: no temporary is called like one of
+/// them, which the program would then make.
+inline std::string print(program const& whole, catalog const& source, catalog const& target) {
+    return print(whole, [&](std::string_view key) { return source.find(key) || target.find(key); });
 }
 
 } // namespace reshard::aoa

@@ -216,6 +216,20 @@ BOOST_AUTO_TEST_CASE(tensors_of_one_value_are_aliases) {
                    .empty());
 }
 
+BOOST_AUTO_TEST_CASE(tied_weights_that_are_left_over_have_one_state) {
+    catalog const with({tensor("embed", {4, 2}), tensor("embed.moment1_0", {4, 2})});
+    mapping const map = lower(parsed("embed -> head\nembed -> embed"), with);
+    BOOST_TEST_REQUIRE(map.outputs().size() == 3u);
+    BOOST_TEST((map.find("embed.moment1_0")->value == source_tensor(1, {4, 2}, data_type::f32)));
+    BOOST_TEST((map.relations() ==
+                std::vector<relation>{{relation::kind::state, "embed", "embed.moment1_0"},
+                                      {relation::kind::alias, "embed", "head"}}));
+    // Two tensors again: each has a state where the target wants it.
+    catalog const target({tensor("embed", {4, 2}), tensor("embed.moment1_0", {4, 2}),
+                          tensor("head", {4, 2}), tensor("head.moment1_0", {4, 2})});
+    BOOST_TEST(lower(parsed("embed -> head"), with, &target).outputs().size() == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_keeps_its_state) {
     catalog const with({tensor("e", {0, 4}, data_type::bf16), tensor("e.beta1_pow_acc_0", {1}),
                         tensor("e.w_0", {0, 4})});

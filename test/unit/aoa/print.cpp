@@ -72,6 +72,27 @@ BOOST_AUTO_TEST_CASE(a_number_is_added_where_another_temporary_is_still_needed) 
     BOOST_TEST(test::same_up_to_temporaries(code, parsed(print(code))));
 }
 
+BOOST_AUTO_TEST_CASE(no_temporary_is_called_like_a_tensor_of_either_side) {
+    catalog const source({test::tensor("t", {})}), target({test::tensor("t_3", {})});
+    program code;
+    aoa::name const a = code.make_text("a"), s = code.make_fresh("t"), t = code.make_fresh("t");
+    aoa::name const both[] = {s, t};
+    code.add(code.make_statement({&a, 1}, {&s, 1}, {}));
+    code.add(code.make_statement({&a, 1}, {&t, 1}, {}));
+    code.add(code.make_statement(both, {&a, 1}, {}));
+    BOOST_TEST(print(code, source, target) == "a -> t_2\na -> t_4\nt_2, t_4 -> a\n");
+}
+
+BOOST_AUTO_TEST_CASE(temporaries_that_like_different_names_do_not_share_one) {
+    program code;
+    aoa::name const a = code.make_text("a"), s = code.make_fresh("t_2");
+    aoa::name const t = code.make_fresh("t"), u = code.make_fresh("t");
+    aoa::name const all[] = {s, t, u};
+    code.add(code.make_statement({&a, 1}, all, {}));
+    code.add(code.make_statement(all, {&a, 1}, {}));
+    BOOST_TEST(print(code) == "a -> t_2, t, t_3\nt_2, t, t_3 -> a\n");
+}
+
 BOOST_AUTO_TEST_CASE(one_statement_alone_has_the_preferred_names) {
     program const code = with_temporaries({"a"});
     BOOST_TEST(print(code, code.statements()[0]) == "a -> a");
