@@ -6,6 +6,7 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 
 #include <boost/test/unit_test.hpp>

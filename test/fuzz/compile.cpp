@@ -7,6 +7,7 @@
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/expr/mapping_index.hpp>
 
 #include <cstddef>

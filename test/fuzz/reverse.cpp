@@ -8,6 +8,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 
 #include <cstddef>

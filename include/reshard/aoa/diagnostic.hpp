@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/place.hpp>
-#include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_text.hpp>
 #include <reshard/core/error.hpp>
 
 #include <algorithm>

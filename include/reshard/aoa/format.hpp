@@ -4,7 +4,7 @@
 #define RESHARD_AOA_FORMAT_HPP
 
 #include <reshard/aoa/comments.hpp>
-#include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,112 +4,18 @@
 #define RESHARD_AOA_PRINT_HPP
 
 #include <reshard/aoa/fresh_names.hpp>
-#include <reshard/aoa/program.hpp>
-#include <reshard/aoa/words.hpp>
+#include <reshard/aoa/statement_text.hpp>
 #include <reshard/shard/catalog.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 /// \file
 /// Program to text, so that `parse(print(p)) == p` up to the names of temporaries.
 
 namespace reshard::aoa {
-
-namespace detail {
-
-/// Whether a text can stand in a program without quotes and then means itself.
-constexpr bool is_plain(std::string_view text) {
-    bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
-    return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !is_reserved(text) &&
-           std::ranges::all_of(text, is_plain_char);
-}
-
-/// The text of a key as it has to be written.
-inline std::string quoted_name(std::string_view text) {
-    if (is_plain(text))
-        return std::string(text);
-    bool const literal = text.find_first_of("$*\"") != std::string_view::npos;
-    char const quote = literal ? '\'' : '"';
-    return quote + std::string(text) + quote;
-}
-
-/// A segment as it has to be written, without the quotes that its name may need.
-inline std::string segment_text(segment const& one) {
-    std::string const sign = one.first > 0 ? "+" : "";
-    switch (one.kind) {
-    case segment::kind_type::text: return one.text;
-    case segment::kind_type::star: return "*";
-    case segment::kind_type::placeholder:
-        return '$' + one.text + (one.first == 0 ? "" : sign + std::to_string(one.first));
-    case segment::kind_type::array: break;
-    }
-    return '[' + std::to_string(one.first) + ':' + std::to_string(one.last) + ']';
-}
-
-/// A name of several segments as it has to be written: in quotes where its text needs them.
-inline std::string pattern_text(std::vector<segment> const& segments) {
-    std::string inside, array;
-    bool plain = true;
-    for (segment const& one : segments) {
-        (one.kind == segment::kind_type::array ? array : inside) += segment_text(one);
-        plain = plain && (one.kind != segment::kind_type::text ||
-                          std::ranges::all_of(one.text, is_plain_char));
-    }
-    bool const starts_plain =
-        !inside.empty() && inside[0] != '.' && (inside[0] < '0' || inside[0] > '9');
-    bool const only_text = segments.front().kind == segment::kind_type::text &&
-                           (segments.size() == 1 || segments[1].kind == segment::kind_type::array);
-    if (only_text)
-        return quoted_name(segments.front().text) + array;
-    return (plain && starts_plain ? inside : '"' + inside + '"') + array;
-}
-
-/// An attribute as it has to be written, in the quotes in which it was.
-inline std::string attribute_text(attribute const& one) {
-    if (auto const* const number = std::get_if<index_t>(&one.value))
-        return one.word + '=' + std::to_string(*number);
-    if (auto const* const text = std::get_if<std::string>(&one.value))
-        return one.word + '=' + one.quote + *text + one.quote;
-    return one.word;
-}
-
-/// `left -> right, attributes`, with names as `spell` writes them.
-template <class Spell>
-std::string statement_text(program const& whole, statement const& one, Spell const& spell) {
-    std::string line;
-    for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
-        line += i == one.left ? " -> " : i > 0 ? ", " : "";
-        name const& each = whole.names(one)[i];
-        line += spell(each) + (each.transposed ? "^T" : "");
-    }
-    for (attribute const& each : whole.attributes(one))
-        line += ", " + attribute_text(each);
-    return line;
-}
-
-/// A name as it has to be written, without `^T`.
-inline std::string bare_name_text(program const& whole, name const& one) {
-    switch (one.kind) {
-    case name::kind_type::pattern: return pattern_text(whole.pattern(one));
-    case name::kind_type::nothing: return "_";
-    default: return quoted_name(whole.text(one));
-    }
-}
-
-} // namespace detail
-
-/// One statement as a line of text. Temporaries have the names that they would like to have.
-inline std::string print(program const& whole, statement const& one) {
-    return detail::statement_text(
-        whole, one, [&](name const& each) { return detail::bare_name_text(whole, each); });
-}
 
 /// The statements as lines of text.
 inline std::vector<std::string>
