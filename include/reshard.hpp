@@ -4,13 +4,16 @@
 #define RESHARD_HPP
 
 #include <reshard/adapt/span.hpp>
+#include <reshard/aoa/check.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/expr/explain.hpp>
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/local.hpp>

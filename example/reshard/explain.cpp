@@ -5,8 +5,8 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "spec.hpp"
-#include "trace.hpp"
 
+#include <reshard/aoa/statement_trace.hpp>
 #include <reshard/core/strides.hpp>
 #include <reshard/expr/explain.hpp>
 
@@ -142,14 +142,15 @@ private:
     std::vector<std::string> statements(std::string const& source, std::string const& target) {
         auto const [known, is_new] = statements_.try_emplace({source, target});
         if (is_new)
-            for (std::size_t const i : trace_.between(source, target))
+            for (std::size_t const i :
+                 source.empty() ? trace_.leading_to(target) : trace_.between(source, target))
                 known->second.push_back(lines_[i]);
         return known->second;
     }
 
     source_spec const& source_;
     job const& all_;
-    statement_trace trace_;
+    aoa::statement_trace trace_;
     std::vector<std::string> lines_;
     /// By source key and target key.
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> statements_;

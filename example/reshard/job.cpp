@@ -6,6 +6,7 @@
 
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/storage/target_files.hpp>
 

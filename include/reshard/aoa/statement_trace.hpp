@@ -1,0 +1,126 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_STATEMENT_TRACE_HPP
+#define RESHARD_AOA_STATEMENT_TRACE_HPP
+
+#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/scale_suffix.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+/// \file
+/// Which statements of a program lead from a source tensor to a target tensor.
+
+namespace reshard::aoa {
+
+/// Follows names backwards through a program without macros. Of the state of a parameter, the
+/// statements are those of the parameter.
+class statement_trace {
+public:
+    /// Refers to the program, which must live as long.
+    explicit statement_trace(program const& code,
+                             std::vector<state_suffix> const& suffixes = default_state_suffixes())
+        : code_(code),
+          chain_(code, code.statements()),
+          last_(code.text_count(), name_chain::none),
+          suffixes_(with_scales(suffixes, code)) {
+        for (std::uint32_t version = 0; version < chain_.version_count(); ++version)
+            if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
+                last_[called.id] = version;
+        for (std::size_t i = 0; i < code.statements().size(); ++i)
+            if (statement const& one = code.statements()[i];
+                one.left == 1 && one.right == 1 &&
+                code.left(one)[0].kind == name::kind_type::nothing)
+                added_.emplace(code.text(code.right(one)[0]), i);
+    }
+
+    /// The numbers of the statements between two keys, ascending.
+    std::vector<std::size_t> between(std::string_view source, std::string_view target) const {
+        auto id = code_.find(target);
+        if (!id) {
+            target = parameter_of(target, suffixes_);
+            source = parameter_of(source, suffixes_);
+            id = code_.find(target);
+        }
+        return makers(id, [&](std::uint32_t version) {
+            return code_.text(chain_.name_of(version)) == source;
+        });
+    }
+
+    /// The numbers of all statements that lead to a key, ascending; of one that is added, of the
+    /// statement that says so.
+    std::vector<std::size_t> leading_to(std::string_view target) const {
+        auto id = code_.find(target);
+        if (!id)
+            id = code_.find(target = parameter_of(target, suffixes_));
+        std::vector<std::size_t> numbers = makers(id, [](std::uint32_t) { return true; });
+        if (auto const place = added_.find(target); numbers.empty() && place != added_.end())
+            numbers.push_back(place->second);
+        return numbers;
+    }
+
+private:
+    /// The versions that one is made of, and itself, ascending: what a statement reads comes before
+    /// what it makes.
+    std::vector<std::uint32_t> behind(std::uint32_t version) const {
+        std::unordered_set<std::uint32_t> seen{version};
+        std::vector<std::uint32_t> open{version};
+        for (std::size_t next = 0; next < open.size(); ++next) {
+            std::uint32_t const maker = chain_.maker(open[next]);
+            if (maker == name_chain::none)
+                continue;
+            statement const& one = chain_.statements()[maker];
+            for (std::uint32_t i = 0; i < one.left; ++i)
+                if (std::uint32_t const read = chain_.version(one, i);
+                    read != name_chain::none && seen.insert(read).second)
+                    open.push_back(read);
+        }
+        std::ranges::sort(open);
+        return open;
+    }
+
+    /// The statements that lead to a text from the tensors that `begins` is true for.
+    template <class Begins>
+    std::vector<std::size_t> makers(std::optional<std::uint32_t> id, Begins const& begins) const {
+        if (!id || last_[*id] == name_chain::none)
+            return {};
+        std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from such a tensor
+        std::vector<std::size_t> numbers;
+        for (std::uint32_t const version : behind(last_[*id])) {
+            std::uint32_t const maker = chain_.maker(version);
+            if (maker == name_chain::none) {
+                leads[version] = begins(version);
+                continue;
+            }
+            statement const& one = chain_.statements()[maker];
+            bool found = false;
+            for (std::uint32_t i = 0; i < one.left; ++i)
+                if (std::uint32_t const read = chain_.version(one, i); read != name_chain::none)
+                    found = found || leads[read];
+            leads[version] = found;
+            if (found)
+                numbers.push_back(maker);
+        }
+        std::ranges::sort(numbers);
+        numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+        return numbers;
+    }
+
+    program const& code_;
+    name_chain chain_;
+    std::vector<std::uint32_t> last_; ///< of each text, the version that it is in the end
+    std::vector<state_suffix> suffixes_;
+    std::unordered_map<std::string_view, std::size_t> added_; ///< by key, the statement
+};
+
+} // namespace reshard::aoa
+
+#endif
