@@ -71,6 +71,11 @@ static_assert(typed_permute<part, index_vector{1, 0}>::shape == index_vector{6, 
 static_assert(typed_reshape<part, index_vector{5, 2, 3}>::shape == index_vector{5, 2, 3});
 static_assert(typed_cast<part, bfloat16>::dtype == data_type::bf16);
 
+using corner = typed_slice<joined, index_vector{2, 0}, index_vector{5, 4}>;
+static_assert(corner::shape == index_vector{3, 4});
+static_assert(typed_resize<corner, index_vector{2, 8}>::shape == index_vector{2, 8});
+static_assert(typed_zeros<bfloat16, index_vector{}>::dtype == data_type::bf16);
+
 // The value of the type is what the functions make.
 constexpr expression source_of(std::string_view key) {
     if (key == "q")
@@ -88,6 +93,14 @@ static_assert([] {
     using all = typed_reshape<typed_cast<typed_permute<part, index_vector{1, 0}>, bfloat16>,
                               index_vector{3, 2, 5}>;
     return all::value(source_of) == by_hand && by_hand.shape == all::shape;
+}());
+
+static_assert([] {
+    expression const cut =
+        slice(concat({source_of("q"), source_of("k"), source_of("k")}, 0), {{2, 5}, {0, 4}});
+    using all = typed_concat<0, typed_resize<corner, index_vector{2, 8}>,
+                             typed_zeros<float, index_vector{1, 8}>>;
+    return all::value(source_of) == concat({resize(cut, {2, 8}), zeros({1, 8}, data_type::f32)}, 0);
 }());
 
 } // namespace typed_algebra

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
 /// The algebra as types: an operation whose shapes or data types do not fit does not compile, and
@@ -72,6 +73,16 @@ constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
         if (axis >= 0 && axis < static_cast<index_t>(ndim))
             ++seen[static_cast<std::size_t>(axis)];
     return axes.size() == ndim && seen == index_vector::filled(ndim, 1);
+}
+
+/// Whether each range lies within the extent of its axis.
+constexpr bool are_ranges(index_vector const& shape, index_vector const& first,
+                          index_vector const& last) {
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        if (extent_of(first, axis) < 0 || extent_of(first, axis) > extent_of(last, axis) ||
+            extent_of(last, axis) > shape[axis])
+            return false;
+    return true;
 }
 
 constexpr index_t sum_of(index_vector const& sizes) {
@@ -154,6 +165,62 @@ struct typed_reshape {
     template <class SourceOf>
     static constexpr expression value(SourceOf&& source) {
         return reshape(Of::value(source), Shape);
+    }
+};
+
+/// The box of a tensor from `First` to `Last`, which is not part of it: `slice`.
+template <typed_expression Of, index_vector First, index_vector Last>
+struct typed_slice {
+    static_assert(First.size() == Of::shape.size() && Last.size() == Of::shape.size(),
+                  "a slice has a range for each axis of its tensor");
+    static_assert(detail::are_ranges(Of::shape, First, Last),
+                  "the ranges of a slice lie within the extents of its tensor");
+
+    static constexpr index_vector shape = [] {
+        index_vector cut = Of::shape;
+        for (std::size_t axis = 0; axis < cut.size(); ++axis)
+            cut[axis] = detail::extent_of(Last, axis) - detail::extent_of(First, axis);
+        return cut;
+    }();
+    static constexpr data_type dtype = Of::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        std::vector<axis_range> ranges;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            ranges.push_back({First[axis], Last[axis]});
+        return slice(Of::value(source), ranges);
+    }
+};
+
+/// A tensor that is cropped, or enlarged with zeros, at the tail of its axes: `resize`.
+template <typed_expression Of, index_vector Shape>
+struct typed_resize {
+    static_assert(detail::is_shape(Shape) && Shape.size() == Of::shape.size(),
+                  "a resize has an extent for each axis of its tensor");
+
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = Of::dtype;
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return resize(Of::value(source), Shape);
+    }
+};
+
+/// A tensor that has no source: `zeros`.
+template <class T, index_vector Shape>
+struct typed_zeros {
+    static_assert(detail::has_data_type<T>, "the element type of typed_zeros has no data type");
+    static_assert(detail::is_shape(Shape),
+                  "the shape of typed_zeros has a negative extent or too many elements");
+
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = detail::named_data_type<T>();
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&&) {
+        return zeros(Shape, dtype);
     }
 };
 

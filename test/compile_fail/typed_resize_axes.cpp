@@ -1,0 +1,10 @@
+// expect: static assertion failed.*: a resize has an extent for each axis of its tensor
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/typed_expression.hpp>
+
+using namespace reshard;
+
+using w = typed_source<"w", float, index_vector{4, 6}>;
+
+constexpr index_vector bad = typed_resize<w, index_vector{4}>::shape;
