@@ -32,8 +32,8 @@ inline void add(hasher& digest, piece const& part) {
 
 } // namespace detail
 
-/// A digest of sources, outputs and removed keys; equal mappings have equal digests on every
-/// machine.
+/// A digest of sources, outputs and removed keys, which are what is carried out; relations are not.
+/// Equal mappings have equal digests on every machine.
 inline std::uint64_t digest_of(mapping const& program) {
     hasher digest;
     for (mapping_source const& source : program.sources()) {

@@ -115,11 +115,32 @@ inline statement expand_stars(macro_context& context, statement const& one, star
     return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
 }
 
+/// Whether a statement removes or adds: then it does so for each key that its star stands for.
+inline bool is_bare(macro_context const& context, statement const& one) {
+    auto const names = context.code.names(one);
+    auto const is_nothing = [](name const& each) { return each.kind == name::kind_type::nothing; };
+    return one.left == 1 && one.right == 1 && std::ranges::any_of(names, is_nothing);
+}
+
+/// Appends a removal or an addition for each key that the star of one stands for.
+inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
+                        std::vector<statement>& expanded) {
+    statement const all = expand_stars(context, one, sides);
+    bool const removes =
+        all.right == 1 && context.code.right(all)[0].kind == name::kind_type::nothing;
+    auto const keys = removes ? context.code.left(all) : context.code.right(all);
+    std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
+    name const nothing = removes ? context.code.right(all)[0] : context.code.left(all)[0];
+    for (name const& key : starred)
+        expanded.push_back(
+            context.make({removes ? &key : &nothing, 1}, {removes ? &nothing : &key, 1}, all));
+}
+
 } // namespace detail
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
 /// keys of the source left of the arrow or, where none matches, names that earlier statements make;
-/// keys of the target right of it.
+/// keys of the target right of it. `e.*.w -> _` removes each of them, `_ -> e.*.w` adds each.
 ///
 /// Findings: errc::bad_macro for two stars, a star with `^T`, or one on the right without a target;
 /// errc::unknown_key when nothing matches.
@@ -138,13 +159,18 @@ inline void expand_star(macro_context& context, std::vector<statement>& statemen
         sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
     pattern_index& read = sides[context.options.reverse].index;
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+        std::size_t const first = expanded.size();
         if (!detail::has_segment(context.code, statements[i], segment::kind_type::star))
             expanded.push_back(statements[i]);
         else
             attempt(context, statements[i], expanded, [&](statement const& one) {
-                expanded.push_back(detail::expand_stars(context, one, sides));
+                if (detail::is_bare(context, one))
+                    detail::append_bare(context, one, sides, expanded);
+                else
+                    expanded.push_back(detail::expand_stars(context, one, sides));
             });
-        detail::add_made(context, expanded.back(), read);
+        for (std::size_t made = first; made < expanded.size(); ++made)
+            detail::add_made(context, expanded[made], read);
     };
     statements = detail::expand_in_order(context, statements.size(), expand);
 }
