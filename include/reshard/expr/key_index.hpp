@@ -3,10 +3,9 @@
 #ifndef RESHARD_EXPR_KEY_INDEX_HPP
 #define RESHARD_EXPR_KEY_INDEX_HPP
 
-#include <reshard/core/hasher.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,7 +19,8 @@ namespace reshard::detail {
 /// A hash table of the places of a list's keys; the keys stay in the list, which `key_at(place)`
 /// shows.
 ///
-/// What it holds depends on the list alone: equal lists have equal indices.
+/// Linear probing over the places: a value that may be copied, which a set of views into the keys may
+/// not.
 class key_index {
 public:
     /// The place of `key`, if the list has it.
@@ -28,42 +28,56 @@ public:
     std::optional<std::uint32_t> find(std::string_view key, KeyAt&& key_at) const {
         if (slots_.empty())
             return std::nullopt;
-        std::uint32_t const wanted = hash_of(key);
-        for (std::size_t at = wanted & mask();; at = (at + 1) & mask())
-            if (slots_[at].place == none)
-                return std::nullopt;
-            else if (slots_[at].hash == wanted && key_at(slots_[at].place) == key)
-                return slots_[at].place;
+        slot const& found = slots_[slot_of(key, hash_of(key), key_at)];
+        return found.place == none ? std::nullopt : std::optional(found.place);
     }
 
-    /// Notes that `key` stands at `place`, the end of the list.
+    /// Notes that `key` stands at `place`.
     ///
-    /// \pre the list did not have it, and has noted the `place` keys before it
+    /// \pre the list did not have it
     void append(std::string_view key, std::uint32_t place) {
-        if (2 * (std::size_t{place} + 1) > slots_.size())
-            grow();
+        make_room();
         put({hash_of(key), place});
+        ++count_;
     }
 
-    bool operator==(key_index const&) const = default;
+    /// The place of `key`; where the list does not have it, `add()` appends it and returns its place.
+    template <class KeyAt, class Add>
+    std::uint32_t find_or_append(std::string_view key, KeyAt&& key_at, Add&& add) {
+        make_room();
+        std::uint32_t const hash = hash_of(key);
+        slot& found = slots_[slot_of(key, hash, key_at)];
+        if (found.place == none) {
+            found = {hash, add()};
+            ++count_;
+        }
+        return found.place;
+    }
 
 private:
     static constexpr std::uint32_t none = 0xffffffff;
 
+    /// A place and the hash of its key, so that other keys are seldom looked at.
     struct slot {
         std::uint32_t hash = 0;
         std::uint32_t place = none;
-
-        bool operator==(slot const&) const = default;
     };
 
     static std::uint32_t hash_of(std::string_view key) {
-        hasher digest;
-        digest.add(key);
-        return static_cast<std::uint32_t>(digest.value());
+        return static_cast<std::uint32_t>(std::hash<std::string_view>{}(key));
     }
 
     std::size_t mask() const { return slots_.size() - 1; }
+
+    /// The slot that has `key`, or the empty one that it would be put into.
+    template <class KeyAt>
+    std::size_t slot_of(std::string_view key, std::uint32_t hash, KeyAt& key_at) const {
+        std::size_t at = hash & mask();
+        while (slots_[at].place != none &&
+               (slots_[at].hash != hash || key_at(slots_[at].place) != key))
+            at = (at + 1) & mask();
+        return at;
+    }
 
     void put(slot one) {
         std::size_t at = one.hash & mask();
@@ -72,15 +86,19 @@ private:
         slots_[at] = one;
     }
 
-    void grow() {
+    /// Makes the table large enough for one more.
+    void make_room() {
+        if (2 * (std::size_t{count_} + 1) <= slots_.size())
+            return;
         std::vector<slot> const before =
-            std::exchange(slots_, std::vector<slot>(slots_.empty() ? 8 : 2 * slots_.size()));
+            std::exchange(slots_, std::vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
         for (slot const& one : before)
             if (one.place != none)
                 put(one);
     }
 
     std::vector<slot> slots_; ///< a power of two of them, at most half of them taken
+    std::uint32_t count_ = 0;
 };
 
 } // namespace reshard::detail

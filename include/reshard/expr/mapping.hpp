@@ -91,7 +91,7 @@ public:
     explicit mapping(catalog const& source) {
         sources_.reserve(source.size());
         for (catalog_entry const& entry : source)
-            append({entry.key, entry.shape, entry.dtype});
+            sources_.push_back({entry.key, entry.shape, entry.dtype});
     }
 
     std::vector<mapping_source> const& sources() const { return sources_; }
@@ -104,11 +104,13 @@ public:
     /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as
     ///         another tensor
     expression source(std::string_view key, index_vector const& shape, data_type dtype) {
-        auto const key_at = [this](std::uint32_t i) { return std::string_view(sources_[i].key); };
+        for (; placed_ < sources_.size(); ++placed_)
+            source_places_.append(sources_[placed_].key, placed_);
+        auto const key_at = [this](key_id i) { return std::string_view(sources_[i].key); };
         if (auto const place = source_places_.find(key, key_at))
             return known(*place, shape, dtype);
-        append({std::string(key), shape, dtype});
-        return source_tensor(static_cast<key_id>(sources_.size() - 1), shape, dtype);
+        sources_.push_back({std::string(key), shape, dtype});
+        return source_tensor(placed_, shape, dtype);
     }
 
     /// Source tensor number `id` as an expression.
@@ -141,14 +143,12 @@ public:
         return place != outputs_.end() ? &*place : nullptr;
     }
 
-    bool operator==(mapping const&) const = default;
-
-private:
-    void append(mapping_source tensor) {
-        source_places_.append(tensor.key, static_cast<key_id>(sources_.size()));
-        sources_.push_back(std::move(tensor));
+    bool operator==(mapping const& other) const {
+        return sources_ == other.sources_ && outputs_ == other.outputs_ &&
+               removed_ == other.removed_ && relations_ == other.relations_;
     }
 
+private:
     void put(mapping_output output) {
         bool const is_last = outputs_.empty() || outputs_.rbegin()->key < output.key;
         auto place = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
@@ -171,7 +171,8 @@ private:
     }
 
     std::vector<mapping_source> sources_;
-    detail::key_index source_places_;
+    detail::key_index source_places_; ///< of the first `placed_` sources
+    key_id placed_ = 0;               ///< the others are noted when `source` looks for a key
     mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<relation> relations_;

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <vector>
 
 using namespace reshard;
 
@@ -57,15 +58,21 @@ BOOST_AUTO_TEST_CASE(a_key_is_compared_with_few_others_however_many_there_are) {
     BOOST_TEST(list.looked_at < count + count / 10);
 }
 
-BOOST_AUTO_TEST_CASE(equal_lists_have_equal_indices) {
-    indexed_list one, same, other;
-    for (std::string const key : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
-        one.append(key);
-        same.append(key);
-        other.append(key == "i" ? "j" : key);
-    }
-    BOOST_TEST((one.places == same.places));
-    BOOST_TEST((one.places != other.places));
+BOOST_AUTO_TEST_CASE(a_key_that_is_new_is_added_and_one_that_is_not_is_found) {
+    indexed_list list;
+    auto const find_or_append = [&](std::string const& key) {
+        auto const key_at = [&](std::uint32_t place) { return std::string_view(list.keys[place]); };
+        return list.places.find_or_append(key, key_at, [&] {
+            list.keys.push_back(key);
+            return static_cast<std::uint32_t>(list.keys.size() - 1);
+        });
+    };
+    for (int round = 0; round < 2; ++round)
+        for (std::uint32_t i = 0; i < 200; ++i)
+            BOOST_TEST_REQUIRE(find_or_append(std::to_string(i)) == i);
+    BOOST_TEST(list.keys.size() == 200u);
+    BOOST_TEST(list.find("17").value() == 17u);
+    BOOST_TEST(!list.find("200").has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
