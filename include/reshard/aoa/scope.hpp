@@ -152,14 +152,16 @@ public:
     }
 
     /// The number of a new value, which no name is bound to.
-    std::uint32_t store(bound_value made) {
+    std::uint32_t store(bound_value&& made) {
         if (free_.empty()) {
             values_.push_back({std::move(made)});
             return static_cast<std::uint32_t>(values_.size() - 1);
         }
         std::uint32_t const id = free_.back();
         free_.pop_back();
-        values_[id] = {std::move(made)};
+        values_[id].value = std::move(made);
+        values_[id].source = source_names::none;
+        values_[id].is_free = false;
         return id;
     }
 

@@ -4,13 +4,13 @@
 #define RESHARD_CORE_INDEX_ROWS_HPP
 
 #include <reshard/core/box.hpp>
+#include <reshard/core/short_list.hpp>
 
 #include <boost/assert.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 /// \file
 /// Many index vectors of one length, packed: what tables of boxes are stored in.
@@ -25,60 +25,56 @@ namespace reshard {
 class index_rows {
 public:
     constexpr index_rows() = default;
-    constexpr explicit index_rows(std::size_t ndim) : ndim_(ndim) {}
+    constexpr explicit index_rows(std::size_t ndim) : ndim_(static_cast<std::uint32_t>(ndim)) {}
 
     constexpr std::size_t ndim() const { return ndim_; }
     constexpr std::size_t size() const { return size_; }
-    constexpr void reserve(std::size_t rows) {
-        if (rows > 1 || ndim_ > short_row)
-            values_.reserve(rows * ndim_);
-    }
+    constexpr void reserve(std::size_t rows) { values_.reserve(rows * ndim_); }
 
     /// \pre `row.size() == ndim()`
     constexpr void push_back(index_vector const& row) {
         BOOST_ASSERT(row.size() == ndim_);
-        if (size_ == 0 && ndim_ <= short_row) {
-            std::copy(row.begin(), row.end(), first_);
-        } else {
-            if (is_short())
-                give_up_first();
-            values_.insert(values_.end(), row.begin(), row.end());
-        }
+        values_.append(row.begin(), row.size());
         ++size_;
+    }
+
+    /// Appends the rows of another table.
+    ///
+    /// \pre `other.ndim() == ndim()`
+    constexpr void append(index_rows const& other) {
+        BOOST_ASSERT(other.ndim_ == ndim_);
+        values_.append(other.values_.data(), other.values_.size());
+        size_ += other.size_;
+    }
+
+    /// Adds `distance` to a column of the rows from `first` on.
+    ///
+    /// \pre `column < ndim()`
+    constexpr void shift(std::size_t first, std::size_t column, index_t distance) {
+        BOOST_ASSERT(column < ndim_);
+        for (std::size_t row = first; row < size_; ++row)
+            values_[row * ndim_ + column] += distance;
     }
 
     /// \pre `row < size()`
     constexpr index_vector operator[](std::size_t row) const {
         BOOST_ASSERT(row < size_);
-        index_t const* const first = values().data() + row * ndim_;
+        index_t const* const first = values_.data() + row * ndim_;
         return index_vector(first, first + ndim_);
     }
 
     /// The numbers themselves, row after row.
-    constexpr std::span<index_t const> values() const {
-        return is_short() ? std::span<index_t const>(first_, ndim_) : values_;
-    }
+    constexpr std::span<index_t const> values() const { return {values_.data(), values_.size()}; }
 
     /// The memory that the numbers take.
-    constexpr std::size_t bytes() const { return values_.capacity() * sizeof(index_t); }
+    constexpr std::size_t bytes() const { return values_.bytes(); }
 
     constexpr bool operator==(index_rows const&) const = default;
 
 private:
-    static constexpr std::size_t short_row = 3;
-
-    /// Whether there is one row, which stands in `first_`.
-    constexpr bool is_short() const { return size_ == 1 && ndim_ <= short_row; }
-
-    constexpr void give_up_first() {
-        values_.insert(values_.end(), first_, first_ + ndim_);
-        std::fill_n(first_, short_row, index_t{0});
-    }
-
-    std::size_t ndim_ = 0;
-    std::size_t size_ = 0;
-    index_t first_[short_row] = {}; ///< zeros unless `is_short`, so that equal rows are equal
-    std::vector<index_t> values_;
+    std::uint32_t ndim_ = 0;
+    std::uint32_t size_ = 0;
+    short_list<index_t, 3> values_;
 };
 
 /// Boxes of one tensor, packed.
@@ -102,6 +98,14 @@ public:
     constexpr void push_back(box const& region) {
         offsets_.push_back(region.offset);
         shapes_.push_back(region.shape);
+    }
+
+    /// Appends the boxes of another list, moved by `distance` along an axis.
+    constexpr void append_moved(box_list const& other, std::size_t axis, index_t distance) {
+        std::size_t const first = size();
+        offsets_.append(other.offsets_);
+        offsets_.shift(first, axis, distance);
+        shapes_.append(other.shapes_);
     }
 
     /// \pre `i < size()`

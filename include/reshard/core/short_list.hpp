@@ -5,53 +5,117 @@
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 /// \file
-/// A list that mostly has one element.
+/// A list that mostly has a handful of elements.
 
 namespace reshard {
 
-/// A list whose first element, as long as it is the only one, takes no memory of its own.
-template <class T>
+/// A list whose elements take no memory of their own while there are `Short` of them at most.
+///
+/// Most tensors of a program are one piece: of a matrix, two numbers in each of its lists.
+template <class T, std::size_t Short = 1>
+    requires std::is_trivially_copyable_v<T>
 class short_list {
 public:
+    constexpr short_list() = default;
+    constexpr short_list(short_list const& other) { append(other.data(), other.size()); }
+    constexpr short_list(short_list&& other) noexcept { swap(other); }
+    constexpr short_list& operator=(short_list&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    constexpr short_list& operator=(short_list const& other) { return *this = short_list(other); }
+    constexpr ~short_list() { free_block(); }
+
     constexpr std::size_t size() const { return size_; }
-
-    constexpr void reserve(std::size_t elements) {
-        if (elements > 1)
-            many_.reserve(elements);
-    }
-
-    constexpr void push_back(T const& element) {
-        if (size_ == 0) {
-            first_ = element;
-        } else {
-            if (size_ == 1) {
-                many_.push_back(first_);
-                first_ = {};
-            }
-            many_.push_back(element);
-        }
-        ++size_;
-    }
+    constexpr T const* data() const { return is_short() ? elements_.few : elements_.many; }
+    constexpr T const* begin() const { return data(); }
+    constexpr T const* end() const { return data() + size_; }
 
     /// \pre `i < size()`
     constexpr T const& operator[](std::size_t i) const {
         BOOST_ASSERT(i < size_);
-        return size_ == 1 ? first_ : many_[i];
+        return data()[i];
+    }
+
+    /// \pre `i < size()`
+    constexpr T& operator[](std::size_t i) {
+        BOOST_ASSERT(i < size_);
+        return (is_short() ? elements_.few : elements_.many)[i];
+    }
+
+    /// \throws std::length_error when it is more than 4 billion elements
+    constexpr void reserve(std::size_t elements) {
+        if (elements > capacity_)
+            move_to_block(elements);
+    }
+
+    /// \throws std::length_error when there are more than 4 billion elements then
+    constexpr void push_back(T const& element) { append(&element, 1); }
+
+    /// Appends elements that are not this list's own.
+    ///
+    /// \throws std::length_error when there are more than 4 billion elements then
+    constexpr void append(T const* first, std::size_t count) {
+        if (count > capacity_ - size_)
+            move_to_block(std::max(size_ + count, 2 * std::size_t{capacity_}));
+        T* const end = (is_short() ? elements_.few : elements_.many) + size_;
+        for (std::size_t i = 0; i < count; ++i)
+            std::construct_at(end + i, first[i]);
+        size_ += static_cast<std::uint32_t>(count);
     }
 
     /// The memory that the elements take beside this.
-    constexpr std::size_t bytes() const { return many_.capacity() * sizeof(T); }
+    constexpr std::size_t bytes() const { return is_short() ? 0 : capacity_ * sizeof(T); }
 
-    constexpr bool operator==(short_list const&) const = default;
+    constexpr bool operator==(short_list const& other) const {
+        return std::equal(begin(), end(), other.begin(), other.end());
+    }
 
 private:
-    std::size_t size_ = 0;
-    T first_{}; ///< empty unless it is the only one, so that equal lists are equal
-    std::vector<T> many_;
+    union storage {
+        T few[Short];
+        T* many;
+
+        constexpr storage() : few{} {}
+        constexpr explicit storage(T* block) : many(block) {}
+    };
+
+    constexpr bool is_short() const { return capacity_ == Short; }
+
+    constexpr void swap(short_list& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        std::swap(elements_, other.elements_);
+    }
+
+    constexpr void free_block() {
+        if (!is_short())
+            std::allocator<T>().deallocate(elements_.many, capacity_);
+    }
+
+    constexpr void move_to_block(std::size_t capacity) {
+        if (capacity > 0xffffffff)
+            throw std::length_error("a list of more than 4294967295 elements");
+        T* const block = std::allocator<T>().allocate(capacity);
+        for (std::size_t i = 0; i < size_; ++i)
+            std::construct_at(block + i, (*this)[i]);
+        free_block();
+        elements_ = storage(block);
+        capacity_ = static_cast<std::uint32_t>(capacity);
+    }
+
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = Short;
+    storage elements_;
 };
 
 } // namespace reshard

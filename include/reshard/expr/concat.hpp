@@ -70,12 +70,9 @@ constexpr expression concat(std::span<expression const* const> tensors, std::siz
         expression const& operand = *tensors[i];
         if (i > 0)
             detail::check_operand(first, operand, i, axis);
-        for (std::size_t j = 0; j < operand.pieces.size(); ++j) {
-            piece moved = operand.pieces[j];
-            moved.target_offset[axis] += result.shape[axis];
-            result.pieces.push_back(moved);
-        }
-        result.shape[axis] = checked_add(result.shape[axis], operand.shape[axis]);
+        index_t const place = result.shape[axis];
+        result.shape[axis] = checked_add(place, operand.shape[axis]);
+        result.pieces.append_moved(operand.pieces, axis, place);
     }
     element_count(result.shape);
     return result;

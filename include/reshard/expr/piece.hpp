@@ -79,6 +79,16 @@ public:
                                                    : part.source_offset);
     }
 
+    /// Appends the pieces of another tensor, whose target boxes are moved by `distance` along `axis`.
+    ///
+    /// \pre `other.ndim() == ndim()`, and there is such an axis
+    constexpr void append_moved(piece_list const& other, std::size_t axis, index_t distance) {
+        factors_.append_behind(size(), other.factors_);
+        facts_.append(other.facts_.data(), other.facts_.size());
+        targets_.append_moved(other.targets_, axis, distance);
+        source_offsets_.append(other.source_offsets_);
+    }
+
     /// \pre `i < size()`
     constexpr piece operator[](std::size_t i) const {
         BOOST_ASSERT(i < size());

@@ -51,6 +51,29 @@ BOOST_AUTO_TEST_CASE(a_single_long_row_comes_back_as_it_went_in) {
     BOOST_TEST(rows.values().size() == 5u);
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_another_table_come_behind_and_may_be_shifted) {
+    index_rows rows(2), more(2);
+    rows.push_back({1, 2});
+    more.push_back({3, 4});
+    more.push_back({5, 6});
+    rows.append(more);
+    BOOST_TEST(rows.size() == 3u);
+    rows.shift(1, 0, 10);
+    BOOST_TEST((rows[0] == index_vector{1, 2}));
+    BOOST_TEST((rows[1] == index_vector{13, 4}));
+    BOOST_TEST((rows[2] == index_vector{15, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(boxes_of_another_list_come_behind_moved_along_an_axis) {
+    box_list boxes(2), more(2);
+    boxes.push_back({{0, 0}, {2, 3}});
+    more.push_back({{0, 1}, {4, 2}});
+    boxes.append_moved(more, 1, 3);
+    BOOST_TEST(boxes.size() == 2u);
+    BOOST_TEST((boxes[0] == box{{0, 0}, {2, 3}}));
+    BOOST_TEST((boxes[1] == box{{0, 4}, {4, 2}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_boxes_is_two_tables) {
     box_list boxes(2);
     BOOST_TEST(boxes.empty());

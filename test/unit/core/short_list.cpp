@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <utility>
+
 using namespace reshard;
 
 BOOST_AUTO_TEST_SUITE(lists_of_one)
@@ -38,5 +41,48 @@ BOOST_AUTO_TEST_CASE(lists_are_equal_when_their_elements_are) {
         BOOST_TEST((a == b));
     }
 }
+
+BOOST_AUTO_TEST_CASE(a_few_elements_take_no_memory_where_there_is_room_for_them) {
+    short_list<int, 3> list;
+    int const numbers[] = {1, 2, 3, 4};
+    list.append(numbers, 3);
+    BOOST_TEST(list.bytes() == 0u);
+    BOOST_TEST(list[2] == 3);
+    list.append(numbers + 3, 1);
+    BOOST_TEST(list.bytes() >= 4 * sizeof(int));
+    BOOST_TEST(std::equal(list.begin(), list.end(), numbers, numbers + 4));
+    list[1] = 7;
+    BOOST_TEST(list[1] == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_is_its_own_list_and_what_is_moved_is_empty) {
+    for (int const size : {1, 5}) {
+        short_list<int> list;
+        for (int i = 0; i < size; ++i)
+            list.push_back(i);
+        short_list<int> copy = list;
+        copy[0] = 9;
+        BOOST_TEST(list[0] == 0);
+        short_list<int> moved = std::move(copy);
+        BOOST_TEST(moved[0] == 9);
+        BOOST_TEST(copy.size() == 0u);
+        copy = moved;
+        BOOST_TEST((copy == moved));
+        moved = std::move(list);
+        BOOST_TEST(moved[0] == 0);
+        BOOST_TEST(moved.size() == static_cast<std::size_t>(size));
+        moved = *&moved;
+        BOOST_TEST(moved.size() == static_cast<std::size_t>(size));
+    }
+}
+
+static_assert([] {
+    short_list<int> list;
+    for (int i = 0; i < 9; ++i)
+        list.push_back(i);
+    short_list<int> const copy = list;
+    list = short_list<int>();
+    return copy.size() == 9 && copy[8] == 8 && list.size() == 0;
+}());
 
 BOOST_AUTO_TEST_SUITE_END()

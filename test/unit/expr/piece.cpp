@@ -68,6 +68,16 @@ BOOST_AUTO_TEST_CASE(a_list_gives_pieces_with_joined_axes_back) {
     BOOST_TEST((list[0] == plain));
     BOOST_TEST((list[1] == merged));
     BOOST_TEST((list.target_boxes()[1] == box{{4}, {6}}));
+    piece_list twice(1);
+    twice.append_moved(list, 0, 0);
+    twice.append_moved(list, 0, 10);
+    BOOST_TEST((twice[1] == merged));
+    plain.target_offset = {10};
+    merged.target_offset = {14};
+    BOOST_TEST((twice[2] == plain));
+    BOOST_TEST((twice[3] == merged));
+    plain.target_offset = {0};
+    merged.target_offset = {4};
     piece_list other(1);
     other.push_back(plain);
     merged.extent = {3, 2};
