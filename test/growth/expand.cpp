@@ -61,6 +61,12 @@ BOOST_AUTO_TEST_CASE(placeholders_are_expanded_in_linear_time) {
     check_expand("many statements, none of which matches",
                  {.line = [](auto const& i) { return "x" + i + ".$A.w -> y" + i + ".$A.w\n"; },
                   .source = layers});
+    check_expand("many statements, each of which matches",
+                 {.line = [](auto const& i) { return "x" + i + ".$A.w -> y" + i + ".$A.w\n"; },
+                  .source = [](auto const& i) { return "x" + i + ".0.w"; }});
+    check_expand("many statements, like keys but for their numbers",
+                 {.line = [](auto const& i) { return "x1" + i + ".$A.w -> y" + i + ".$A.w\n"; },
+                  .source = [](auto const& i) { return "x2" + i + ".0.w"; }});
     test::check_linear("many placeholders in a name", [](std::size_t size) {
         std::string name = "w", key = "w";
         for (std::size_t i = 0; i < size; ++i) {
@@ -76,6 +82,8 @@ BOOST_AUTO_TEST_CASE(placeholders_are_expanded_in_linear_time) {
 BOOST_AUTO_TEST_CASE(stars_and_arrays_are_expanded_in_linear_time) {
     check_expand("a star of many keys", {.before = "e.*.w -> x, axis=0",
                                          .source = [](auto const& i) { return "e." + i + ".w"; }});
+    check_expand("many stars", {.line = [](auto const& i) { return "e" + i + ".*.w -> x\n"; },
+                                .source = [](auto const& i) { return "e" + i + ".0.w"; }});
     check_expand("many arrays", {.before = "x",
                                  .line = [](auto const& i) { return ", e" + i + "[0:3]"; },
                                  .after = " -> y, axis=0"});

@@ -4,7 +4,7 @@
 #define RESHARD_AOA_MISSING_KEY_HPP
 
 #include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/macro/pattern_index.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ public:
 
     /// Advice for somebody who wants `parameter`, which no statement makes: to look at the statement
     /// that would make it, if there is one that matches nothing, or else to add it.
-    std::string advice(std::string_view parameter) const {
+    std::string advice(std::string_view parameter) {
         statement const* maker = nullptr;
         if (searches_left_-- > 0)
             index_.for_each_match(parameter, [&](std::size_t pattern, auto const&) {

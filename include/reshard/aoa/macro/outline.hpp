@@ -26,13 +26,22 @@ constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
     return last - at;
 }
 
+/// The place of the first digit from `at` on, or the end.
+constexpr std::size_t next_digit(std::string_view text, std::size_t at) {
+    while (at < text.size() && !is_digit(text[at]))
+        ++at;
+    return at;
+}
+
 /// A key with each run of digits replaced by one `0`.
 inline void append_outline(std::string& outline, std::string_view text) {
-    for (char const c : text)
-        if (!is_digit(c))
-            outline += c;
-        else if (outline.empty() || outline.back() != '0')
+    for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
+        std::size_t const digit = next_digit(text, at);
+        outline += text.substr(at, digit - at);
+        at = digit;
+        if (at < text.size() && !outline.ends_with('0'))
             outline += '0';
+    }
 }
 
 /// The outline of all keys that a name with open numbers may mean.

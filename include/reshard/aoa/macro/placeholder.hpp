@@ -165,7 +165,7 @@ private:
     }
 
     index_t number_for(std::size_t which, segment const& part,
-                       std::vector<index_t> const& numbers) const {
+                       std::span<index_t const> numbers) const {
         std::size_t const capture = position(use_.names, part.text);
         index_t const number =
             numbers[capture] - use_.shifts[capture] + shift_of(part, which >= one_.left);
@@ -214,11 +214,11 @@ inline void append_instances(macro_context& context, statement const& one,
     bool const has_others =
         std::ranges::any_of(context.code.pattern(context.code.names(one)[use.deciding]), is_other);
     std::vector<name> names;
-    std::vector<index_t> const* last = nullptr;
+    key_match const* last = nullptr;
     for (key_match const& found : matches) {
-        if (has_others && last && *last == found.numbers)
+        if (has_others && last && same_numbers(*last, found))
             continue; // there is a match for each number that `*` or `[0:2]` leaves open
-        last = &found.numbers;
+        last = &found;
         names.clear();
         for (std::size_t i = 0; i < one.left + one.right; ++i)
             names.push_back(instances.make(i, found));

@@ -4,7 +4,7 @@
 #define RESHARD_AOA_MACRO_RUNNING_ORDER_HPP
 
 #include <reshard/aoa/macro/context.hpp>
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/macro/pattern_index.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,116 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/macro/pattern_index.hpp>
+
+#include "aoa/language.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::aoa;
+using reshard::test::parsed;
+using reshard::test::tensor;
+
+BOOST_AUTO_TEST_SUITE(aoa_macro_pattern_index)
+
+namespace {
+
+/// The pattern of a name in which each placeholder is captured, in the order in which they stand.
+key_pattern pattern(std::string const& text) {
+    program const code = parsed(text + " -> target");
+    std::size_t next = 0;
+    return make_key_pattern(code.pattern(code.left(code.statements()[0])[0]),
+                            [&](segment const& one) -> std::optional<std::size_t> {
+                                if (one.kind != segment::kind_type::placeholder)
+                                    return std::nullopt;
+                                return next++;
+                            });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
+    pattern_index index;
+    auto const q = index.add(pattern("l.$L.q")), k = index.add(pattern("l.$L.k")),
+               none = index.add(pattern("m.$L.k"));
+    catalog const keys({tensor("l.10.q", {}), tensor("l.2.q", {}), tensor("l.2.k", {}),
+                        tensor("l.x.q", {}), tensor("l.3.q.moment1_0", {}),
+                        tensor("l.2.q.w_0", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST(steps.spent == 5u); // l.x.q is like no pattern
+    BOOST_TEST_REQUIRE(index.matches(q).size() == 3u);
+    BOOST_TEST(index.matches(q)[0].key == "l.2.q");
+    BOOST_TEST(index.matches(q)[1].key == "l.3.q");
+    BOOST_TEST(index.matches(q)[2].key == "l.10.q");
+    BOOST_TEST_REQUIRE(index.matches(k).size() == 1u);
+    BOOST_TEST(std::ranges::equal(index.matches(k)[0].numbers, std::vector<index_t>{2}));
+    BOOST_TEST(index.matches(none).empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
+    pattern_index index;
+    auto const keyed = index.add(pattern("l.$L.q")), made = index.add(pattern("t.$L.q"));
+    catalog const keys({tensor("l.2.q", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST(index.has_open());
+    for (char const* name : {"t.10.q", "l.3.q", "t.9.q", "t.x.q", "t.10.q"})
+        index.add_made(name);
+    BOOST_TEST(index.matches(keyed).size() == 1u);
+    BOOST_TEST_REQUIRE(index.matches(made).size() == 2u);
+    BOOST_TEST(index.matches(made)[0].key == "t.9.q");
+    BOOST_TEST(index.matches(made)[1].key == "t.10.q");
+    index.add_made("t.1.q");
+    BOOST_TEST(index.matches(made).size() == 3u);
+    BOOST_TEST(index.matches(made)[0].key == "t.1.q");
+}
+
+BOOST_AUTO_TEST_CASE(where_every_pattern_has_a_key_no_name_is_looked_at) {
+    pattern_index index;
+    index.add(pattern("l.$L.q"));
+    catalog const keys({tensor("l.2.q", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST(!index.has_open());
+}
+
+BOOST_AUTO_TEST_CASE(a_search_that_takes_too_many_steps_is_given_up) {
+    pattern_index index;
+    index.add(pattern("l.$L.q"));
+    index.add(pattern("l.*.q"));
+    catalog const keys({tensor("l.1.q", {}), tensor("l.2.q", {})});
+    budget enough{4, "steps", "max_steps"}, too_few{3, "steps", "max_steps"};
+    BOOST_CHECK_NO_THROW(index.search(keys, default_state_suffixes(), enough));
+    BOOST_CHECK_THROW(index.search(keys, default_state_suffixes(), too_few), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_with_the_fixed_numbers_of_others_is_not_compared) {
+    pattern_index index;
+    for (int i = 0; i < 100; ++i)
+        index.add(pattern("l." + std::to_string(i) + ".$E.w"));
+    catalog const keys({tensor("l.7.0.w", {}), tensor("l.7.1.w", {}), tensor("l.100.0.w", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST(steps.spent == 3u);
+    BOOST_TEST(index.matches(7).size() == 2u);
+    BOOST_TEST(index.matches(10).empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_same_number_written_in_two_ways_is_two_keys) {
+    pattern_index index;
+    auto const all = index.add(pattern("l.$L.q"));
+    catalog const keys({tensor("l.1.q", {}), tensor("l.01.q", {}), tensor("l.0.q", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    BOOST_TEST_REQUIRE(index.matches(all).size() == 3u);
+    BOOST_TEST(!same_numbers(index.matches(all)[0], index.matches(all)[1]));
+    BOOST_TEST(same_numbers(index.matches(all)[1], index.matches(all)[2]));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
