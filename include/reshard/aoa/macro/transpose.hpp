@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,41 +36,58 @@ inline void check_transposed(macro_context const& context, statement const& one)
                  target.where});
 }
 
-/// The statements `x -> temporary, permute="[]"`, one for each different `x^T`; replaces `x^T` in
-/// `names`.
-inline void append_transposes(macro_context& context, statement const& like,
-                              std::vector<name>& names, std::vector<statement>& expanded) {
-    std::unordered_map<std::uint32_t, name> made;
-    for (name& one : names) {
-        if (!one.transposed)
-            continue;
-        auto const [place, is_new] = made.try_emplace(one.id);
-        if (is_new) {
-            name plain = one;
-            plain.transposed = false;
-            place->second =
-                context.code.make_fresh(context.code.text(one), one.where, "_transpose_tmp");
-            expanded.push_back(context.make({&plain, 1}, {&place->second, 1}, like));
-        }
-        one = place->second;
-    }
-}
+/// Expands statements one after the other.
+class transposer {
+public:
+    explicit transposer(macro_context& context)
+        : context_(context),
+          reversed_(context.code.make_attributes({{"permute", std::string("[]"), '"', {}}})),
+          temporaries_(context.code.text_count()) {}
 
-/// Appends a statement, after those that transpose what it reads; `reversed` are their attributes.
-inline void expand_transposed(macro_context& context, statement const& one, std::uint32_t reversed,
-                              std::vector<statement>& expanded) {
-    check_transposed(context, one);
-    auto const written = context.code.names(one);
-    if (std::ranges::none_of(written, &name::transposed))
-        return expanded.push_back(one);
-    statement const like = context.derive(one, "^T");
-    statement helper = like;
-    helper.attributes = reversed;
-    std::vector<name> names(written.begin(), written.end());
-    append_transposes(context, helper, names, expanded);
-    std::span<name const> const all(names);
-    expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
-}
+    /// Appends a statement, after those that transpose what it reads.
+    void expand(statement const& one, std::vector<statement>& expanded) {
+        check_transposed(context_, one);
+        auto const written = context_.code.names(one);
+        if (std::ranges::none_of(written, &name::transposed))
+            return expanded.push_back(one);
+        ++statement_;
+        statement const like = context_.derive(one, "^T");
+        names_.assign(written.begin(), written.end());
+        for (name& each_name : names_)
+            if (each_name.transposed)
+                each_name = temporary_for(each_name, like, expanded);
+        std::span<name const> const all(names_);
+        expanded.push_back(context_.make(all.first(one.left), all.subspan(one.left), like));
+    }
+
+private:
+    struct temporary {
+        name called;
+        std::uint32_t statement = 0; ///< that has it; none is number 0
+    };
+
+    /// What stands for `x^T`: the first time in a statement, after `x -> temporary, permute="[]"`.
+    name temporary_for(name const& transposed, statement const& like,
+                       std::vector<statement>& expanded) {
+        temporary& made = temporaries_[transposed.id];
+        if (made.statement == statement_)
+            return made.called;
+        name plain = transposed;
+        plain.transposed = false;
+        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, "_transpose_tmp"),
+                statement_};
+        statement helper = like;
+        helper.attributes = reversed_;
+        expanded.push_back(context_.make({&plain, 1}, {&made.called, 1}, helper));
+        return made.called;
+    }
+
+    macro_context& context_;
+    std::uint32_t reversed_; ///< the attributes of a statement that transposes
+    std::uint32_t statement_ = 0;
+    std::vector<temporary> temporaries_; ///< by the text of what they transpose
+    std::vector<name> names_;            ///< of the statement that is expanded
+};
 
 } // namespace detail
 
@@ -84,14 +100,12 @@ inline void expand_transposed(macro_context& context, statement const& one, std:
 /// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
 ///             too
 inline void expand_transpose(macro_context& context, std::vector<statement>& statements) {
-    std::uint32_t const reversed =
-        context.code.make_attributes({{"permute", std::string("[]"), '"', {}}});
+    detail::transposer macro(context);
     std::vector<statement> expanded;
     expanded.reserve(statements.size());
     for (statement const& written : statements)
-        attempt(context, written, expanded, [&](statement const& one) {
-            detail::expand_transposed(context, one, reversed, expanded);
-        });
+        attempt(context, written, expanded,
+                [&](statement const& one) { macro.expand(one, expanded); });
     statements = std::move(expanded);
 }
 
