@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,14 @@ struct aoa_numbers {
 
     bool operator==(aoa_numbers const&) const = default;
 };
+
+/// The FNV-1a hash of a text, 64 bits: whether it is, byte for byte, the one that was meant.
+constexpr std::uint64_t checksum(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (char const c : text)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+}
 
 struct aoa_job {
     std::string name;
