@@ -132,33 +132,48 @@ inline void append_number(std::string& text, index_t number) {
 class instance_names {
 public:
     instance_names(macro_context& context, statement const& one, placeholder_use const& use)
-        : context_(context), one_(one), use_(use) {}
+        : context_(context),
+          one_(one),
+          use_(use),
+          has_others_(std::ranges::any_of(
+              context.code.pattern(context.code.names(one)[use.deciding]), [](segment const& part) {
+                  return part.kind == segment::kind_type::array ||
+                         part.kind == segment::kind_type::star;
+              })) {}
+
+    /// Whether the name that decides has `*` or `[0:2]` too: then there is a match for each number
+    /// that these leave open.
+    bool has_others() const { return has_others_; }
 
     /// Name number `which` for a match; the name that decides is what has been found, which may
     /// have zeros before its numbers.
     name make(std::size_t which, key_match const& found) {
         name const open = context_.code.names(one_)[which];
+        name made = which == use_.deciding && !has_others_
+                        ? context_.code.make_text(found.key, open.where)
+                        : fill(which, open, found.numbers);
+        made.transposed = open.transposed;
+        return made;
+    }
+
+private:
+    /// A name with numbers for its placeholders.
+    name fill(std::size_t which, name const& open, std::span<index_t const> numbers) {
         std::vector<segment> filled;
         text_.clear();
         for (segment const& part : context_.code.pattern(open))
             if (part.kind == segment::kind_type::text)
                 text_ += part.text;
             else if (part.kind == segment::kind_type::placeholder)
-                append_number(text_, number_for(which, part, found.numbers));
+                append_number(text_, number_for(which, part, numbers));
             else
                 end_text(filled), filled.push_back(part);
-        name made;
-        if (filled.empty()) {
-            made = context_.code.make_text(which == use_.deciding ? found.key : text_, open.where);
-        } else {
-            end_text(filled);
-            made = context_.code.make_pattern(std::move(filled), open.where);
-        }
-        made.transposed = open.transposed;
-        return made;
+        if (filled.empty())
+            return context_.code.make_text(text_, open.where);
+        end_text(filled);
+        return context_.code.make_pattern(std::move(filled), open.where);
     }
 
-private:
     void end_text(std::vector<segment>& filled) {
         if (!text_.empty())
             filled.push_back({segment::kind_type::text, std::exchange(text_, {})});
@@ -181,6 +196,7 @@ private:
     macro_context& context_;
     statement const& one_;
     placeholder_use const& use_;
+    bool has_others_;
     std::string text_; ///< of the name that is being made
 };
 
@@ -208,16 +224,11 @@ inline void append_instances(macro_context& context, statement const& one,
                              std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
     instance_names instances(context, one, use);
-    auto const is_other = [](segment const& part) {
-        return part.kind == segment::kind_type::array || part.kind == segment::kind_type::star;
-    };
-    bool const has_others =
-        std::ranges::any_of(context.code.pattern(context.code.names(one)[use.deciding]), is_other);
     std::vector<name> names;
     key_match const* last = nullptr;
     for (key_match const& found : matches) {
-        if (has_others && last && same_numbers(*last, found))
-            continue; // there is a match for each number that `*` or `[0:2]` leaves open
+        if (instances.has_others() && last && same_numbers(*last, found))
+            continue;
         last = &found;
         names.clear();
         for (std::size_t i = 0; i < one.left + one.right; ++i)
