@@ -179,6 +179,7 @@ json::object json_of(check_report const& report) {
 struct finding_group {
     reported const* first;
     std::vector<std::string> others;
+    std::size_t nameless = 0; ///< more of them, of no tensor
 };
 
 std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
@@ -188,8 +189,11 @@ std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
         auto const where = one.where.value_or(aoa::place{0, 0});
         auto const [place, is_new] = places.emplace(
             std::tuple(one.severity, one.code, where.line, where.column), groups.size());
-        if (is_new || one.key.empty() || (one.severity == "error" && !one.where))
+        bool const is_alone = one.severity == "error" ? !one.where : one.key.empty() && !one.where;
+        if (is_new || is_alone)
             groups.push_back({&one, {}});
+        else if (one.key.empty())
+            ++groups[place->second].nameless;
         else
             groups[place->second].others.push_back(one.key);
     }
@@ -205,9 +209,13 @@ std::string counts_text(check_report const& report) {
 
 std::string text_of(check_report const& report) {
     std::string text;
-    for (finding_group const& group : groups_of(report.findings))
-        text += group.first->text + "\n" +
-                (group.others.empty() ? "" : "  the same for " + listed(group.others) + "\n");
+    for (finding_group const& group : groups_of(report.findings)) {
+        text += group.first->text + "\n";
+        if (!group.others.empty())
+            text += "  the same for " + listed(group.others) + "\n";
+        if (group.nameless > 0)
+            text += "  the same " + counted(group.nameless, "more time") + "\n";
+    }
     for (auto const& [what, keys] :
          {std::pair{"identity", &report.keys.identity}, std::pair{"renamed", &report.keys.renamed},
           std::pair{"transformed", &report.keys.transformed},

@@ -38,6 +38,7 @@ outcome expand(job_files const& files, bool as_json) {
     if (all.expanded.first_error)
         fail(*all.expanded.first_error,
              aoa::describe(all.code(), *aoa::first_error_of(all.expanded.findings)));
+    print_findings(all.expanded.findings, all, files);
     std::vector<std::string> const lines = statement_lines(all.code(), source.held);
     if (as_json)
         return json_outcome(json_of(all.code(), lines));

@@ -23,14 +23,11 @@ aoa::program read_program(std::string const& path) {
     return path.empty() ? aoa::program() : aoa::parse(read_text_file(path), path);
 }
 
-aoa::expansion expand_program(aoa::program const& written, catalog const& source,
-                              catalog const* target) {
-    return aoa::expand_all(written, source, target);
-}
-
 /// What a program leaves over where no target says what is wanted, errors apart.
-catalog exports_of(aoa::expansion const& expanded, catalog const& source) {
-    return expanded.is_complete ? catalog_of(aoa::lower_all(expanded.code, source).map) : catalog();
+catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_files const& files) {
+    return expanded.is_complete
+               ? catalog_of(aoa::lower_all(expanded.code, source, nullptr, files.lowering).map)
+               : catalog();
 }
 
 /// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
@@ -101,9 +98,10 @@ layout_table read_table(aoa::program const& written, catalog const& source,
                         job_files const& files) {
     layout_file const wanted = read_target(files.target);
     catalog const nothing;
-    return table_of(wanted, needs_shapes(wanted)
-                                ? exports_of(expand_program(written, source, nullptr), source)
-                                : nothing);
+    if (!needs_shapes(wanted))
+        return table_of(wanted, nothing);
+    aoa::expansion const expanded = aoa::expand_all(written, source, nullptr, files.expanding);
+    return table_of(wanted, exports_of(expanded, source, files));
 }
 
 job make_job_with_target(catalog const& source, job_files const& files) {
@@ -111,16 +109,14 @@ job make_job_with_target(catalog const& source, job_files const& files) {
     aoa::program const written = read_program(files.program);
     layout_table table = read_table(written, source, files);
     catalog const shapes = catalog_of(table, {});
-    all.expanded = expand_program(written, source, &shapes);
+    all.expanded = aoa::expand_all(written, source, &shapes, files.expanding);
     if (!all.expanded.is_complete)
         return all;
-    catalog const exports = exports_of(all.expanded, source);
+    catalog const exports = exports_of(all.expanded, source, files);
     all.wanted = catalog_of(table, known_tensors(exports, source));
-    for (catalog_entry const& entry : *all.wanted)
-        all.target_dtypes.emplace(entry.key, entry.dtype);
     bool const judges =
         !files.strict.empty() && files.strict != name(strictness::assume_ok_unexpected);
-    aoa::lower_options how;
+    aoa::lower_options how = files.lowering;
     how.leave_unexpected = judges;
     all.lowered = aoa::lower_all(all.code(), source, &*all.wanted, how);
     auto missing = keys_beyond(exports, *all.wanted);
@@ -185,9 +181,9 @@ job make_job(layout const& source, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    all.expanded = expand_program(read_program(files.program), from, nullptr);
+    all.expanded = aoa::expand_all(read_program(files.program), from, nullptr, files.expanding);
     if (all.expanded.is_complete)
-        all.lowered = aoa::lower_all(all.code(), from);
+        all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
     return all;
 }
 
@@ -232,21 +228,21 @@ std::string text_of(job const& all, aoa::finding const& one, job_files const& fi
     if (is_placed(one))
         return aoa::describe_as(all.code(), one, kind);
     bool const is_error = one.level == aoa::severity::error;
-    std::string const text = file_of(one, files) + ": " + (is_error ? "" : kind) + one.message;
-    if (one.code != name(errc::dtype_mismatch) || !all.target_dtypes.contains(one.key))
-        return text;
-    // No statement makes it, so there is none in which to write the cast.
-    return text.substr(0, text.find("; write")) + "; to cast it, add the statement  " + one.key +
-           " -> " + one.key + ", dtype=\"" + std::string(name(all.target_dtypes.at(one.key))) +
-           "\"";
+    return file_of(one, files) + ": " + (is_error ? "" : kind) + one.message;
 }
 
-std::size_t print_notes(job const& all, job_files const& files) {
+std::size_t print_findings(std::vector<aoa::finding> const& findings, job const& all,
+                           job_files const& files) {
     std::size_t warnings = 0;
-    for (aoa::finding const& one : all.findings()) {
+    for (aoa::finding const& one : findings) {
         say(std::string(name_of(one.level)), text_of(all, one, files, {}));
         warnings += one.level == aoa::severity::warning;
     }
+    return warnings;
+}
+
+std::size_t print_notes(job const& all, job_files const& files) {
+    std::size_t const warnings = print_findings(all.findings(), all, files);
     for (std::string const& text : all.notes)
         note(text);
     if (!all.unwritten.empty())

@@ -9,7 +9,6 @@
 #include <reshard/shard/layout.hpp>
 #include <reshard/shard/strictness.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +25,8 @@ struct job_files {
     std::string program;
     bool partial = false; ///< the target's shards may share elements, and leave some out
     std::string strict;   ///< the name of a strictness, or empty
+    reshard::aoa::expand_options expanding = {};
+    reshard::aoa::lower_options lowering = {};
 };
 
 /// What the files say together.
@@ -34,9 +35,8 @@ struct job {
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted; ///< the target's tensors, where there is a target
     std::optional<reshard::layout> target;  ///< nothing without a target, or after an error
-    std::map<std::string, reshard::data_type> target_dtypes; ///< as the target's file wants them
-    std::vector<std::string> notes; ///< what a person should know of the layout
-    std::string unwritten;          ///< which keys the program yields and the layout does not have
+    std::vector<std::string> notes;         ///< what a person should know of the layout
+    std::string unwritten; ///< which keys the program yields and the layout does not have
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }
@@ -75,6 +75,10 @@ std::string const& file_of(reshard::aoa::finding const& one, job_files const& fi
 /// the file that it is about.
 std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
                     std::string const& kind);
+
+/// Says findings on standard error; the number of warnings among them.
+std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, job const& all,
+                           job_files const& files);
 
 /// Says on standard error what a person should know of a job that will be carried out; the number of
 /// warnings among that.

@@ -13,15 +13,58 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <string>
 #include <system_error>
+#include <tuple>
 
 /// \file
 /// The options that several commands have, each spelled once, and errors that name them.
 
 namespace tool {
 
+/// An option that takes one of a few words, each for a value.
+template <class Value>
+CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value,
+                        std::map<std::string, Value> const& words) {
+    auto const complaint = [words](std::string const& text) -> std::string {
+        std::string known;
+        for (auto const& [word, meaning] : words)
+            known += (known.empty() ? "" : ", ") + word;
+        return words.contains(text) ? "" : "'" + text + "' is none of " + known;
+    };
+    return command
+        .add_option_function<std::string>(
+            name, [&value, words](std::string const& text) { value = words.at(text); })
+        ->check(complaint, "");
+}
+
+/// How a program is judged, and how large it may become.
+inline void add_program_options(CLI::App& command, job_files& files) {
+    using reshard::aoa::dtype_policy;
+    using reshard::aoa::on_no_match;
+    add_choice<on_no_match>(command, "--no-match", files.expanding.no_match,
+                            {{"ignore", on_no_match::ignore},
+                             {"warn", on_no_match::warn},
+                             {"error", on_no_match::error}})
+        ->description("What to do about a statement whose placeholders match no key: ignore, warn "
+                      "(unless said otherwise), error");
+    add_choice<dtype_policy>(command, "--dtype-policy", files.lowering.policy,
+                             {{"equal", dtype_policy::equal}, {"widen", dtype_policy::widen}})
+        ->description("Which data types a target may have that the program gives another one: "
+                      "equal (none, unless said otherwise), widen (those that hold every value)");
+    for (auto const& [name, most, what] :
+         {std::tuple("--max-names", &files.expanding.max_names, "names after expansion"),
+          std::tuple("--max-characters", &files.expanding.max_characters,
+                     "characters after expansion"),
+          std::tuple("--max-steps", &files.expanding.max_steps, "steps of expansion"),
+          std::tuple("--max-pieces", &files.lowering.max_pieces, "pieces in all tensors")})
+        command.add_option(name, *most, std::string("Refuse a program of more ") + what)
+            ->capture_default_str();
+}
+
 inline CLI::Option* add_program(CLI::App& command, job_files& files) {
+    add_program_options(command, files);
     return command.add_option("--program", files.program, "A file with AOA statements");
 }
 

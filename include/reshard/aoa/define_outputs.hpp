@@ -176,10 +176,26 @@ private:
             fail(errc::dtype_mismatch,
                  "'" + wanted.key + "' is " + std::string(reshard::name(value.dtype)) +
                      ", and the target wants " + std::string(reshard::name(wanted.dtype)) +
-                     "; write  dtype=\"" + std::string(reshard::name(wanted.dtype)) +
-                     "\"  in the statement that makes it");
+                     cast_advice(wanted, value.dtype));
         in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
                                                                       : cast(value, wanted.dtype));
+    }
+
+    /// What to do about a tensor of type `made` that the target wants in another type.
+    std::string cast_advice(catalog_entry const& wanted, data_type made) const {
+        if (followed(wanted.key))
+            return "; state keeps the type that it has in the source, so the target has to want " +
+                   std::string(reshard::name(made));
+        if (!is_castable(made, wanted.dtype))
+            return {};
+        std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
+        binding const* const bound = in_.names.find(wanted.key);
+        bool const has_attributes = bound && bound->value != binding::none &&
+                                    !in_.code.origin(bound->origin).macro.starts_with("fused");
+        if (has_attributes)
+            return "; write  " + attribute + "  in the statement that makes it";
+        std::string const key = quoted_name(wanted.key);
+        return "; to cast it, add the statement  " + key + " -> " + key + ", " + attribute;
     }
 
     void note_dropped(name const& one) {

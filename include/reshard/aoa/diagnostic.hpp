@@ -19,11 +19,6 @@
 
 namespace reshard::aoa {
 
-/// `model.aoa:3:1`: the place of a piece of the program's text.
-inline std::string place_text(program const& whole, text_span where) {
-    return place_text(whole.file(), whole.place_at(where.first));
-}
-
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
 inline std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
     std::vector<std::string> chain;
@@ -59,7 +54,15 @@ inline std::string describe(program const& whole, finding const& one) {
     return describe_as(whole, one, kind_of(one) + ": ");
 }
 
-/// The finding that an error in a statement is.
+/// What a statement is about: the first tensor that it names.
+inline std::string first_key(program const& whole, statement const& one) {
+    for (name const& each_name : whole.names(one))
+        if (each_name.kind != name::kind_type::nothing)
+            return detail::bare_name_text(whole, each_name);
+    return {};
+}
+
+/// The finding that an error in a statement is; an error of no tensor is about the first one.
 inline finding make_finding(program const& whole, statement const& one,
                             statement_error const& error) {
     bool const placed = error.where.last > error.where.first;
@@ -68,11 +71,15 @@ inline finding make_finding(program const& whole, statement const& one,
         constexpr std::size_t longest = 160;
         std::string line = print(whole, one);
         if (line.size() > longest)
-            line = line.substr(0, longest) + "...";
+            line = std::string(detail::beginning(line, longest)) + "...";
         message += ", in the statement  " + line;
     }
-    return {severity::error, std::string(reshard::name(error.code)), error.key,
-            message,         placed ? error.where : one.where,       one.origin};
+    return {severity::error,
+            std::string(reshard::name(error.code)),
+            error.key.empty() ? first_key(whole, one) : error.key,
+            message,
+            placed ? error.where : one.where,
+            one.origin};
 }
 
 } // namespace reshard::aoa

@@ -29,7 +29,7 @@ inline tensor_facts apply(attribute const& one, tensor_facts const& before,
     if (one.word == "dst_dtype")
         alone.word = "dtype";
     expression const value = probe(before);
-    operation step({&value}, "", "", 1);
+    operation step({&value}, {}, 1);
     step.expect(wanted);
     expression const made = step.run({alone})[0];
     data_type const held = is_lossless(before.held, made.dtype) ? before.held : made.dtype;
@@ -74,7 +74,7 @@ inline std::vector<tensor_facts> join(attribute const& axis, attribute const* si
     for (tensor_facts const& value : values)
         held = value.held == held ? held : value.dtype;
     std::vector<tensor_facts> made;
-    for (expression const& one : operation(std::move(operands), "", "", parts).run(list))
+    for (expression const& one : operation(std::move(operands), {}, parts).run(list))
         made.push_back({one.shape, one.dtype, held});
     return made;
 }

@@ -7,6 +7,7 @@
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/macro/check_attributes.hpp>
 #include <reshard/aoa/macro/fused_ffn.hpp>
 #include <reshard/aoa/macro/fused_qkv.hpp>
 #include <reshard/aoa/macro/fused_qkv_old.hpp>
@@ -69,6 +70,7 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
 ///
 /// \throws failed_statement with errc::limit_exceeded
 inline void apply_macros(macro_context& context, std::vector<statement>& statements) {
+    check_attributes(context, statements);
     std::optional<name_chain> chain;
     for (macro const& each_macro : macros) {
         if (each_macro.needs_chain && !chain && needs_chain(context, statements))

@@ -116,6 +116,7 @@ struct lower_context {
     catalog const* target; ///< null: unknown
     lower_options const& options;
     std::vector<state_suffix> suffixes; ///< of the options, and of the program
+    scale_places declared{code};        ///< what the program adds to them
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};

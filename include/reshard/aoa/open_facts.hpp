@@ -109,7 +109,7 @@ private:
         if (place < 0 || place >= ndim)
             throw statement_error{errc::shape_mismatch,
                                   "axis " + std::to_string(axis) + " of a tensor of " +
-                                      std::to_string(ndim) + " axes, shape " + to_string(shape),
+                                      axis_count(shape.size()) + ", shape " + to_string(shape),
                                   {}};
         return static_cast<std::size_t>(place);
     }

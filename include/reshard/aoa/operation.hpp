@@ -4,16 +4,18 @@
 #define RESHARD_AOA_OPERATION_HPP
 
 #include <reshard/aoa/budget.hpp>
+#include <reshard/aoa/check_attribute.hpp>
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/reshape_text.hpp>
 #include <reshard/aoa/words.hpp>
-#include <reshard/core/nearest.hpp>
 #include <reshard/expr/algebra.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,19 +28,26 @@
 
 namespace reshard::aoa {
 
+/// What there is to say of a statement that is no error.
+struct operation_remark {
+    std::string code; ///< as in `finding`
+    std::string key;
+    std::string message;
+};
+
 /// Runs one statement on expressions, which are copied only where nothing is done to them.
 ///
 /// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its
 /// operands, those behind the `axis` of a split to each of its parts.
 class operation {
 public:
-    /// `left` and `right` name the first operand and the first result in messages; `parts` is how
-    /// many tensors the statement makes. Operands and names have to outlive this.
-    operation(std::vector<expression const*> operands, std::string_view left,
-              std::string_view right, std::size_t parts)
+    /// `names` are what messages call the operands and, behind them, the results, or none;
+    /// `parts` is how many tensors the statement makes. Operands and names have to outlive this.
+    operation(std::vector<expression const*> operands, std::span<std::string_view const> names,
+              std::size_t parts)
         : values_(std::move(operands)),
-          left_(left),
-          right_(right),
+          names_(names),
+          operands_(values_.size()),
           is_concat_(values_.size() > 1),
           parts_(parts) {}
 
@@ -55,7 +64,7 @@ public:
     ///         errc::limit_exceeded
     std::vector<expression> run(std::vector<attribute> const& attributes) {
         for (std::size_t i = 0; i < attributes.size(); ++i) {
-            check_kind(attributes[i]);
+            check_attribute(attributes[i]);
             apply(attributes, i);
         }
         if (!joined_ && (is_concat_ || parts_ > 1))
@@ -68,37 +77,23 @@ public:
         return std::move(made_);
     }
 
-    /// Remarks on attributes: code and message.
-    std::vector<std::pair<std::string, std::string>> const& remarks() const { return remarks_; }
+    /// What there is to say besides.
+    std::vector<operation_remark> const& remarks() const { return remarks_; }
 
 private:
-    static void check_kind(attribute const& one) {
-        attribute_word const* const word = find_attribute_word(one.word);
-        if (!word) {
-            std::string known;
-            for (attribute_word const& each_word : attribute_words)
-                known += (known.empty() ? "" : ", ") + std::string(each_word.word);
-            throw statement_error{
-                errc::syntax,
-                "there is no attribute '" + one.word + "'" +
-                    did_you_mean(one.word, attribute_words, &attribute_word::word) +
-                    "; there are " + known,
-                one.where};
-        }
-        bool const fits =
-            word->value == value_kind::none ||
-            std::holds_alternative<index_t>(one.value) == (word->value == value_kind::number);
-        if (!fits)
-            throw statement_error{errc::syntax,
-                                  "the value of '" + one.word + "' is " +
-                                      (word->value == value_kind::number
-                                           ? "an integer, as in axis=0"
-                                           : "a quoted text"),
-                                  one.where};
+    std::string operand_name(std::size_t k) const {
+        return std::string(k < names_.size() ? names_[k] : std::string_view());
+    }
+    std::string result_name(std::size_t k) const { return operand_name(operands_ + k); }
+
+    /// What value number `k` is called: a result behind the `axis` that makes it.
+    std::string value_name(std::size_t k) const {
+        return made_results_ ? result_name(k) : operand_name(k);
     }
 
     void apply(std::vector<attribute> const& list, std::size_t i) {
         attribute const& one = list[i];
+        limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
         bool const is_single = parts_ == 1 && values_.size() == 1;
         if (one.word == "axis")
             return join(list, i);
@@ -119,7 +114,7 @@ private:
             });
         if (one.word == "resize")
             return each_value(one, "resize of", [&](expression const& value) {
-                return resize(value, extents_for(value, one));
+                return resize(value, resized_shape(value.shape, one));
             });
         if (one.word == "dtype")
             return cast_to(one);
@@ -129,27 +124,7 @@ private:
             return check_sizes(list, i);
         if (one.word == "scales" || one.word == "blocks")
             return; // of the whole program: with_scales has read it
-        refuse_word(one);
-    }
-
-    /// The extents of a `resize`, those of the tensor for `*`.
-    static index_vector extents_for(expression const& value, attribute const& one) {
-        index_vector extents;
-        for (std::optional<index_t> const written : parse_extents(one)) {
-            std::size_t const axis = extents.size();
-            index_t const kept = axis < value.ndim() ? value.shape[axis] : 0;
-            extents.push_back(written.value_or(kept));
-        }
-        return extents;
-    }
-
-    [[noreturn]] static void refuse_word(attribute const& one) {
-        if (find_attribute_word(one.word)->value == value_kind::none)
-            throw statement_error{errc::bad_macro,
-                                  "the macro " + one.word + " has not been expanded", one.where};
-        throw statement_error{errc::syntax,
-                              "'" + one.word + "' belongs to fused_qkv and fused_qkv_old only",
-                              one.where};
+        refuse_macro_word(one);
     }
 
     /// The concat or the split of the statement; for one tensor, `axis` says nothing.
@@ -159,18 +134,28 @@ private:
             throw statement_error{errc::syntax, "'axis' stands twice", one.where};
         joined_ = true;
         if (!is_concat_ && parts_ == 1)
-            return remark("no_effect", "axis=" + std::to_string(std::get<index_t>(one.value)) +
-                                           " has no effect on a statement of one tensor to one");
-        at(one, is_concat_ ? "concat into" : "split of", is_concat_ ? right_ : left_, [&] {
-            std::size_t const axis = axis_of(one);
+            return remark("no_effect", operand_name(0),
+                          "axis=" + std::to_string(std::get<index_t>(one.value)) +
+                              " has no effect on a statement of one tensor to one");
+        auto const about = [&] { return is_concat_ ? result_name(0) : operand_name(0); };
+        at(one, is_concat_ ? "concat into" : "split of", about, [&] {
+            std::size_t const axis = axis_in(one, *values_[0]);
             if (is_concat_) {
                 check_pieces();
-                return become(concat(values_, axis));
+                return become(concatenated(axis));
             }
             attribute const* const sizes = find_attribute(list, "sizes");
             become(sizes ? split(*values_[0], axis, sized(*sizes), limit_)
                          : split(*values_[0], axis, parts_, limit_));
         });
+        made_results_ = true;
+    }
+
+    /// A concat that calls its operands by their names.
+    expression concatenated(std::size_t axis) const {
+        auto const quoted = [&](std::size_t k) { return "'" + operand_name(k) + "'"; };
+        reshard::detail::check_operands(values_, axis, quoted);
+        return reshard::detail::joined(values_, axis);
     }
 
     [[noreturn]] void refuse_pieces() const {
@@ -206,17 +191,6 @@ private:
         become(std::move(one));
     }
 
-    std::size_t axis_of(attribute const& one) const {
-        index_t const written = std::get<index_t>(one.value);
-        auto const ndim = static_cast<index_t>(values_[0]->ndim());
-        index_t const axis = written < 0 ? written + ndim : written;
-        if (axis < 0 || axis >= ndim)
-            fail(errc::shape_mismatch, "axis " + std::to_string(written) + " of a tensor of " +
-                                           std::to_string(ndim) + " axes, shape " +
-                                           to_string(values_[0]->shape));
-        return static_cast<std::size_t>(axis);
-    }
-
     std::vector<index_t> sized(attribute const& sizes) const {
         auto const numbers = parse_list(sizes);
         if (numbers.size() != parts_)
@@ -235,7 +209,7 @@ private:
     }
 
     void cast_to(attribute const& one) {
-        data_type const dtype = dtype_of(one);
+        data_type const dtype = dtype_in(one);
         each_value(one, "cast of", [&](expression const& value) {
             if (!is_castable(value.dtype, dtype))
                 fail(errc::dtype_mismatch, std::string(reshard::name(value.dtype)) +
@@ -257,67 +231,68 @@ private:
                                   list[i].where};
         if (!is_first)
             return cast_to(list[i]);
-        data_type const dtype = dtype_of(list[i]);
-        if (values_[0]->dtype != dtype)
-            remark("other_dtype", "src_dtype is " + std::string(reshard::name(dtype)) + ", and '" +
-                                      std::string(left_) + "' is " +
-                                      std::string(reshard::name(values_[0]->dtype)));
+        remark_other_types(dtype_in(list[i]));
     }
 
-    static data_type dtype_of(attribute const& one) {
-        std::string const& text = std::get<std::string>(one.value);
-        if (auto const dtype = data_type_from_name(text))
-            return *dtype;
-        std::string known;
-        for (data_type_facts const& each_type : all_data_types)
-            known += (known.empty() ? "" : ", ") + std::string(each_type.name);
-        throw statement_error{errc::dtype_mismatch,
-                              "there is no data type '" + text + "'" +
-                                  did_you_mean(text, all_data_types, &data_type_facts::name) +
-                                  "; there are " + known,
-                              one.where};
+    /// Remarks on the first value that is not of the type that `src_dtype` says.
+    void remark_other_types(data_type dtype) {
+        auto const differs = [&](expression const* value) { return value->dtype != dtype; };
+        auto const first = std::ranges::find_if(values_, differs);
+        if (first == values_.end())
+            return;
+        auto const more = std::count_if(first + 1, values_.end(), differs);
+        std::string const key = value_name(static_cast<std::size_t>(first - values_.begin()));
+        remark("other_dtype", key,
+               "src_dtype is " + std::string(reshard::name(dtype)) + ", and '" + key + "' is " +
+                   std::string(reshard::name((*first)->dtype)) +
+                   (more > 0 ? "; others that differ: " + std::to_string(more) : ""));
     }
 
     template <class Function>
     void each_value(attribute const& one, std::string_view what, Function const& function) {
-        at(one, what, left_, [&] {
-            std::vector<expression> made;
-            made.reserve(values_.size());
-            for (expression const* const value : values_)
-                made.push_back(function(*value));
-            become(std::move(made));
-        });
+        std::vector<expression> made;
+        made.reserve(values_.size());
+        for (std::size_t k = 0; k < values_.size(); ++k)
+            at(
+                one, what, [&] { return value_name(k); },
+                [&] { made.push_back(function(*values_[k])); });
+        become(std::move(made));
     }
 
     /// Calls what calls the algebra, and says of an error which operation on what it was and where.
-    template <class Call>
-    void at(attribute const& one, std::string_view what, std::string_view key, Call const& call) {
-        limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
+    template <class KeyOf, class Call>
+    void at(attribute const& one, std::string_view what, KeyOf const& key_of, Call const& call) {
+        auto const about = [&] { return std::string(what) + " '" + key_of() + "': "; };
         try {
             call();
         } catch (error const& problem) {
             if (pieces_ && limit_.is_exceeded())
                 refuse_pieces();
-            throw statement_error{
-                problem.code(),
-                std::string(what) + " '" + std::string(key) + "': " + problem.what(), one.where};
+            throw statement_error{problem.code(), about() + problem.what(), one.where, key_of()};
+        } catch (statement_error& problem) {
+            if (problem.code == errc::shape_mismatch)
+                problem.message = about() + problem.message;
+            problem.key = key_of();
+            throw;
         }
     }
 
-    void remark(std::string code, std::string message) {
-        remarks_.emplace_back(std::move(code), std::move(message));
+    void remark(std::string code, std::string key, std::string message) {
+        remarks_.push_back({std::move(code), std::move(key), std::move(message)});
     }
 
     std::vector<expression const*> values_; ///< the operands, or what has been made of them
     std::vector<expression> made_;
-    std::string_view left_, right_;
+    std::span<std::string_view const> names_;
+    std::size_t operands_;
     bool is_concat_;
     std::size_t parts_;
     bool joined_ = false;
+    bool made_results_ = false; ///< the values are what the statement makes, not its operands
     index_vector const* wanted_ = nullptr;
     budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
-    piece_limit limit_;        ///< of the operation that runs
-    std::vector<std::pair<std::string, std::string>> remarks_;
+    piece_limit limit_;        ///< of the attribute that is applied
+    std::vector<operation_remark> remarks_;
 };
 
 } // namespace reshard::aoa

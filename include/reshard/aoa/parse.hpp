@@ -34,7 +34,7 @@ inline std::string found(std::string_view rest) {
     std::size_t length = 0;
     while (length < rest.size() && in_word(rest[length]))
         ++length;
-    std::string word(rest.substr(0, std::clamp<std::size_t>(length, 1, 60)));
+    std::string word(beginning(rest, std::clamp<std::size_t>(length, 1, 60)));
     return rest.starts_with("->") ? "'->'" : "'" + word + "'";
 }
 
@@ -110,7 +110,7 @@ inline name make_name(program& whole, syntax::written_name&& written) {
 /// The program that `text` is. `file` stands in messages.
 ///
 /// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
-/// goes on in the next one.
+/// goes on in the next one. A byte order mark before the text does not count.
 ///
 /// \throws     error with errc::syntax, with file, line, column, what was expected and the line
 ///             itself
@@ -122,6 +122,9 @@ inline program parse(std::string_view text, std::string_view file = {}) {
     if (text.size() > 0xfffffffeu)
         fail(errc::limit_exceeded, "a program of " + std::to_string(text.size()) +
                                        " bytes is larger than the limit of 4 GiB");
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark))
+        text.remove_prefix(byte_order_mark.size());
     program whole(text, file);
     std::vector<name> left, right;
     for (syntax::written_statement& written : detail::parse_tree(whole)) {

@@ -31,6 +31,20 @@ constexpr std::size_t characters(std::string_view text) {
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+/// Where the character begins that a byte of UTF-8 belongs to; `offset` itself where it is not.
+constexpr std::size_t character_begin(std::string_view text, std::size_t offset) {
+    std::size_t begin = offset;
+    while (begin > 0 && begin < text.size() && offset - begin < 4 &&
+           characters(text.substr(begin, 1)) == 0)
+        --begin;
+    return offset - begin < 4 ? begin : offset;
+}
+
+/// The first bytes of a text, at most `most`, and no part of a character.
+constexpr std::string_view beginning(std::string_view text, std::size_t most) {
+    return text.substr(0, character_begin(text, std::min(most, text.size())));
+}
+
 /// True for the characters that end a line, alone or as `\r\n`.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
@@ -74,11 +88,12 @@ inline std::string excerpt(detail::line_place at) {
     std::string shown = "    ";
     if (at.line.size() > width && at.byte > before) {
         shown += "...";
-        at.line.remove_prefix(at.byte - before);
-        at.byte = before;
+        std::size_t const cut = detail::character_begin(at.line, at.byte - before);
+        at.line.remove_prefix(cut);
+        at.byte -= cut;
     }
     std::size_t const indent = shown.size() + detail::characters(at.line.substr(0, at.byte));
-    for (char const c : at.line.substr(0, width))
+    for (char const c : detail::beginning(at.line, width))
         shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     return shown + (at.line.size() > width ? "...\n" : "\n") + std::string(indent, ' ') + '^';
 }

@@ -186,6 +186,23 @@ inline bool operator==(program const& a, program const& b) {
     return std::ranges::equal(a.statements(), b.statements(), same);
 }
 
+/// Whether a statement is `key -> _`.
+inline bool is_removal(program const& code, statement const& one) {
+    return one.left == 1 && one.right == 1 && code.right(one)[0].kind == name::kind_type::nothing &&
+           code.left(one)[0].kind != name::kind_type::nothing;
+}
+
+/// Whether a statement is `_ -> key`.
+inline bool is_addition(program const& code, statement const& one) {
+    return one.left == 1 && one.right == 1 && code.left(one)[0].kind == name::kind_type::nothing &&
+           code.right(one)[0].kind != name::kind_type::nothing;
+}
+
+/// `model.aoa:3:1`: the place of a piece of the program's text.
+inline std::string place_text(program const& whole, text_span where) {
+    return place_text(whole.file(), whole.place_at(where.first));
+}
+
 } // namespace reshard::aoa
 
 #endif

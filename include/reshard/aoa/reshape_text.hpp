@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// The shape that a `reshape` asks for.
+/// The shape that a `reshape` or a `resize` asks for.
 
 namespace reshard::aoa {
 
@@ -80,6 +80,19 @@ inline index_vector reshaped_shape(index_vector const& shape, attribute const& o
         return one_shape == list || one_shape == grouped;
     };
     return is_either(shape) && is_either(*wanted) ? *wanted : list;
+}
+
+/// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
+/// extents for `*`.
+///
+/// \throws statement_error with errc::syntax
+inline index_vector resized_shape(index_vector const& shape, attribute const& one) {
+    index_vector extents;
+    for (std::optional<index_t> const written : parse_extents(one)) {
+        std::size_t const axis = extents.size();
+        extents.push_back(written.value_or(axis < shape.size() ? shape[axis] : 0));
+    }
+    return extents;
 }
 
 } // namespace reshard::aoa

@@ -54,20 +54,11 @@ private:
 
     bool is_single(statement const& one) const { return one.left == 1 && one.right == 1; }
 
-    bool removes(statement const& one) const {
-        return is_single(one) && is_nothing(in_.code.right(one)[0]) &&
-               !is_nothing(in_.code.left(one)[0]);
-    }
-
-    bool adds(statement const& one) const {
-        return is_single(one) && is_nothing(in_.code.left(one)[0]) &&
-               !is_nothing(in_.code.right(one)[0]);
-    }
-
     /// Removal holds for the whole program, so that a use before it is found as well.
     void find_removed() {
         for (statement const& one : in_.code.statements())
-            if (removes(one) && in_.code.left(one)[0].kind != name::kind_type::pattern) {
+            if (is_removal(in_.code, one) &&
+                in_.code.left(one)[0].kind != name::kind_type::pattern) {
                 binding& removed = in_.names[in_.code.left(one)[0]];
                 if (std::exchange(removed.is_removed, true))
                     continue;
@@ -83,9 +74,9 @@ private:
             if (each_name.transposed || each_name.kind == name::kind_type::pattern)
                 throw statement_error{errc::bad_macro, "the program has not been expanded",
                                       each_name.where};
-        if (removes(one))
+        if (is_removal(in_.code, one))
             return remove(one);
-        if (adds(one))
+        if (is_addition(in_.code, one))
             return add(one);
         for (name const& each_name : in_.code.names(one))
             if (is_nothing(each_name))
@@ -124,8 +115,8 @@ private:
         std::string const key(in_.code.text(removed));
         if (in_.names[removed].value != binding::none)
             throw statement_error{errc::unknown_key,
-                                  "'" + key +
-                                      "' is removed here, and an earlier statement makes it",
+                                  "'" + key + "' is removed here, and the statement at " +
+                                      place_text(in_.code, in_.names[removed].where) + " makes it",
                                   removed.where, key};
         binding const& first = in_.names[removed];
         if (first.where.first != removed.where.first)
@@ -134,7 +125,8 @@ private:
                          place_text(in_.code, first.where));
         else if (in_.source.find_parameter(key) == source_names::none)
             in_.warn(one, "no_effect", key,
-                     "'" + key + "' is not in the source, so nothing is removed");
+                     "'" + key + "' is not in the source, so nothing is removed" +
+                         in_.names.near(key));
         else
             in_.result.map.remove(key);
     }
@@ -149,22 +141,39 @@ private:
                      "'" + key + "' is made by an earlier statement, which holds");
         else if (!in_.target || !in_.target->find(key))
             in_.warn(one, "no_effect", key,
-                     "'" + key + "' is not in the target, so nothing is known of what is added");
+                     "'" + key + "' is not in the target, so nothing is known of what is added" +
+                         (in_.target ? in_.names.near(key, *in_.target) : ""));
     }
 
     /// Rename, concat, split, and whatever the attributes do.
     void make(statement const& one) {
-        operands_.clear();
-        for (name const& each_name : in_.code.left(one))
-            operands_.push_back(read(one, each_name));
+        read_operands(one);
         check_results(one);
-        check_scales(in_.code.attributes(one), in_.suffixes);
+        check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
         if (one.attributes == 0 && is_single(one))
             rename(one, operands_[0]);
         else
             make(one, operands_);
         for (std::uint32_t const id : operands_)
             in_.names.release(id);
+    }
+
+    /// Reads all names on the left; each that has no value is a finding, an array is one name.
+    void read_operands(statement const& one) {
+        operands_.clear();
+        std::unordered_set<std::uint32_t> seen;
+        text_span last;
+        for (name const& each_name : in_.code.left(one))
+            try {
+                operands_.push_back(read(one, each_name));
+            } catch (statement_error const& problem) {
+                if (std::exchange(last, each_name.where) != each_name.where &&
+                    seen.insert(each_name.id).second)
+                    in_.report(problem.code, make_finding(in_.code, one, problem));
+            } catch (no_value const&) {
+            }
+        if (operands_.size() < one.left)
+            throw no_value{};
     }
 
     void rename(statement const& one, std::uint32_t operand) {
@@ -175,13 +184,15 @@ private:
     }
 
     void make(statement const& one, std::vector<std::uint32_t> const& operands) {
-        auto const left = in_.code.left(one), right = in_.code.right(one);
+        auto const right = in_.code.right(one);
         std::vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
-        operation step(std::move(values), in_.code.text(left[0]), in_.code.text(right[0]),
-                       right.size());
+        texts_.clear();
+        for (name const& each_name : in_.code.names(one))
+            texts_.push_back(in_.code.text(each_name));
+        operation step(std::move(values), texts_, right.size());
         step.allow(in_.pieces);
         if (find_attribute(in_.code.attributes(one), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
@@ -194,7 +205,7 @@ private:
         auto const empty = static_cast<std::size_t>(std::ranges::count_if(
             made, [](expression const& tensor) { return !has_source_elements(tensor); }));
         if (empty > 0)
-            sources = sources_of(operands);
+            sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
         for (std::size_t i = 0; i < right.size(); ++i) {
@@ -204,20 +215,8 @@ private:
             in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
         if (in_.code.origin(one.origin).macro.empty())
-            for (auto const& [code, message] : step.remarks())
-                in_.warn(one, code, std::string(in_.code.text(left[0])), message);
-    }
-
-    /// The tensors of the source that values are made of, in order, each once.
-    std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const {
-        std::vector<key_id> sources;
-        std::unordered_set<key_id> seen;
-        for (std::uint32_t const id : values)
-            in_.names.value(id).for_each_source([&](key_id from) {
-                if (seen.insert(from).second)
-                    sources.push_back(from);
-            });
-        return sources;
+            for (operation_remark const& said : step.remarks())
+                in_.warn(one, said.code, said.key, said.message);
     }
 
     std::uint32_t read(statement const& one, name const& which) {
@@ -287,6 +286,7 @@ private:
 
     lower_context& in_;
     std::vector<std::uint32_t> operands_; ///< of the statement that runs
+    std::vector<std::string_view> texts_; ///< its names
 };
 
 } // namespace detail

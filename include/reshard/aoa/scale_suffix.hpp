@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,8 @@ namespace reshard::aoa {
 
 /// The ending that a statement's attributes give to scales, if they do.
 ///
-/// \throws statement_error with errc::syntax where one of the two attributes is missing, the ending
-///         is empty or the block is none
+/// \throws statement_error with errc::syntax where one of the two attributes is missing or stands
+///         twice, the ending is empty or the block is none
 inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");
@@ -34,6 +35,9 @@ inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const&
         throw statement_error{
             errc::syntax, why + ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\"", one.where};
     };
+    for (attribute const& one : list)
+        if ((one.word == "scales" && &one != scales) || (one.word == "blocks" && &one != blocks))
+            throw statement_error{errc::syntax, "'" + one.word + "' stands twice", one.where};
     if (!scales || !blocks)
         refuse(scales ? *scales : *blocks, "'scales' and 'blocks' stand together");
     auto const* const ending = std::get_if<std::string>(&scales->value);
@@ -69,12 +73,43 @@ inline std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
     return suffixes;
 }
 
+/// The statements of a program that say first what the keys of an ending are scales of.
+class scale_places {
+public:
+    explicit scale_places(program const& code) : code_(code) {}
+
+    /// ` in the statement at model.aoa:1:1`, or nothing for an ending that no statement adds.
+    ///
+    /// The first question goes through the whole program.
+    std::string text(state_suffix const& known) {
+        if (places_.empty())
+            for (statement const& one : code_.statements())
+                note(one);
+        auto const found = places_.find(known.suffix);
+        return found == places_.end() ? std::string()
+                                      : " in the statement at " + place_text(code_, found->second);
+    }
+
+private:
+    void note(statement const& one) {
+        try {
+            if (auto const added = scale_suffix_of(code_.attributes(one)))
+                places_.emplace(added->suffix, one.where);
+        } catch (statement_error const&) {
+            return;
+        }
+    }
+
+    program const& code_;
+    std::map<std::string, text_span> places_;
+};
+
 /// Refuses attributes of scales that cannot be, or contradict those of another statement.
 ///
 /// \pre    `suffixes` are `with_scales` of the program that the attributes stand in
 /// \throws statement_error with errc::syntax
 inline void check_scales(std::vector<attribute> const& list,
-                         std::vector<state_suffix> const& suffixes) {
+                         std::vector<state_suffix> const& suffixes, scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
         return;
@@ -85,7 +120,7 @@ inline void check_scales(std::vector<attribute> const& list,
             "keys that end in '" + said->suffix + "' are " +
                 (known->block.empty()
                      ? "optimizer state"
-                     : "scales of blocks of " + to_string(known->block) + " in another statement"),
+                     : "scales of blocks of " + to_string(known->block) + places.text(*known)),
             find_attribute(list, "scales")->where};
 }
 

@@ -3,19 +3,19 @@
 #ifndef RESHARD_AOA_SCOPE_HPP
 #define RESHARD_AOA_SCOPE_HPP
 
+#include <reshard/aoa/bound_value.hpp>
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
 
-#include <boost/assert.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,43 +23,6 @@
 /// What the names of a program mean while its statements run one after the other.
 
 namespace reshard::aoa {
-
-/// What a statement has made, or a tensor of the source.
-struct bound_value {
-    expression tensor;
-    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
-                                      ///< made of all the same, in order, each once
-
-    /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
-    /// which it has several pieces comes as often.
-    template <class Visit>
-    void for_each_source(Visit const& visit) const {
-        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-            if (tensor.pieces.source(i) != zero_source)
-                visit(tensor.pieces.source(i));
-        for (key_id const id : sources)
-            visit(id);
-    }
-
-    /// The first of them.
-    ///
-    /// \pre the value is made of something
-    key_id first_source() const {
-        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-            if (tensor.pieces.source(i) != zero_source)
-                return tensor.pieces.source(i);
-        BOOST_ASSERT(!sources.empty());
-        return sources.front();
-    }
-};
-
-/// Whether a tensor has elements of the source, and not zeros alone or nothing.
-inline bool has_source_elements(expression const& tensor) {
-    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != zero_source)
-            return true;
-    return false;
-}
 
 /// What a name means now.
 struct binding {
@@ -120,16 +83,16 @@ public:
     /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
     /// once it has been asked too often for errors of one program.
     std::string near(std::string_view key) const {
-        if (searches_left_ == 0)
-            return {};
-        --searches_left_;
         nearest_text search(key, true);
-        for (std::uint32_t id = 0; id < code_.text_count(); ++id)
+        for (std::uint32_t id = 0; searches_left_ > 0 && id < code_.text_count(); ++id)
             if (bindings_[id].value != binding::none)
                 search.look_at(code_.text({name::kind_type::text, false, id, {}}));
-        for (catalog_entry const& entry : source_.tensors())
-            search.look_at(entry.key);
-        return search.question();
+        return nearest_of(source_.tensors(), search);
+    }
+
+    /// The same for a tensor of a catalog.
+    std::string near(std::string_view key, catalog const& tensors) const {
+        return nearest_of(tensors, nearest_text(key, true));
     }
 
     /// The value of that number, which has been stored and not been released; it lasts until the
@@ -149,6 +112,18 @@ public:
         key_id const source = values_[bound->value].source;
         return source != source_names::none ? value_identity{true, source}
                                             : value_identity{false, bound->value};
+    }
+
+    /// The tensors of the source that values are made of, in order, each once.
+    std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const {
+        std::vector<key_id> sources;
+        std::unordered_set<key_id> seen;
+        for (std::uint32_t const id : values)
+            value(id).for_each_source([&](key_id from) {
+                if (seen.insert(from).second)
+                    sources.push_back(from);
+            });
+        return sources;
     }
 
     /// The number of a new value, which no name is bound to.
@@ -207,13 +182,24 @@ public:
         std::string_view const key = code_.text(one);
         if (bound.is_removed)
             throw statement_error{errc::unknown_key,
-                                  "'" + std::string(key) +
-                                      "' is used here, and another statement removes it",
+                                  "'" + std::string(key) + "' is used here, and the statement at " +
+                                      place_text(code_, bound.where) + " removes it",
                                   one.where, std::string(key)};
         return read_source(one, key, bound);
     }
 
 private:
+    /// What a search finds that looks at the tensors as well.
+    template <class Tensors>
+    std::string nearest_of(Tensors const& tensors, nearest_text search) const {
+        if (searches_left_ == 0)
+            return {};
+        --searches_left_;
+        for (catalog_entry const& entry : tensors)
+            search.look_at(entry.key);
+        return search.question();
+    }
+
     /// A value, and how many names are bound to it.
     struct stored_value {
         bound_value value;

@@ -23,9 +23,8 @@ namespace detail {
 inline void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                          index_vector const& block) {
     if (block.size() != tensor.shape.size())
-        fail(errc::shape_mismatch, "'" + tensor.key + "' has " +
-                                       std::to_string(tensor.shape.size()) + " axes, shape " +
-                                       to_string(tensor.shape) + ", and a block " +
+        fail(errc::shape_mismatch, "'" + tensor.key + "' has " + axis_count(tensor.shape.size()) +
+                                       ", shape " + to_string(tensor.shape) + ", and a block " +
                                        to_string(block) + " has " + std::to_string(block.size()));
     if (scales.shape != block_counts(tensor.shape, block))
         fail(errc::shape_mismatch,

@@ -17,18 +17,6 @@
 
 namespace reshard::aoa {
 
-/// Whether a statement is `key -> _`.
-inline bool is_removal(program const& code, statement const& one) {
-    return one.left == 1 && one.right == 1 && code.right(one)[0].kind == name::kind_type::nothing &&
-           code.left(one)[0].kind != name::kind_type::nothing;
-}
-
-/// Whether a statement is `_ -> key`.
-inline bool is_addition(program const& code, statement const& one) {
-    return one.left == 1 && one.right == 1 && code.left(one)[0].kind == name::kind_type::nothing &&
-           code.right(one)[0].kind != name::kind_type::nothing;
-}
-
 /// The values that run through a program, by number: the tensors of the source that its statements
 /// read, and whatever they bind.
 class version_table {

@@ -72,7 +72,7 @@ constexpr void check_scaled(piece const& part, index_vector const& block) {
                                 "its axes");
     if (block.size() != part.extent.size())
         fail(errc::shape_mismatch, "a block of " + to_string(block) + " has " +
-                                       std::to_string(block.size()) + " axes, and the tensor " +
+                                       axis_count(block.size()) + ", and the tensor " +
                                        std::to_string(part.extent.size()));
 }
 

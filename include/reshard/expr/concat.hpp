@@ -18,25 +18,34 @@ namespace reshard {
 
 namespace detail {
 
-/// `operand 1` for the first (0).
-inline std::string operand(std::size_t number) { return "operand " + std::to_string(number + 1); }
+/// What a concat calls its operands where nobody has named them.
+inline std::string operand(std::size_t number) {
+    return number == 0 ? "the first" : "operand " + std::to_string(number + 1);
+}
 
-/// Refuses an operand whose axes, data type or other extents are not those of the first.
-constexpr void check_operand(expression const& first, expression const& other, std::size_t number,
-                             std::size_t axis) {
-    if (other.ndim() != first.ndim())
-        fail(errc::shape_mismatch, operand(number) + " has " + std::to_string(other.ndim()) +
-                                       " axes, and the first has " + std::to_string(first.ndim()));
-    if (other.dtype != first.dtype)
-        fail(errc::dtype_mismatch, operand(number) + " is " + std::string(name(other.dtype)) +
-                                       ", and the first is " + std::string(name(first.dtype)) +
-                                       "; cast one of them with dtype=\"...\"");
-    for (std::size_t i = 0; i < first.ndim(); ++i)
-        if (i != axis && other.shape[i] != first.shape[i])
-            fail(errc::shape_mismatch, operand(number) + " has the extent " +
-                                           std::to_string(other.shape[i]) + " along axis " +
-                                           std::to_string(i) + ", and the first has " +
-                                           std::to_string(first.shape[i]));
+/// Refuses an operand whose axes, data type or other extents are not those of the first; `name_of`
+/// gives what the operand of a number is called.
+template <class NameOf>
+constexpr void check_operands(std::span<expression const* const> tensors, std::size_t axis,
+                              NameOf const& name_of) {
+    expression const& first = *tensors.front();
+    for (std::size_t k = 1; k < tensors.size(); ++k) {
+        expression const& other = *tensors[k];
+        if (other.ndim() != first.ndim())
+            fail(errc::shape_mismatch, name_of(k) + " has " + axis_count(other.ndim()) + ", and " +
+                                           name_of(0) + " has " + std::to_string(first.ndim()));
+        if (other.dtype != first.dtype)
+            fail(errc::dtype_mismatch, name_of(k) + " is " + std::string(name(other.dtype)) +
+                                           ", and " + name_of(0) + " is " +
+                                           std::string(name(first.dtype)) +
+                                           "; cast one of them with dtype=\"...\"");
+        for (std::size_t i = 0; i < first.ndim(); ++i)
+            if (i != axis && other.shape[i] != first.shape[i])
+                fail(errc::shape_mismatch, name_of(k) + " has the extent " +
+                                               std::to_string(other.shape[i]) + " along axis " +
+                                               std::to_string(i) + ", and " + name_of(0) + " has " +
+                                               std::to_string(first.shape[i]));
+    }
 }
 
 /// How many pieces all of them have.
@@ -45,6 +54,23 @@ constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
     for (expression const* const tensor : tensors)
         count += tensor->pieces.size();
     return count;
+}
+
+/// The tensors one behind the other.
+///
+/// \pre they have been checked
+constexpr expression joined(std::span<expression const* const> tensors, std::size_t axis) {
+    expression const& first = *tensors.front();
+    expression result{first.shape, first.dtype, piece_list(first.ndim())};
+    result.shape[axis] = 0;
+    result.pieces.reserve(piece_count(tensors));
+    for (expression const* const operand : tensors) {
+        index_t const place = result.shape[axis];
+        result.shape[axis] = checked_add(place, operand->shape[axis]);
+        result.pieces.append_moved(operand->pieces, axis, place);
+    }
+    element_count(result.shape);
+    return result;
 }
 
 } // namespace detail
@@ -61,21 +87,9 @@ constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
     if (tensors.empty())
         fail(errc::shape_mismatch, "a concat of no tensors");
-    expression const& first = *tensors.front();
-    detail::check_axis(first, axis);
-    expression result{first.shape, first.dtype, piece_list(first.ndim())};
-    result.shape[axis] = 0;
-    result.pieces.reserve(detail::piece_count(tensors));
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        expression const& operand = *tensors[i];
-        if (i > 0)
-            detail::check_operand(first, operand, i, axis);
-        index_t const place = result.shape[axis];
-        result.shape[axis] = checked_add(place, operand.shape[axis]);
-        result.pieces.append_moved(operand.pieces, axis, place);
-    }
-    element_count(result.shape);
-    return result;
+    detail::check_axis(*tensors.front(), axis);
+    detail::check_operands(tensors, axis, detail::operand);
+    return detail::joined(tensors, axis);
 }
 
 /// The same for tensors that stand one behind the other.

@@ -36,8 +36,8 @@ namespace detail {
 inline void check_region(std::string const& key, index_vector const& shape, box const& region) {
     if (region.ndim() != shape.size())
         fail(errc::shape_mismatch,
-             "'" + key + "' has " + std::to_string(shape.size()) + " axes, shape " +
-                 to_string(shape) + ", and the box of " + to_string(region.shape) + " from " +
+             "'" + key + "' has " + axis_count(shape.size()) + ", shape " + to_string(shape) +
+                 ", and the box of " + to_string(region.shape) + " from " +
                  to_string(region.offset) + " has " + std::to_string(region.ndim()));
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const first = region.offset[axis], extent = region.shape[axis];

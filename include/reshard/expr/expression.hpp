@@ -27,6 +27,11 @@ struct expression {
     constexpr bool operator==(expression const&) const = default;
 };
 
+/// `1 axis`, `2 axes`: how many a tensor has, for messages.
+inline std::string axis_count(std::size_t ndim) {
+    return std::to_string(ndim) + (ndim == 1 ? " axis" : " axes");
+}
+
 namespace detail {
 
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
@@ -44,7 +49,7 @@ constexpr expression one_piece(key_id source, index_vector const& shape, data_ty
 constexpr void check_axis(expression const& tensor, std::size_t axis) {
     if (axis >= tensor.ndim())
         fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of a tensor of " +
-                                       std::to_string(tensor.ndim()) + " axes, shape " +
+                                       axis_count(tensor.ndim()) + ", shape " +
                                        to_string(tensor.shape));
 }
 

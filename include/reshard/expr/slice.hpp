@@ -39,8 +39,8 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
     if (ranges.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are " + std::to_string(ranges.size()) +
                                        " ranges, and the shape " + to_string(tensor.shape) +
-                                       " has " + std::to_string(tensor.ndim()) +
-                                       " axes; give one for each axis, ':' for all of it");
+                                       " has " + axis_count(tensor.ndim()) +
+                                       "; give one for each axis, ':' for all of it");
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const extent = tensor.shape[axis], first = ranges[axis].first;

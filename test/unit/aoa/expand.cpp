@@ -108,13 +108,23 @@ BOOST_AUTO_TEST_CASE(without_an_option_a_program_has_four_million_names_at_most)
                                "    ^"));
 }
 
+BOOST_AUTO_TEST_CASE(an_error_is_about_a_tensor) {
+    auto const key = [](char const* text) {
+        return expand_all(parsed(text), layers).findings.at(0).key;
+    };
+    BOOST_TEST(key("l.$L.w -> y.$L, dtype=\"F3\"") == "l.$L.w");
+    BOOST_TEST(key("w[2:1] -> y, axis=0") == "w[2:1]");
+    BOOST_TEST(key("_^T -> y") == "y");
+    BOOST_TEST(key("g, u -> d, fused_ffn, axis=0, axis=1") == "g");
+}
+
 BOOST_AUTO_TEST_CASE(a_program_whose_names_grow_too_long_is_refused) {
     expand_options options;
     options.max_characters = 100;
     std::string const name(30, 'x');
     BOOST_CHECK_NO_THROW(expand(parsed("l.$L.w -> " + name + ".$L"), layers, nullptr, options));
     for (std::string const& text : {"l.$L.w -> " + name + name + ".$L", name + "[0:4] -> y, axis=0",
-                                    "l.$L.w -> y.$L, permute=\"[" + name + name + "]\"",
+                                    "l.$L.w -> y.$L, permute=\"[" + std::string(60, ' ') + "0]\"",
                                     name + ", k, v -> d, fused_qkv, num_heads=4, num_kv_heads=1"})
         BOOST_CHECK_EXCEPTION(
             expand(parsed(text), layers, nullptr, options), error, [](error const& problem) {

@@ -58,6 +58,27 @@ BOOST_AUTO_TEST_CASE(a_long_line_is_cut_around_the_caret) {
     BOOST_TEST(excerpt(text, 0) == "    " + std::string(100, 'x') + "...\n    ^");
 }
 
+BOOST_AUTO_TEST_CASE(no_character_is_cut) {
+    std::string const text = "a\xc3\xa4\xe2\x82\xac" // 1, 2, 3 and 4 bytes
+                             "\xf0\x9f\x98\x80";
+    std::size_t const begins[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
+    for (std::size_t most = 0; most <= text.size(); ++most)
+        BOOST_TEST(aoa::detail::beginning(text, most) == text.substr(0, begins[most]), most);
+    BOOST_TEST(aoa::detail::beginning(text, 99) == text);
+    // what is no UTF-8 is cut where it is said
+    BOOST_TEST(aoa::detail::beginning(std::string(9, '\x80'), 7).size() == 7u);
+    std::string const longest(150, 'x');
+    std::string line;
+    for (int i = 0; i < 60; ++i)
+        line += "\xe2\x82\xac";
+    BOOST_TEST(excerpt(line, 0) == "    " + line.substr(0, 99) + "...\n    ^");
+    BOOST_TEST(excerpt(line, 150) ==
+               "    ..." + line.substr(90) + '\n' + std::string(27, ' ') + '^');
+    BOOST_TEST(excerpt(line + longest, 182) == "    ..." + line.substr(120) +
+                                                   longest.substr(0, 40) + "...\n" +
+                                                   std::string(7 + 20 + 2, ' ') + '^');
+}
+
 BOOST_AUTO_TEST_CASE(a_text_without_a_file_is_a_program) {
     BOOST_TEST(place_text("", "a\nb", 2) == "program:2:1");
     BOOST_TEST(place_text("m.aoa", "a\nb", 0) == "m.aoa:1:1");

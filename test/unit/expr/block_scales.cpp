@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(scales_do_not_follow_casts_and_reshapes) {
                "unsupported: a block-scaled tensor is reshaped, and its blocks are boxes of its "
                "axes");
     BOOST_TEST(said([&] { all.scales_of(all[0], {128}); }) ==
-               "shape_mismatch: a block of [128] has 1 axes, and the tensor 2");
+               "shape_mismatch: a block of [128] has 1 axis, and the tensor 2");
 }
 
 BOOST_AUTO_TEST_CASE(a_weight_without_elements_has_no_scales) {

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(operands_of_other_shapes_are_refused) {
         concat({tensor(0, {2, 3}), tensor(1, {2, 3}), tensor(2, {2, 4})}, 0), error,
         says(errc::shape_mismatch, "operand 3 has the extent 4 along axis 1, and the first has 3"));
     BOOST_CHECK_EXCEPTION(concat({tensor(0, {2, 3}), tensor(1, {2})}, 0), error,
-                          says(errc::shape_mismatch, "operand 2 has 1 axes, and the first has 2"));
+                          says(errc::shape_mismatch, "operand 2 has 1 axis, and the first has 2"));
 }
 
 BOOST_AUTO_TEST_CASE(operands_of_two_types_are_refused) {
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_concat_of_nothing_is_refused) {
 
 BOOST_AUTO_TEST_CASE(an_axis_that_does_not_exist_is_refused) {
     BOOST_CHECK_EXCEPTION(concat({tensor(0, {2}), tensor(1, {2})}, 1), error,
-                          says(errc::shape_mismatch, "axis 1 of a tensor of 1 axes, shape [2]"));
+                          says(errc::shape_mismatch, "axis 1 of a tensor of 1 axis, shape [2]"));
 }
 
 BOOST_AUTO_TEST_CASE(an_extent_beyond_64_bits_is_refused) {

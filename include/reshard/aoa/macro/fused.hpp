@@ -58,7 +58,7 @@ public:
             return std::nullopt;
         auto const* const value = std::get_if<index_t>(&found->value);
         if (!value)
-            refuse(std::string(word) + " is not a number", found->where);
+            refuse("has a " + std::string(word) + " that is not a number", found->where);
         return *value;
     }
 

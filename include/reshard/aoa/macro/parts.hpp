@@ -210,8 +210,8 @@ private:
         index_t const place = axis < 0 ? axis + ndim : axis;
         if (place < 0 || place >= ndim)
             throw statement_error{errc::shape_mismatch,
-                                  "'" + key + "' has " + std::to_string(ndim) +
-                                      " axes and no axis " + std::to_string(axis),
+                                  "'" + key + "' has " + axis_count(entry->shape.size()) +
+                                      " and no axis " + std::to_string(axis),
                                   {},
                                   key};
         index_t const count = entry->parts[static_cast<std::size_t>(place)];

@@ -1,0 +1,57 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_BOUND_VALUE_HPP
+#define RESHARD_AOA_BOUND_VALUE_HPP
+
+#include <reshard/expr/expression.hpp>
+
+#include <boost/assert.hpp>
+
+#include <cstddef>
+#include <vector>
+
+/// \file
+/// What names are bound to.
+
+namespace reshard::aoa {
+
+/// What a statement has made, or a tensor of the source.
+struct bound_value {
+    expression tensor;
+    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
+                                      ///< made of all the same, in order, each once
+
+    /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
+    /// which it has several pieces comes as often.
+    template <class Visit>
+    void for_each_source(Visit const& visit) const {
+        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+            if (tensor.pieces.source(i) != zero_source)
+                visit(tensor.pieces.source(i));
+        for (key_id const id : sources)
+            visit(id);
+    }
+
+    /// The first of them.
+    ///
+    /// \pre the value is made of something
+    key_id first_source() const {
+        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+            if (tensor.pieces.source(i) != zero_source)
+                return tensor.pieces.source(i);
+        BOOST_ASSERT(!sources.empty());
+        return sources.front();
+    }
+};
+
+/// Whether a tensor has elements of the source, and not zeros alone or nothing.
+inline bool has_source_elements(expression const& tensor) {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) != zero_source)
+            return true;
+    return false;
+}
+
+} // namespace reshard::aoa
+
+#endif
