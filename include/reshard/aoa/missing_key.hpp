@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MISSING_KEY_HPP
 
 #include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_NAME_TABLE_HPP
 #define RESHARD_AOA_NAME_TABLE_HPP
 
-#include <reshard/expr/key_index.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <boost/assert.hpp>
 

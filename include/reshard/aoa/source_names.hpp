@@ -4,7 +4,7 @@
 #define RESHARD_AOA_SOURCE_NAMES_HPP
 
 #include <reshard/aoa/state_suffix.hpp>
-#include <reshard/expr/key_index.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/shard/catalog.hpp>
 

@@ -36,14 +36,37 @@ inline std::string quoted_name(std::string_view text) {
     return quote + std::string(text) + quote;
 }
 
-/// A segment as it has to be written, without the quotes that its name may need.
-inline std::string segment_text(segment const& one) {
-    std::string const sign = one.first > 0 ? "+" : "";
+/// Whether the text `behind` a placeholder would be read as more of its name.
+constexpr bool goes_on(std::string_view placeholder, std::string_view behind) {
+    auto const is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (placeholder == "EXPERT_ID" || placeholder == "LAYER_ID_OFFSET" || behind.empty())
+        return false;
+    if (placeholder == "LAYER_ID")
+        return behind.starts_with("_OFFSET");
+    bool const is_digit = behind[0] >= '0' && behind[0] <= '9';
+    bool const is_word = behind[0] == '_' && behind.size() > 1 && is_capital(behind[1]);
+    return is_digit || is_capital(behind[0]) || is_word;
+}
+
+/// What is added to a placeholder; `+0` where `behind`, the text that follows, would go on with its
+/// name, and all nine digits where it would go on with the number.
+inline std::string shift_text(segment const& placeholder, std::string_view behind) {
+    index_t const shift = placeholder.first;
+    if (shift == 0 && !goes_on(placeholder.text, behind))
+        return {};
+    bool const is_digit = !behind.empty() && behind[0] >= '0' && behind[0] <= '9';
+    std::string const digits = std::to_string(shift < 0 ? -shift : shift);
+    std::size_t const zeros = is_digit && digits.size() < 9 ? 9 - digits.size() : 0;
+    return (shift < 0 ? '-' : '+') + std::string(zeros, '0') + digits;
+}
+
+/// A segment as it has to be written before the text `behind`, without the quotes that its name may
+/// need.
+inline std::string segment_text(segment const& one, std::string_view behind) {
     switch (one.kind) {
     case segment::kind_type::text: return one.text;
     case segment::kind_type::star: return "*";
-    case segment::kind_type::placeholder:
-        return '$' + one.text + (one.first == 0 ? "" : sign + std::to_string(one.first));
+    case segment::kind_type::placeholder: return '$' + one.text + shift_text(one, behind);
     case segment::kind_type::array: break;
     }
     return '[' + std::to_string(one.first) + ':' + std::to_string(one.last) + ']';
@@ -53,8 +76,11 @@ inline std::string segment_text(segment const& one) {
 inline std::string pattern_text(std::vector<segment> const& segments) {
     std::string inside, array;
     bool plain = true;
-    for (segment const& one : segments) {
-        (one.kind == segment::kind_type::array ? array : inside) += segment_text(one);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        segment const& one = segments[i];
+        bool const has_next = i + 1 < segments.size();
+        (one.kind == segment::kind_type::array ? array : inside) +=
+            segment_text(one, has_next ? std::string_view(segments[i + 1].text) : "");
         plain = plain && (one.kind != segment::kind_type::text ||
                           std::ranges::all_of(one.text, is_plain_char));
     }

@@ -5,7 +5,7 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/expr/key_index.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <boost/assert.hpp>

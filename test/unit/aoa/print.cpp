@@ -43,6 +43,17 @@ BOOST_AUTO_TEST_CASE(names_are_quoted_where_they_have_to_be) {
                "a, \"a-b\", 'l.*' -> \"axis\", axis=0\n");
 }
 
+BOOST_AUTO_TEST_CASE(what_follows_a_placeholder_does_not_become_part_of_it) {
+    for (auto const& [written, printed] :
+         {std::pair("a.$E + 0ID -> b.$E.w", "a.$E+0ID -> b.$E.w\n"),
+          std::pair("a.$E + 0_B -> b.$E_0", "a.$E+0_B -> b.$E_0\n"),
+          std::pair("a.$E + 0000000015 -> b.$E - 0000000025",
+                    "a.$E+0000000015 -> b.$E-0000000025\n")}) {
+        BOOST_TEST(print(parsed(written)) == printed);
+        BOOST_TEST((parsed(printed) == parsed(written)), printed);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_temporary_is_called_as_it_would_like) {
     BOOST_TEST(print(with_temporaries({"t"})) == "a -> t\nt -> a\n");
 }

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_OUTLINE_HPP
 
 #include <reshard/aoa/ast.hpp>
+#include <reshard/aoa/macro/digits.hpp>
 
 #include <cstddef>
 #include <string>
@@ -15,23 +16,6 @@
 /// common.
 
 namespace reshard::aoa::detail {
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// How many digits stand in a row from `at` on.
-constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
-    std::size_t last = at;
-    while (last < text.size() && is_digit(text[last]))
-        ++last;
-    return last - at;
-}
-
-/// The place of the first digit from `at` on, or the end.
-constexpr std::size_t next_digit(std::string_view text, std::size_t at) {
-    while (at < text.size() && !is_digit(text[at]))
-        ++at;
-    return at;
-}
 
 /// A key with each run of digits replaced by one `0`.
 inline void append_outline(std::string& outline, std::string_view text) {

@@ -4,7 +4,6 @@
 #define RESHARD_AOA_MACRO_PATTERN_BUCKETS_HPP
 
 #include <reshard/aoa/macro/key_pattern.hpp>
-#include <reshard/aoa/macro/outline.hpp>
 #include <reshard/aoa/name_table.hpp>
 
 #include <cstddef>

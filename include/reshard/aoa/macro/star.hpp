@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>

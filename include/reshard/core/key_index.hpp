@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_EXPR_KEY_INDEX_HPP
-#define RESHARD_EXPR_KEY_INDEX_HPP
+#ifndef RESHARD_CORE_KEY_INDEX_HPP
+#define RESHARD_CORE_KEY_INDEX_HPP
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/key_index.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 
 using namespace reshard;
 
-BOOST_AUTO_TEST_SUITE(expr_key_index)
+BOOST_AUTO_TEST_SUITE(core_key_index)
 
 namespace {
 
