@@ -241,7 +241,7 @@ void add_check(CLI::App& app, invocation& chosen) {
         app, chosen, "check", "Report all that is wrong with a program before any byte moves",
         "  reshard check --program fuse.aoa --source model\n"
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
-    add_program(*command, *files)->required();
+    add_reverse(*command, *files, add_program(*command, *files)->required());
     add_source(*command, *files);
     add_target(*command, *files);
     add_partial(*command, *files, "target");

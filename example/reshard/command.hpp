@@ -43,6 +43,7 @@ void add_inspect(CLI::App& app, invocation& chosen);
 void add_synthesize(CLI::App& app, invocation& chosen);
 void add_expand(CLI::App& app, invocation& chosen);
 void add_check(CLI::App& app, invocation& chosen);
+void add_reverse_command(CLI::App& app, invocation& chosen);
 void add_explain(CLI::App& app, invocation& chosen);
 void add_plan(CLI::App& app, invocation& chosen);
 void add_convert(CLI::App& app, invocation& chosen);

@@ -79,7 +79,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     command->add_option("SOURCE", options->files.source, "A checkpoint")->required();
     command->add_option("TARGET", options->directory, "The directory that is to be written")
         ->required();
-    add_program(*command, options->files);
+    add_reverse(*command, options->files, add_program(*command, options->files));
     command->add_option("--layout", options->files.target,
                         "A layout file or a checkpoint; without it, a Hugging Face directory");
     add_partial(*command, options->files, "layout");

@@ -16,22 +16,6 @@ namespace {
 
 using namespace reshard;
 
-boost::json::array json_of(aoa::program const& code, std::vector<std::string> const& lines) {
-    boost::json::array list;
-    aoa::text_span where;
-    std::size_t line = 1;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        aoa::statement const& one = code.statements()[i];
-        if (one.where != where) // most statements come from the line that the one before came from
-            line = code.place_at(one.where.first).line;
-        where = one.where;
-        list.push_back({{"statement", lines[i]},
-                        {"line", line},
-                        {"chain", json_texts(aoa::macro_chain(code, one.origin))}});
-    }
-    return list;
-}
-
 outcome expand(job_files const& files, bool as_json) {
     source_spec const source = read_source(files.source);
     job const all = make_job(source.held, files);
@@ -41,7 +25,7 @@ outcome expand(job_files const& files, bool as_json) {
     print_findings(all.expanded.findings, all, files);
     std::vector<std::string> const lines = statement_lines(all.code(), source.held);
     if (as_json)
-        return json_outcome(json_of(all.code(), lines));
+        return json_outcome(json_statements(all.code(), lines));
     std::string text;
     for (std::string const& line : lines)
         text += line + "\n";

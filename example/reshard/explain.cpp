@@ -277,7 +277,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     command->add_option("--box", options->region, "A box of it, such as 0:2,3:4");
     add_source(*command, options->files);
     add_target(*command, options->files);
-    add_program(*command, options->files);
+    add_reverse(*command, options->files, add_program(*command, options->files));
     options->files.partial = true; // what else the target holds does not matter here
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

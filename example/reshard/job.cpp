@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "job.hpp"
+#include "backwards.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
@@ -39,6 +40,29 @@ catalog catalog_of(layout_table const& table, catalog const& known) {
         entries.push_back(entry_of({row.key, dtype, row.shape, row.shards}));
     }
     return catalog(std::move(entries));
+}
+
+/// What a target's file says of its tensors.
+std::vector<aoa::known_tensor> known_rows(layout_table const& table) {
+    std::vector<aoa::known_tensor> known;
+    for (layout_row const& row : table.rows)
+        known.push_back(
+            {entry_of({row.key, row.dtype.value_or(data_type::f32), row.shape, row.shards}),
+             row.dtype.has_value()});
+    return known;
+}
+
+/// The program without macros, in the direction in which it is to be run; `target` may be null.
+aoa::expansion expand_program(aoa::program const& written, catalog const& source,
+                              layout_table const* target, job_files const& files) {
+    if (files.reverse)
+        return expand_backwards(written, source,
+                                target ? known_rows(*target) : std::vector<aoa::known_tensor>(),
+                                files);
+    if (!target)
+        return aoa::expand_all(written, source, nullptr, files.expanding);
+    catalog const shapes = catalog_of(*target, {});
+    return aoa::expand_all(written, source, &shapes, files.expanding);
 }
 
 /// The exports, and the source's tensors below them: what a key may be when the layout does not say.
@@ -100,7 +124,7 @@ layout_table read_table(aoa::program const& written, catalog const& source,
     catalog const nothing;
     if (!needs_shapes(wanted))
         return table_of(wanted, nothing);
-    aoa::expansion const expanded = aoa::expand_all(written, source, nullptr, files.expanding);
+    aoa::expansion const expanded = expand_program(written, source, nullptr, files);
     return table_of(wanted, exports_of(expanded, source, files));
 }
 
@@ -108,8 +132,7 @@ job make_job_with_target(catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
     layout_table table = read_table(written, source, files);
-    catalog const shapes = catalog_of(table, {});
-    all.expanded = aoa::expand_all(written, source, &shapes, files.expanding);
+    all.expanded = expand_program(written, source, &table, files);
     if (!all.expanded.is_complete)
         return all;
     catalog const exports = exports_of(all.expanded, source, files);
@@ -181,7 +204,7 @@ job make_job(layout const& source, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    all.expanded = aoa::expand_all(read_program(files.program), from, nullptr, files.expanding);
+    all.expanded = expand_program(read_program(files.program), from, nullptr, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
     return all;

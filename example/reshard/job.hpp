@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/reverse_options.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/layout.hpp>
 #include <reshard/shard/strictness.hpp>
@@ -27,6 +28,8 @@ struct job_files {
     std::string strict;   ///< the name of a strictness, or empty
     reshard::aoa::expand_options expanding = {};
     reshard::aoa::lower_options lowering = {};
+    bool reverse = false; ///< the program is written in the other direction
+    reshard::aoa::reverse_options reversing = {};
 };
 
 /// What the files say together.

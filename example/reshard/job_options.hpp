@@ -18,6 +18,8 @@
 #include <system_error>
 #include <tuple>
 
+#include <vector>
+
 /// \file
 /// The options that several commands have, each spelled once, and errors that name them.
 
@@ -75,6 +77,24 @@ inline CLI::Option* add_source(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_target(CLI::App& command, job_files& files) {
     return command.add_option("--target", files.target, "A layout file or a checkpoint");
+}
+
+/// What a reversed program may lose.
+inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
+    return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
+                             "A cast that rounds is reversed to the cast back"),
+            command.add_flag("--allow-removed", files.reversing.allow_removed,
+                             "What the program removes comes back as zeros")};
+}
+
+/// `--reverse`, for commands that run a program.
+inline void add_reverse(CLI::App& command, job_files& files, CLI::Option* program) {
+    CLI::Option* const reverse = command.add_flag(
+        "--reverse", files.reverse,
+        "The program is written in the other direction: the source is what it makes");
+    reverse->needs(program);
+    for (CLI::Option* const allowance : add_reversing(command, files))
+        allowance->needs(reverse);
 }
 
 inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& what) {

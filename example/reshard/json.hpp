@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <boost/json/array.hpp>
@@ -14,6 +15,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// The library's values as JSON.
@@ -33,6 +35,24 @@ boost::json::array json_texts(Texts const& texts) {
     boost::json::array list;
     for (auto const& text : texts)
         list.emplace_back(json_text(text));
+    return list;
+}
+
+/// The statements of a program without macros, which are printed as `lines`.
+inline boost::json::array json_statements(reshard::aoa::program const& code,
+                                          std::vector<std::string> const& lines) {
+    boost::json::array list;
+    reshard::aoa::text_span where;
+    std::size_t line = 1;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        reshard::aoa::statement const& one = code.statements()[i];
+        if (one.where != where) // most statements come from the line that the one before came from
+            line = code.place_at(one.where.first).line;
+        where = one.where;
+        list.push_back({{"statement", lines[i]},
+                        {"line", line},
+                        {"chain", json_texts(reshard::aoa::macro_chain(code, one.origin))}});
+    }
     return list;
 }
 

@@ -27,6 +27,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_synthesize(app, chosen);
     add_expand(app, chosen);
     add_check(app, chosen);
+    add_reverse_command(app, chosen);
     add_explain(app, chosen);
     add_plan(app, chosen);
     add_convert(app, chosen);

@@ -168,7 +168,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
                     "  reshard plan --source model --target layout.json --program fuse.aoa --json");
     add_source(*command, options->files);
     add_target(*command, options->files)->required();
-    add_program(*command, options->files);
+    add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     command->callback([options, &chosen] {

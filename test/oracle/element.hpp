@@ -23,6 +23,31 @@ inline int digits_of(std::string const& dtype) {
                                 : 0;
 }
 
+/// The binary digits of an integer type, without its sign.
+inline int integer_digits_of(std::string const& dtype) {
+    return dtype == "int8"    ? 7
+           : dtype == "uint8" ? 8
+           : dtype == "int16" ? 15
+           : dtype == "int32" ? 31
+           : dtype == "int64" ? 63
+                              : 0;
+}
+
+/// The bits of the exponent of a type of floating point numbers.
+inline int exponent_bits_of(std::string const& dtype) {
+    return dtype == "float16" ? 5 : dtype == "float64" ? 11 : 8;
+}
+
+/// Whether `to` has all values of `from`.
+inline bool holds(std::string const& from, std::string const& to) {
+    int const digits = digits_of(from), integer_digits = integer_digits_of(from);
+    if (digits > 0)
+        return digits <= digits_of(to) && exponent_bits_of(from) <= exponent_bits_of(to);
+    if (digits_of(to) > 0)
+        return integer_digits <= digits_of(to);
+    return integer_digits <= integer_digits_of(to) && (to != "uint8" || from == "uint8");
+}
+
 /// The bytes of one element.
 inline std::size_t bytes_of(std::string const& dtype) {
     if (dtype == "int8" || dtype == "uint8")

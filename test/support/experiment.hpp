@@ -14,6 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,14 +47,18 @@ inline mapping mapping_of(oracle::scenario const& all) {
 class experiment {
 public:
     explicit experiment(oracle::scenario const& all)
+        : experiment(all, oracle::world_of(all).sources,
+                     oracle::answers(all, oracle::world_of(all))) {}
+
+    /// The same with other values, of which somebody knows what they become.
+    experiment(oracle::scenario const& all, std::map<std::string, oracle::array> const& before,
+               std::map<std::string, std::optional<oracle::array>> const& after)
         : all_(all),
           sources_(memory_of(all.sources, all.source_ranks)),
           targets_(memory_of(all.targets, all.target_ranks)),
           expected_(targets_) {
-        oracle::world const before = oracle::world_of(all);
-        auto const after = oracle::answers(all, before);
         for (rank_memory& one : sources_)
-            one.fill(before.sources);
+            one.fill(before);
         for (rank_memory& one : expected_)
             one.fill(after);
     }

@@ -83,8 +83,7 @@ inline void refuse_smaller(attribute_step const& step) {
             throw statement_error{errc::not_invertible,
                                   step.what->word + " leaves " + std::to_string(after[axis]) +
                                       " of the " + std::to_string(before[axis]) +
-                                      " elements along axis " + std::to_string(axis) +
-                                      ", and the others are lost",
+                                      " elements along axis " + std::to_string(axis),
                                   step.what->where};
 }
 
@@ -141,6 +140,7 @@ inline attribute_list inverse_of(std::vector<attribute_step> const& steps, bool 
 struct inverse_statement {
     std::vector<attribute_list> operands; ///< what is done to each tensor on the right first
     attribute_list join;                  ///< `axis`, and `sizes` where the parts are uneven
+    std::vector<attribute> cuts;          ///< a slice each, which gives one part without the others
     std::vector<attribute_list> results;  ///< what is done to each tensor on the left at last
     attribute_list declared;              ///< what says something of the whole program
 
@@ -173,6 +173,25 @@ inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operan
     return is_even ? std::vector<index_t>() : sizes;
 }
 
+/// For each operand of a concat the slice that takes it out of the whole again.
+inline std::vector<attribute> cuts_of(dissection const& of) {
+    std::vector<attribute> cuts;
+    index_t offset = 0;
+    for (tensor_facts const& one : of.joined) {
+        auto const ndim = static_cast<index_t>(one.shape.size());
+        index_t const axis = std::get<index_t>(of.axis->value);
+        auto const cut = static_cast<std::size_t>(axis < 0 ? axis + ndim : axis);
+        std::string text;
+        for (std::size_t i = 0; i < one.shape.size(); ++i)
+            text += std::string(i == 0 ? "[" : ", ") +
+                    (i == cut ? std::to_string(offset) + ':' + std::to_string(offset + one.shape[i])
+                              : ":");
+        cuts.push_back(text_attribute("slice", text + ']', *of.axis));
+        offset += one.shape[cut];
+    }
+    return cuts;
+}
+
 } // namespace detail
 
 /// What undoes a statement that has been taken apart.
@@ -190,6 +209,7 @@ inline inverse_statement invert(dissection const& of, bool allow_rounding) {
     if (!of.axis)
         return result;
     result.join.push_back(*of.axis);
+    result.cuts = detail::cuts_of(of);
     if (of.joined.size() > 1)
         if (auto const sizes = detail::uneven_sizes(of.joined, std::get<index_t>(of.axis->value));
             !sizes.empty())

@@ -7,6 +7,7 @@
 #include <reshard/aoa/program.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,48 @@ public:
     /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
     ///
     /// Where the operands need different attributes, or the results, each has a statement of its
-    /// own.
-    void add_inverse(statement one, inverse_statement inverse, std::vector<name> const& to) {
+    /// own. Of a concat some results may be nothing, which nobody wants: then each of the others is
+    /// cut out alone.
+    void add_inverse(statement const& one, inverse_statement inverse,
+                     std::vector<std::optional<name>> const& to) {
+        std::vector<name> wanted;
+        for (std::optional<name> const& each : to)
+            if (each)
+                wanted.push_back(*each);
+        if (wanted.size() == to.size())
+            add_whole(one, std::move(inverse), wanted);
+        else
+            add_parts(one, std::move(inverse), to);
+    }
+
+    /// Replaces the statements of the program by those that have been appended.
+    void replace_statements() { code_.replace_statements(std::move(written_)); }
+
+private:
+    static void append(attribute_list& list, attribute_list const& more) {
+        list.insert(list.end(), more.begin(), more.end());
+    }
+
+    static bool are_same(name const& a, name const& b) { return a.kind == b.kind && a.id == b.id; }
+
+    /// A statement for each result that somebody wants; that which replaces what they read is last.
+    void add_parts(statement one, inverse_statement inverse,
+                   std::vector<std::optional<name>> const& to) {
+        name const from = code_.right(one)[0];
+        for (bool const is_last : {false, true})
+            for (std::size_t k = 0; k < to.size(); ++k) {
+                if (!to[k] || are_same(*to[k], from) != is_last)
+                    continue;
+                attribute_list list = inverse.operands[0];
+                list.push_back(inverse.cuts[k]);
+                append(list, inverse.results[k]);
+                append(list, std::exchange(inverse.declared, {}));
+                written_.push_back(
+                    code_.make_statement({&from, 1}, {&*to[k], 1}, with(one, std::move(list))));
+            }
+    }
+
+    void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to) {
         auto const right = code_.right(one);
         std::vector<name> from(right.begin(), right.end());
         attribute_list list;
@@ -45,12 +86,12 @@ public:
             list = std::move(inverse.operands[0]);
         else
             change(one, inverse.operands, from);
-        list.insert(list.end(), inverse.join.begin(), inverse.join.end());
+        append(list, inverse.join);
         std::vector<name> parts = to;
         bool const is_uniform = inverse.are_equal(inverse.results);
         if (is_uniform)
-            list.insert(list.end(), inverse.results[0].begin(), inverse.results[0].end());
-        list.insert(list.end(), inverse.declared.begin(), inverse.declared.end());
+            append(list, inverse.results[0]);
+        append(list, inverse.declared);
         for (std::size_t k = 0; !is_uniform && k < parts.size(); ++k)
             parts[k] = fresh(parts[k], "_part");
         written_.push_back(code_.make_statement(from, parts, with(one, std::move(list))));
@@ -59,10 +100,6 @@ public:
                                                     with(one, std::move(inverse.results[k]))));
     }
 
-    /// Replaces the statements of the program by those that have been appended.
-    void replace_statements() { code_.replace_statements(std::move(written_)); }
-
-private:
     /// Changes each operand in a statement of its own.
     void change(statement const& like, std::vector<attribute_list>& lists,
                 std::vector<name>& names) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_REVERSE_HPP
 #define RESHARD_AOA_REVERSE_HPP
 
+#include <reshard/aoa/lost_elements.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/mirror.hpp>
 #include <reshard/aoa/recovery.hpp>
@@ -36,6 +37,7 @@ public:
           made_(made),
           options_(options),
           found_(code_, source, made, {options.allow_rounding, is_known}),
+          lost_(result.losses),
           mirror_(result.code) {}
 
     void run() {
@@ -72,10 +74,13 @@ private:
     }
 
     /// A tensor of the source that nothing gives back; `reason` goes on after its key.
-    void lose(std::string const& key, std::uint32_t by, std::string const& reason,
+    void lose(catalog_entry const& entry, std::uint32_t by, std::string const& reason,
               text_span where = {}) {
+        std::string const& key = entry.key;
         statement_error const error{errc::not_invertible,
-                                    "'" + key + "' cannot be had back: " + reason, where, key};
+                                    "'" + key + "' cannot be had back: " + reason +
+                                        (by != none ? lost_.describe(entry) : std::string()),
+                                    where, key};
         if (by != none)
             return report(code_.statements()[by], error);
         if (!result_.first_error)
@@ -92,7 +97,7 @@ private:
         std::uint32_t const version = id ? found_.versions().source(*id) : none;
         if (version != none && !found_.is_recoverable(version)) {
             loss_reason const& reason = found_.reason(version);
-            return lose(entry.key, reason.statement, reason.error.message, reason.error.where);
+            return lose(entry, reason.statement, reason.error.message, reason.error.where);
         }
         if (version != none)
             return found_.want(version);
@@ -115,7 +120,7 @@ private:
         bool const is_empty = element_count(entry.shape) == 0;
         if (removed == none && added == none && bound == none) {
             if (made_.find(entry.key) == source_names::none)
-                lose(entry.key, none, "no statement reads it, and it is no tensor of the target");
+                lose(entry, none, "no statement reads it, and it is no tensor of the target");
             return;
         }
         std::uint32_t const by = removed != none ? removed
@@ -125,7 +130,7 @@ private:
             empty_.emplace_back(*id, by);
             return;
         }
-        lose(entry.key, by,
+        lose(entry, by,
              removed != none ? "this statement removes it (option allow_removed)"
                              : "nothing reads it, and '" + entry.key +
                                    "' of the target is what this statement makes");
@@ -147,8 +152,8 @@ private:
                 std::string const key(code_.text(code_.left(one)[k]));
                 note(one, key,
                      "'" + key +
-                         "' can be had back more than once; a copy that the reversed "
-                         "statement gives is not used");
+                         "' can be had back more than once; the copy in what this statement makes "
+                         "is not taken");
             }
     }
 
@@ -170,15 +175,15 @@ private:
         mirror_.add_bare(text_name(id), {}, one);
     }
 
-    /// The names that a reversed statement binds: temporaries for copies.
-    std::vector<name> results(std::uint32_t i) {
+    /// The names that a reversed statement binds: nothing for copies.
+    std::vector<std::optional<name>> results(std::uint32_t i) {
         statement const one = code_.statements()[i];
-        std::vector<name> names;
+        std::vector<std::optional<name>> names;
         std::unordered_set<std::uint32_t> seen;
         for (std::size_t k = 0; k < one.left; ++k) {
             name const called = code_.left(one)[k];
             bool const is_new = seen.insert(found_.versions().at(one, k)).second;
-            names.push_back(is_new && found_.gives(i, k) ? called : mirror_.fresh(called, "_copy"));
+            names.push_back(is_new && found_.gives(i, k) ? std::optional(called) : std::nullopt);
         }
         return names;
     }
@@ -189,6 +194,7 @@ private:
     source_names const& made_;
     reverse_options const& options_;
     recovery found_;
+    lost_elements lost_;
     mirror mirror_;
     /// Texts that are added, and the statements that lose what they had.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
@@ -225,8 +231,8 @@ inline void check_reversed(reversal& result, catalog const& made, catalog const&
 /// without a target, what it leaves over. Where the result is to be run, `target` is its source and
 /// `source` its target. Optimizer state follows.
 ///
-/// Every reason why it cannot be reversed is a finding: what is lost, and the statement that loses
-/// it. So is, as a note, every copy of which another one is taken.
+/// Every reason why it cannot be reversed is a finding: what is lost, which elements, and the
+/// statement that loses them. So is, as a note, every copy of which another one is taken.
 ///
 /// \pre        `expanded` is what `expand` gives
 /// \post       without an error, first one and then the other is the identity on `source`
@@ -239,6 +245,7 @@ inline reversal reverse_all(program const& expanded, catalog const& source,
     reversal result{expanded, std::move(forward.findings), forward.first_error};
     if (result.first_error)
         return result;
+    result.losses = losses_of(forward.map);
     catalog const made = target ? *target : detail::outputs_of(forward.map);
     auto const suffixes = with_scales(options.lowering.state_suffixes, expanded);
     detail::reverser(result, source_names(source, suffixes), source_names(made, suffixes), options,

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_REVERSE_OPTIONS_HPP
 
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/expr/losses.hpp>
 
 #include <optional>
 #include <vector>
@@ -15,7 +16,7 @@ namespace reshard::aoa {
 
 /// What `reverse` may be told. What it does not allow is an error.
 struct reverse_options {
-    lower_options lowering;      ///< of the program as it stands, and of the reversed one
+    lower_options lowering = {}; ///< of the program as it stands, and of the reversed one
     bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
     bool allow_removed = false;  ///< what is removed comes back without its content: `_ -> key`
     bool allow_copies = true;    ///< of several copies the first is taken back
@@ -26,6 +27,7 @@ struct reversal {
     program code;                  ///< over the text of the program that was reversed
     std::vector<finding> findings; ///< `describe(code, finding)` has the words
     std::optional<errc> first_error;
+    std::vector<loss> losses = {}; ///< of the program as it stands, those that are allowed too
 };
 
 } // namespace reshard::aoa

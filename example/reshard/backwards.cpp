@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "backwards.hpp"
+#include "job.hpp"
+#include "report.hpp"
+
+#include <reshard/aoa/reverse.hpp>
+
+#include <iterator>
+#include <utility>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+/// What the library calls an option, as the command line does.
+void name_flags(std::string& text) {
+    for (auto const& [option, flag] : {std::pair{"(option allow_rounding)", "(--allow-rounding)"},
+                                       std::pair{"(option allow_removed)", "(--allow-removed)"}})
+        if (auto const place = text.find(option); place != text.npos)
+            text.replace(place, std::string_view(option).size(), flag);
+}
+
+/// An expansion that goes no further.
+aoa::expansion stopped(aoa::program code, std::vector<aoa::finding> findings,
+                       std::optional<errc> first_error) {
+    return {std::move(code), std::move(findings), first_error, false};
+}
+
+void append(std::vector<aoa::finding>& findings, std::vector<aoa::finding> more) {
+    findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                    std::make_move_iterator(more.end()));
+}
+
+} // namespace
+
+aoa::reversal reverse_program(aoa::program const& expanded, catalog const& source,
+                              catalog const* target, job_files const& files) {
+    aoa::reverse_options options = files.reversing;
+    options.lowering = files.lowering;
+    aoa::reversal back = aoa::reverse_all(expanded, source, target, options);
+    for (aoa::finding& one : back.findings)
+        name_flags(one.message);
+    return back;
+}
+
+aoa::expansion expand_backwards(aoa::program const& written, catalog const& source,
+                                std::vector<aoa::known_tensor> const& known,
+                                job_files const& files) {
+    catalog const keys = aoa::catalog_of(known);
+    aoa::expand_options telling = files.expanding;
+    telling.no_match = aoa::on_no_match::ignore;
+    telling.reverse = true;
+    aoa::expansion told =
+        aoa::expand_all(written, source, known.empty() ? nullptr : &keys, telling);
+    if (told.first_error)
+        return stopped(std::move(told.code), std::move(told.findings), told.first_error);
+    aoa::inference inferred = aoa::infer_source(told.code, known, source);
+    if (inferred.first_error)
+        return stopped(std::move(told.code), std::move(inferred.findings), inferred.first_error);
+    aoa::expansion forward = aoa::expand_all(written, inferred.tensors, &source, files.expanding);
+    if (forward.first_error)
+        return stopped(std::move(forward.code), std::move(forward.findings), forward.first_error);
+    aoa::reversal back = reverse_program(forward.code, inferred.tensors, &source, files);
+    for (aoa::finding& one : inferred.findings)
+        one.origin = 0; // the chain of macros is that of another expansion
+    append(inferred.findings, std::move(forward.findings));
+    append(inferred.findings, std::move(back.findings));
+    return {std::move(back.code), std::move(inferred.findings), back.first_error,
+            !back.first_error};
+}
+
+std::string errors_text(aoa::reversal const& of, std::string const& file) {
+    aoa::finding const& first = *aoa::first_error_of(of.findings);
+    std::string text = is_placed(first) ? aoa::describe(of.code, first)
+                                        : file + ": " + aoa::kind_of(first) + ": " + first.message;
+    std::vector<std::string> others;
+    for (aoa::finding const& one : of.findings)
+        if (one.level == aoa::severity::error && one.key != first.key &&
+            (others.empty() || others.back() != one.key))
+            others.push_back(one.key);
+    if (!others.empty())
+        text += "\n  and " + counted(others.size(), "more error") + ": " + listed(others);
+    return text;
+}
+
+} // namespace tool

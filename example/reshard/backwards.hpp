@@ -1,0 +1,37 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_BACKWARDS_HPP
+#define RESHARD_TOOL_BACKWARDS_HPP
+
+#include "job.hpp"
+
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse_options.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// Programs that are run in the other direction than they are written in.
+
+namespace tool {
+
+/// Reverses a program without macros; its findings name the options of the command line.
+reshard::aoa::reversal reverse_program(reshard::aoa::program const& expanded,
+                                       reshard::catalog const& source,
+                                       reshard::catalog const* target, job_files const& files);
+
+/// The program that makes of `source` what `written` would make it of, without macros; `known` is
+/// what the target's file says of that. Complete only where there is no error.
+reshard::aoa::expansion expand_backwards(reshard::aoa::program const& written,
+                                         reshard::catalog const& source,
+                                         std::vector<reshard::aoa::known_tensor> const& known,
+                                         job_files const& files);
+
+/// The first error among findings as `describe` has it, and the keys that the others are about.
+std::string errors_text(reshard::aoa::reversal const& of, std::string const& file);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,75 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "backwards.hpp"
+#include "command.hpp"
+#include "job.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+#include "spec.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+/// What there is to say of the program and of its reversal, one text each.
+std::vector<std::string> notes_of(job const& all, aoa::reversal const& back,
+                                  job_files const& files) {
+    std::vector<std::string> notes;
+    for (auto const* findings : {&all.expanded.findings, &back.findings})
+        for (aoa::finding const& one : *findings)
+            notes.push_back(is_placed(one)
+                                ? aoa::describe(back.code, one)
+                                : file_of(one, files) + ": " + kind_of(one) + ": " + one.message);
+    return notes;
+}
+
+outcome reverse(job_files const& files, bool as_json) {
+    source_spec const source = read_source(files.source);
+    catalog const from = catalog_of(source.held);
+    job const all = make_sound_job(source.held, files);
+    catalog const* const wanted = all.wanted ? &*all.wanted : nullptr;
+    aoa::reversal const back = reverse_program(all.code(), from, wanted, files);
+    if (back.first_error)
+        fail(*back.first_error, errors_text(back, files.source));
+    std::vector<std::string> const notes = notes_of(all, back, files);
+    std::vector<std::string> const lines = aoa::print_lines(back.code, [&](std::string_view key) {
+        return from.find(key) || (wanted && wanted->find(key));
+    });
+    if (as_json)
+        return json_outcome(
+            {{"statements", json_statements(back.code, lines)}, {"notes", json_texts(notes)}});
+    for (std::string const& text : notes)
+        note(text);
+    std::string text;
+    for (std::string const& line : lines)
+        text += line + "\n";
+    return {text};
+}
+
+} // namespace
+
+void add_reverse_command(CLI::App& app, invocation& chosen) {
+    auto const files = std::make_shared<job_files>();
+    CLI::App* const command = add_command(
+        app, chosen, "reverse", "Print the program that goes back from what a program makes",
+        "  reshard reverse --program fuse.aoa --source model\n"
+        "  reshard reverse --program fuse.aoa --source model --target fused --allow-rounding");
+    add_program(*command, *files)->required();
+    add_source(*command, *files);
+    add_target(*command, *files);
+    add_reversing(*command, *files);
+    files->partial = true; // which rank has what of the target does not matter here
+    command->callback([files, &chosen] {
+        chosen.run = [files, &chosen](processes const& world) {
+            return on_first(world, [&] { return reverse(*files, chosen.json); });
+        };
+    });
+}
+
+} // namespace tool

@@ -1,0 +1,115 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_ORACLE_TRACE_HPP
+#define RESHARD_TEST_ORACLE_TRACE_HPP
+
+#include "evaluate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+/// \file
+/// What becomes of each element of the sources, found by running a program on their numbers.
+
+namespace reshard::oracle {
+
+/// The elements of one source tensor, row by row.
+struct fate {
+    std::string dtype;
+    std::vector<bool> arrived; ///< some target has it, rounded or not
+    std::vector<bool> kept;    ///< some target has it with all digits, in a type that holds its own
+};
+
+/// An integer with as many binary digits as a type has.
+inline std::int64_t widest(std::string const& dtype) {
+    int const digits = digits_of(dtype) > 0 ? digits_of(dtype) : integer_digits_of(dtype);
+    return (std::int64_t{1} << (digits - 1)) + 1;
+}
+
+/// Runs a program on the numbers of the elements, digit by digit, and once on the widest values.
+///
+/// \par Source every data type has the integers 0 to 127, so a number arrives as it is, whatever it
+///             is cast to; number 0 is nobody's
+class trace {
+public:
+    trace(aoa::program const& code, world const& before) : code_(code), world_(before) {
+        std::int64_t count = 1;
+        for (auto const& [key, value] : before.sources) {
+            first_[key] = count;
+            count += static_cast<std::int64_t>(value.values.size());
+            fates_[key] = {value.dtype, std::vector<bool>(value.values.size()),
+                           std::vector<bool>(value.values.size())};
+        }
+        for (std::int64_t unit = 1; unit < count; unit *= 128)
+            add_digit(unit);
+        find_fates();
+    }
+
+    std::map<std::string, fate> const& fates() const { return fates_; }
+
+private:
+    void add_digit(std::int64_t unit) {
+        world now = world_;
+        for (auto& [key, all] : now.sources)
+            for (std::size_t i = 0; i < all.values.size(); ++i)
+                all.values[i] = (first_[key] + static_cast<std::int64_t>(i)) / unit % 128;
+        evaluation const after(code_, now);
+        for (std::string const& key : world_.target_keys)
+            if (auto const made = after[key]) {
+                numbers& all = arrived_[key];
+                all.resize(made->values.size());
+                for (std::size_t i = 0; i < all.size(); ++i)
+                    all[i] += made->values[i] * unit;
+            }
+    }
+
+    void find_fates() {
+        world now = world_;
+        for (auto& [key, all] : now.sources)
+            all.values.assign(all.values.size(), widest(all.dtype));
+        evaluation const after(code_, now);
+        for (auto const& [key, all] : arrived_) {
+            array const made = *after[key];
+            for (std::size_t i = 0; i < all.size(); ++i)
+                if (all[i] != 0)
+                    note(all[i], made.dtype, made.values[i]);
+        }
+    }
+
+    /// A target has element number `number`, and what is left of the widest value there.
+    void note(std::int64_t number, std::string const& dtype, std::int64_t value) {
+        auto const after = std::ranges::upper_bound(
+            order(), number, {}, [&](std::string const& key) { return first_[key]; });
+        std::string const& key = *std::prev(after);
+        auto const place = static_cast<std::size_t>(number - first_[key]);
+        fate& of = fates_[key];
+        of.arrived.at(place) = true;
+        if (value == widest(of.dtype) && holds(of.dtype, dtype))
+            of.kept.at(place) = true;
+    }
+
+    /// The keys of the sources that have elements, by number.
+    std::vector<std::string> const& order() {
+        if (order_.empty())
+            for (auto const& [key, all] : world_.sources)
+                if (!all.values.empty())
+                    order_.push_back(key);
+        return order_;
+    }
+
+    aoa::program const& code_;
+    world const& world_;
+    std::map<std::string, std::int64_t> first_; ///< the number of the first element
+    std::map<std::string, numbers> arrived_;    ///< numbers, by target element
+    std::map<std::string, fate> fates_;
+    std::vector<std::string> order_;
+};
+
+} // namespace reshard::oracle
+
+#endif

@@ -1,0 +1,128 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Programs run backwards: the program that is printed, and --reverse.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+models=$here/../../example/models
+
+file() {
+    python3 "$here/support/write_safetensors.py" "$1" "$2"
+}
+
+# equal A B
+equal() {
+    succeeds 1 diff "$1" "$2"
+    grep -qx equal output || report "$1 and $2 differ"
+}
+
+# From Hugging Face to six ranks with one program, and back with the same.
+succeeds 1 synthesize smollm2-135m original --scale 64
+succeeds 1 convert original six --program "$models/llama_fuse.aoa" --layout "$models/llama_pp2_tp3.json"
+for ranks in 1 3; do
+    succeeds "$ranks" convert six "back$ranks" --program "$models/llama_fuse.aoa" --reverse
+    equal original "back$ranks"
+done
+succeeds 1 convert six like_original --program "$models/llama_fuse.aoa" --reverse --layout original
+equal original like_original
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >two.json
+succeeds 3 convert six two --program "$models/llama_fuse.aoa" --reverse --layout two.json
+equal original two
+
+# The reversed program, written to a file, does the same without the option.
+succeeds 1 reverse --program "$models/llama_fuse.aoa" --source original --target six
+cp output back.aoa
+[ -s errors ] && report "reverse has something to remark on llama_fuse.aoa"
+succeeds 3 convert six printed --program back.aoa
+equal original printed
+succeeds 1 reverse --program back.aoa --source six --target original
+cp output again.aoa
+succeeds 1 convert original six_again --program again.aoa --layout "$models/llama_pp2_tp3.json"
+equal six six_again
+
+# Uneven parts: the sizes come from the target where it says what they are.
+mkdir model fused
+file model/model.safetensors '{"a": {"dtype": "F32", "shape": [2, 4]}, "b": {"dtype": "F32", "shape": [3, 4], "base": 8},
+    "h": {"dtype": "F32", "shape": [3]}, "n": {"dtype": "F32", "shape": [4]}}'
+cat >join.aoa <<'END'
+a, b -> c, axis=0
+n -> m
+n -> k
+h -> _
+END
+succeeds 1 reverse --program join.aoa --source model --allow-removed
+[ "$(cat output)" = 'k -> _
+m -> n
+c -> a, b, axis=0, sizes="[2, 3]"
+_ -> h' ] || report "join.aoa is reversed to something else"
+grep -q "^note: join.aoa:3:1: note: nothing is taken from 'k'" errors || report "no note about k"
+succeeds 1 reverse --program join.aoa --source model --allow-removed --json
+expects output '[(s["statement"], s["line"], s["chain"]) for s in d["statements"]][2]' \
+    "('c -> a, b, axis=0, sizes=\"[2, 3]\"', 1, [])"
+expects output 'len(d["notes"]), sorted(d)' "(1, ['notes', 'statements'])"
+succeeds 1 convert model/model.safetensors fused_model --program join.aoa
+refuses 3 "^join.aoa:1:1: shape mismatch: how large the operands are cannot be told: 5 elements along axis 0" \
+    convert fused_model out/x --program join.aoa --reverse
+cat >parts.json <<'END'
+{"tensors": {"a": {"shape": [2, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 4]}]},
+             "b": {"shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [1, 4]},
+                                               {"rank": 1, "offset": [1, 0], "shape": [2, 4]}]}}}
+END
+succeeds 3 convert fused_model parts --program join.aoa --reverse --layout parts.json
+succeeds 1 inspect parts --json
+expects output '[(k, t["dtype"], t["shape"]) for k, t in sorted(d["tensors"].items())]' \
+    "[('a', 'F32', [2, 4]), ('b', 'F32', [3, 4])]"
+succeeds 1 explain --key b --box 0:1,0:4 --source fused_model --target parts.json --program join.aoa --reverse --json
+expects output '[(p["source_key"], p["source_offset"], p["statements"]) for p in d["pieces"]]' \
+    "[('c', [2, 0], ['c -> a, b, axis=0, sizes=\"[2, 3]\"'])]"
+succeeds 1 plan --source fused_model --target parts.json --program join.aoa --reverse --json
+expects output 'd["keys"], d["bytes"]' "(2, 80)"
+
+# Of a part of the target that is known the rest can be told: b has what a leaves of c.
+echo '{"tensors": {"a": {"shape": [2, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 4]}]}}}' >only_a.json
+succeeds 1 explain --source-key c --source fused_model --target only_a.json --program join.aoa --reverse --json
+expects output '[(p["target_key"], p["source_shape"]) for p in d["pieces"]]' "[('a', [2, 4])]"
+
+# check says what it does of the program that goes back.
+succeeds 1 check --source fused_model --target parts.json --program join.aoa --reverse --json
+expects output 'd["keys"]["transformed"], d["keys"]["removed"], d["invertible"]' "(['a', 'b'], ['k'], False)"
+
+# What cannot be reversed.
+refuses 3 "^join.aoa:4:1: not invertible: 'h' cannot be had back: this statement removes it \\(--allow-removed\\)" \
+    reverse --program join.aoa --source model
+printf 'n -> _\nh -> _\na -> t, slice="[0:1, :]"\n' >three.aoa
+refuses 3 "^three.aoa:3:9: not invertible: 'a' cannot be had back: slice leaves 1 of the 2 elements" \
+    reverse --program three.aoa --source model
+grep -qx "  and 2 more errors: 'h', 'n'" errors || report "the other errors are not counted"
+echo 'a -> a, dtype="bfloat16"' >narrow.aoa
+refuses 3 "^narrow.aoa:1:9: not invertible: 'a' cannot be had back: the cast from float32 to bfloat16 rounds" \
+    reverse --program narrow.aoa --source model
+succeeds 1 reverse --program narrow.aoa --source model --allow-rounding
+[ "$(cat output)" = 'a -> a, dtype="float32"' ] || report "narrow.aoa is reversed to something else"
+echo 'b -> x' >rename.aoa
+echo '{"tensors": {"x": {"shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 4]}]}}}' >only_x.json
+refuses 3 "^rename.aoa:1:6: not invertible: 'b' cannot be had back: 'x', which this statement makes, is neither" \
+    reverse --program rename.aoa --source model --target only_a.json
+echo 'q -> x' >unknown.aoa
+refuses 3 "^unknown.aoa:1:1: unknown key: 'q' is neither in the source" \
+    reverse --program unknown.aoa --source model
+refuses 3 "^model: not invertible: 'a' cannot be had back: no statement reads it, and it is no tensor of the target" \
+    reverse --program rename.aoa --source model --target only_x.json
+refuses 2 '^reshard convert: --reverse requires --program; see reshard convert --help' convert model out/x --reverse
+refuses 2 '^reshard convert: --allow-rounding requires --reverse' convert model out/x --allow-rounding
+# A program that has no way back is refused by all commands that would run it.
+echo 'x -> a, slice="[0:2, :]"' >cut.aoa
+cat >x.json <<'END'
+{"tensors": {"x": {"dtype": "F32", "shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 4]}]}}}
+END
+lost="^cut.aoa:1:9: not invertible: 'x' cannot be had back: slice leaves 2 of the 3 elements along axis 0"
+refuses 3 "$lost" convert model out/x --layout x.json --program cut.aoa --reverse
+refuses 3 "$lost" plan --source model --target x.json --program cut.aoa --reverse
+refuses 3 "$lost" explain --key x --source model --target x.json --program cut.aoa --reverse
+on 1 "$tool" check --source model --target x.json --program cut.aoa --reverse --json >output 2>errors
+[ $? = 1 ] || report "check --reverse finds nothing wrong with cut.aoa"
+expects output '[(f["code"], f["key"], f["line"], f["column"]) for f in d["findings"]]' \
+    "[('not_invertible', 'x', 1, 9)]"
+
+conclude
