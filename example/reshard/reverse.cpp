@@ -7,6 +7,8 @@
 #include "json.hpp"
 #include "spec.hpp"
 
+#include <reshard/aoa/print.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <memory>
