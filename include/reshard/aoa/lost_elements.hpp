@@ -25,11 +25,13 @@ public:
             by_key_.emplace(one.key, &one);
     }
 
+    bool has(std::string_view key) const { return by_key_.contains(key); }
+
     /// Words that go on after the reason why a tensor cannot be had back: the boxes of it that are
     /// lost, or rounded. Nothing for a tensor that is removed: that says it all.
     std::string describe(catalog_entry const& of) const {
         auto const found = by_key_.find(of.key);
-        if (found == by_key_.end()) // as where two statements have one half each
+        if (found == by_key_.end()) // as where a type cannot be cast back
             return "; nothing of it is lost, but no statement that can be undone has all of it";
         loss const& one = *found->second;
         if (one.what == loss::kind::removed)

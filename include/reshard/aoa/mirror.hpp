@@ -29,6 +29,18 @@ public:
         return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
     }
 
+    /// Appends `from -> to` with attributes.
+    void add(name const& from, name const& to, attribute_list list, statement const& like) {
+        written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, std::move(list))));
+    }
+
+    /// Appends `from -> to, axis=axis`.
+    void add_concat(std::vector<name> const& from, name const& to, index_t axis,
+                    statement const& like) {
+        written_.push_back(code_.make_statement(
+            from, {&to, 1}, with(like, {attribute{"axis", axis, '\0', like.where}})));
+    }
+
     /// Appends `from -> to`, which stands where `like` stands in the text.
     void add_bare(name const& from, name const& to, statement const& like) {
         written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, {})));

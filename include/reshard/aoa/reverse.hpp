@@ -3,11 +3,11 @@
 #ifndef RESHARD_AOA_REVERSE_HPP
 #define RESHARD_AOA_REVERSE_HPP
 
+#include <reshard/aoa/check_reversed.hpp>
 #include <reshard/aoa/lost_elements.hpp>
 #include <reshard/aoa/lower.hpp>
-#include <reshard/aoa/mirror.hpp>
+#include <reshard/aoa/reassembler.hpp>
 #include <reshard/aoa/recovery.hpp>
-#include <reshard/aoa/reverse_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,20 +25,27 @@ namespace reshard::aoa {
 
 namespace detail {
 
+/// What a program stands between: what it reads, what it makes, and how one becomes the other.
+struct reverse_sides {
+    source_names source;
+    source_names made;
+    mapping const& forward;
+    bool is_target_known; ///< and not only what the program leaves over
+};
+
 /// Reverses an expanded program that has been lowered without error.
 class reverser {
 public:
-    /// `is_known` says whether the target has been given, and not only what the program leaves over.
-    reverser(reversal& result, source_names const& source, source_names const& made,
-             reverse_options const& options, bool is_known)
+    reverser(reversal& result, reverse_sides const& sides, reverse_options const& options)
         : result_(result),
           code_(result.code),
-          source_(source),
-          made_(made),
+          source_(sides.source),
+          made_(sides.made),
           options_(options),
-          found_(code_, source, made, {options.allow_rounding, is_known}),
+          found_(code_, source_, made_, {options.allow_rounding, sides.is_target_known}),
           lost_(result.losses),
-          mirror_(result.code) {}
+          mirror_(result.code),
+          parts_(result.code, mirror_, sides.forward) {}
 
     void run() {
         for (catalog_entry const& entry : source_.tensors())
@@ -59,6 +66,8 @@ public:
                 mirror_.add_inverse(code_.statements()[i], found_.inverse(i), results(i));
         for (auto const& [id, by] : empty_)
             mirror_.add_bare({}, text_name(id), code_.statements()[by]);
+        for (put_together const& one : whole_)
+            mirror_.add(one.temporary, text_name(one.id), {}, code_.statements()[one.by]);
         mirror_.replace_statements();
     }
 
@@ -97,11 +106,28 @@ private:
         std::uint32_t const version = id ? found_.versions().source(*id) : none;
         if (version != none && !found_.is_recoverable(version)) {
             loss_reason const& reason = found_.reason(version);
-            return lose(entry, reason.statement, reason.error.message, reason.error.where);
+            if (!put_together_again(entry, *id, reason.statement))
+                lose(entry, reason.statement, reason.error.message, reason.error.where);
+            return;
         }
         if (version != none)
             return found_.want(version);
         want_unread(entry, id);
+    }
+
+    /// Puts a tensor together that no statement gives back, where nothing of it is lost; one without
+    /// elements is added.
+    bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
+        if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
+            return false;
+        if (element_count(entry.shape) == 0) {
+            empty_.emplace_back(id, by);
+            return true;
+        }
+        auto const temporary = parts_.write(entry, code_.statements()[by]);
+        if (temporary)
+            whole_.push_back({*temporary, id, by});
+        return temporary.has_value();
     }
 
     /// What statements would call a key: where the source has only the state of a parameter, that.
@@ -161,7 +187,7 @@ private:
     void leave_out(std::uint32_t id) {
         version_table const& versions = found_.versions();
         std::string const key(code_.text(text_name(id)));
-        if (made_.find_parameter(key) == source_names::none)
+        if (made_.find_parameter(key) == source_names::none || parts_.reads(key))
             return;
         std::uint32_t const last = versions.last(id);
         std::uint32_t const maker = last == none ? none : versions.maker(last);
@@ -196,32 +222,17 @@ private:
     recovery found_;
     lost_elements lost_;
     mirror mirror_;
+    reassembler parts_;
+    /// A tensor that is put together; it is a temporary until the end.
+    struct put_together {
+        name temporary;
+        std::uint32_t id; ///< of its text
+        std::uint32_t by; ///< the statement that does not give it back
+    };
+    std::vector<put_together> whole_;
     /// Texts that are added, and the statements that lose what they had.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
-
-/// The tensors of a mapping's target, each in one part.
-inline catalog outputs_of(mapping const& map) {
-    std::vector<catalog_entry> entries;
-    entries.reserve(map.outputs().size());
-    for (mapping_output const& one : map.outputs())
-        entries.push_back(
-            {one.key, one.value.dtype, one.value.shape, index_vector::filled(one.value.ndim(), 1)});
-    return catalog(std::move(entries));
-}
-
-/// Lowers the reversed program: what is still wrong with it, states above all, is an error.
-inline void check_reversed(reversal& result, catalog const& made, catalog const& source,
-                           lower_options const& options) {
-    for (finding& one : lower_all(result.code, made, &source, options).findings) {
-        if (one.level != severity::error)
-            continue;
-        result.first_error = errc::not_invertible;
-        one.code = reshard::name(errc::not_invertible);
-        one.message = "the other way round, " + one.message;
-        result.findings.push_back(std::move(one));
-    }
-}
 
 } // namespace detail
 
@@ -232,7 +243,8 @@ inline void check_reversed(reversal& result, catalog const& made, catalog const&
 /// `source` its target. Optimizer state follows.
 ///
 /// Every reason why it cannot be reversed is a finding: what is lost, which elements, and the
-/// statement that loses them. So is, as a note, every copy of which another one is taken.
+/// statement that loses them. So is, as a note, every copy of which another one is taken. A tensor
+/// of which no statement has all is put together from pieces, of which there may be 1,024.
 ///
 /// \pre        `expanded` is what `expand` gives
 /// \post       without an error, first one and then the other is the identity on `source`
@@ -248,11 +260,12 @@ inline reversal reverse_all(program const& expanded, catalog const& source,
     result.losses = losses_of(forward.map);
     catalog const made = target ? *target : detail::outputs_of(forward.map);
     auto const suffixes = with_scales(options.lowering.state_suffixes, expanded);
-    detail::reverser(result, source_names(source, suffixes), source_names(made, suffixes), options,
-                     target != nullptr)
-        .run();
+    detail::reverse_sides const sides{source_names(source, suffixes), source_names(made, suffixes),
+                                      forward.map, target != nullptr};
+    detail::reverser(result, sides, options).run();
     if (!result.first_error)
-        detail::check_reversed(result, made, source, options.lowering);
+        detail::add_errors(result,
+                           lower_all(result.code, made, &source, options.lowering).findings);
     return result;
 }
 

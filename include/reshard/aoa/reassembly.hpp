@@ -1,0 +1,148 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_REASSEMBLY_HPP
+#define RESHARD_AOA_REASSEMBLY_HPP
+
+#include <reshard/core/cast_chain.hpp>
+#include <reshard/expr/losses.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/shard/cover.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which pieces of the target a tensor of the source can be put together from.
+
+namespace reshard::aoa {
+
+/// A tensor cut into cells, each of which lies in one piece of the target.
+struct reassembled {
+    struct cell {
+        box region; ///< of the tensor
+        mapping_output const* output;
+        piece part; ///< of that output; it has all of the cell, and more perhaps
+    };
+    index_vector counts;     ///< of cells, along each axis
+    std::vector<cell> cells; ///< row by row
+};
+
+/// Finds pieces by the tensor of the source that they are of.
+class reassembly {
+public:
+    /// The mapping has to outlive this.
+    explicit reassembly(mapping const& map) : map_(map) {}
+
+    /// A grid of cells for a tensor of the source, or nothing where the target has not all of it as
+    /// it was, or where there would be more than `most` pieces or cells.
+    std::optional<reassembled> find(std::string_view key) {
+        if (ids_.empty())
+            sort();
+        auto const known = ids_.find(key);
+        if (known == ids_.end())
+            return std::nullopt;
+        key_id const source = known->second;
+        std::vector<found_piece> const held = needed(source);
+        box const all = whole(map_.sources()[source].shape);
+        if (held.empty() || held.size() > most)
+            return std::nullopt;
+        std::vector<std::vector<index_t>> cuts;
+        std::size_t count = 1;
+        for (std::size_t axis = 0; axis < all.ndim(); ++axis) {
+            cuts.push_back(cuts_along(axis, held, all));
+            count *= cuts.back().size() - 1;
+            if (count > most)
+                return std::nullopt;
+        }
+        return fill(cuts, held, count);
+    }
+
+private:
+    static constexpr std::size_t most = 1024;
+
+    struct found_piece {
+        mapping_output const* output;
+        piece part;
+        box region; ///< of the source
+    };
+
+    /// Sorts everything by key and by source, when somebody asks first.
+    void sort() {
+        for (key_id id = 0; id < map_.sources().size(); ++id)
+            ids_.emplace(map_.sources()[id].key, id);
+        for (mapping_output const& output : map_.outputs())
+            for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
+                by_source_[output.value.pieces.source(i)].emplace_back(&output, i);
+    }
+
+    static bool is_reversible(piece const& part) {
+        return !reshard::detail::find_rounding(part) &&
+               is_castable(result(part.stored, part.casts), part.stored);
+    }
+
+    /// Pieces that hold all of a tensor together, each something that those before it have not.
+    std::vector<found_piece> needed(key_id source) {
+        std::vector<found_piece> held;
+        box_list regions(map_.sources()[source].shape.size());
+        for (auto const& [output, place] : by_source_[source]) {
+            piece const part = output->value.pieces[place];
+            box const region = part.source_box();
+            if (!is_reversible(part) || !reshard::detail::uncovered(region, box_index(regions)))
+                continue;
+            held.push_back({output, part, region});
+            regions.push_back(region);
+            if (held.size() > most)
+                return held;
+        }
+        if (reshard::detail::uncovered(whole(map_.sources()[source].shape), box_index(regions)))
+            held.clear();
+        return held;
+    }
+
+    static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& held,
+                                           box const& all) {
+        std::vector<index_t> cuts{0, all.shape[axis]};
+        for (found_piece const& one : held) {
+            cuts.push_back(one.region.offset[axis]);
+            cuts.push_back(one.region.offset[axis] + one.region.shape[axis]);
+        }
+        std::ranges::sort(cuts);
+        cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
+        return cuts;
+    }
+
+    static reassembled fill(std::vector<std::vector<index_t>> const& cuts,
+                            std::vector<found_piece> const& held, std::size_t count) {
+        reassembled grid;
+        for (auto const& along : cuts)
+            grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
+        for (std::size_t i = 0; i < count; ++i) {
+            index_vector const at = unravel_index(static_cast<index_t>(i), grid.counts);
+            box region{at, at};
+            for (std::size_t axis = 0; axis < at.size(); ++axis) {
+                auto const first = cuts[axis].begin() + at[axis];
+                region.offset[axis] = first[0];
+                region.shape[axis] = first[1] - first[0];
+            }
+            auto const holder = std::ranges::find_if(
+                held, [&](found_piece const& one) { return contains(one.region, region); });
+            grid.cells.push_back({region, holder->output, holder->part});
+        }
+        return grid;
+    }
+
+    mapping const& map_;
+    std::unordered_map<std::string_view, key_id> ids_;
+    /// Outputs, and places of pieces in them.
+    std::unordered_map<key_id, std::vector<std::pair<mapping_output const*, std::size_t>>>
+        by_source_;
+};
+
+} // namespace reshard::aoa
+
+#endif
