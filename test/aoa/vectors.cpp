@@ -4,6 +4,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 #include <reshard/expr/explain.hpp>
 

@@ -216,7 +216,8 @@ private:
         std::string_view const parameter = parameter_of(key, in_.suffixes);
         auto const is_used = [&](std::string_view name) {
             binding const* const bound = in_.names.find(name);
-            return bound && (bound->source_value != binding::none || bound->is_removed);
+            return bound && (bound->source_value != binding::none ||
+                             bound->value != binding::none || bound->is_removed);
         };
         return !is_used(key) && !is_used(parameter);
     }

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_RUN_STATEMENTS_HPP
 #define RESHARD_AOA_RUN_STATEMENTS_HPP
 
+#include <reshard/aoa/head_widths.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/repeated_name.hpp>
@@ -50,8 +51,6 @@ private:
                 in_.names.spoil(bound);
     }
 
-    static bool is_nothing(name const& one) { return one.kind == name::kind_type::nothing; }
-
     bool is_single(statement const& one) const { return one.left == 1 && one.right == 1; }
 
     /// Removal holds for the whole program, so that a use before it is found as well.
@@ -79,7 +78,7 @@ private:
         if (is_addition(in_.code, one))
             return add(one);
         for (name const& each_name : in_.code.names(one))
-            if (is_nothing(each_name))
+            if (each_name.kind == name::kind_type::nothing)
                 throw statement_error{errc::syntax,
                                       "'_' stands alone on its side, with one name on the other",
                                       each_name.where};
@@ -141,8 +140,10 @@ private:
                      "'" + key + "' is made by an earlier statement, which holds");
         else if (!in_.target || !in_.target->find(key))
             in_.warn(one, "no_effect", key,
-                     "'" + key + "' is not in the target, so nothing is known of what is added" +
-                         (in_.target ? in_.names.near(key, *in_.target) : ""));
+                     "'" + key + "' is not " +
+                         (in_.target ? "in the target, so nothing is known of what is added" +
+                                           in_.names.near(key, *in_.target)
+                                     : "added: without a target nobody knows its shape"));
     }
 
     /// Rename, concat, split, and whatever the attributes do.
@@ -197,6 +198,8 @@ private:
         if (find_attribute(in_.code.attributes(one), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
+        if (auto const doubt = heads_.look_at(in_.code, one, made))
+            in_.warn(one, "head_size", std::string(texts_[0]), *doubt);
         if (is_single(one) && step.remarks().empty() &&
             !find_attribute(in_.code.attributes(one), "scales") &&
             made[0] == in_.names.value(operands[0]).tensor)
@@ -286,6 +289,7 @@ private:
 
     lower_context& in_;
     std::vector<std::uint32_t> operands_; ///< of the statement that runs
+    head_widths heads_;
     std::vector<std::string_view> texts_; ///< its names
 };
 

@@ -36,9 +36,7 @@ public:
             if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
                 last_[called.id] = version;
         for (std::size_t i = 0; i < code.statements().size(); ++i)
-            if (statement const& one = code.statements()[i];
-                one.left == 1 && one.right == 1 &&
-                code.left(one)[0].kind == name::kind_type::nothing)
+            if (statement const& one = code.statements()[i]; is_addition(code, one))
                 added_.emplace(code.text(code.right(one)[0]), i);
     }
 

@@ -35,10 +35,10 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
             fail(errc::shape_mismatch, name_of(k) + " has " + axis_count(other.ndim()) + ", and " +
                                            name_of(0) + " has " + std::to_string(first.ndim()));
         if (other.dtype != first.dtype)
-            fail(errc::dtype_mismatch, name_of(k) + " is " + std::string(name(other.dtype)) +
-                                           ", and " + name_of(0) + " is " +
-                                           std::string(name(first.dtype)) +
-                                           "; cast one of them with dtype=\"...\"");
+            fail(errc::dtype_mismatch,
+                 name_of(k) + " is " + std::string(name(other.dtype)) + ", and " + name_of(0) +
+                     " is " + std::string(name(first.dtype)) +
+                     "; cast one of them with dtype=\"...\", before the axis");
         for (std::size_t i = 0; i < first.ndim(); ++i)
             if (i != axis && other.shape[i] != first.shape[i])
                 fail(errc::shape_mismatch, name_of(k) + " has the extent " +

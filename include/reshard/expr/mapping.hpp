@@ -3,9 +3,9 @@
 #ifndef RESHARD_EXPR_MAPPING_HPP
 #define RESHARD_EXPR_MAPPING_HPP
 
+#include <reshard/core/key_index.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/core/key_index.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <boost/assert.hpp>

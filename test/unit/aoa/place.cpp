@@ -63,10 +63,11 @@ BOOST_AUTO_TEST_CASE(no_character_is_cut) {
                              "\xf0\x9f\x98\x80";
     std::size_t const begins[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
     for (std::size_t most = 0; most <= text.size(); ++most)
-        BOOST_TEST(aoa::detail::beginning(text, most) == text.substr(0, begins[most]), most);
-    BOOST_TEST(aoa::detail::beginning(text, 99) == text);
+        BOOST_TEST(reshard::aoa::detail::beginning(text, most) == text.substr(0, begins[most]),
+                   most);
+    BOOST_TEST(reshard::aoa::detail::beginning(text, 99) == text);
     // what is no UTF-8 is cut where it is said
-    BOOST_TEST(aoa::detail::beginning(std::string(9, '\x80'), 7).size() == 7u);
+    BOOST_TEST(reshard::aoa::detail::beginning(std::string(9, '\x80'), 7).size() == 7u);
     std::string const longest(150, 'x');
     std::string line;
     for (int i = 0; i < 60; ++i)

@@ -43,7 +43,9 @@ public:
                                std::ranges::find(words, each_attribute.word) != words.end();
             if (!known)
                 refuse("has no attribute '" + each_attribute.word + "'" +
-                           did_you_mean(each_attribute.word, words),
+                           (find_attribute_word(each_attribute.word)
+                                ? ", which goes into a statement of its own"
+                                : did_you_mean(each_attribute.word, words)),
                        each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
                 refuse("has the attribute '" + each_attribute.word + "' twice",

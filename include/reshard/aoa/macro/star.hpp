@@ -116,19 +116,11 @@ inline statement expand_stars(macro_context& context, statement const& one, star
     return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
 }
 
-/// Whether a statement removes or adds: then it does so for each key that its star stands for.
-inline bool is_bare(macro_context const& context, statement const& one) {
-    auto const names = context.code.names(one);
-    auto const is_nothing = [](name const& each) { return each.kind == name::kind_type::nothing; };
-    return one.left == 1 && one.right == 1 && std::ranges::any_of(names, is_nothing);
-}
-
 /// Appends a removal or an addition for each key that the star of one stands for.
 inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
                         std::vector<statement>& expanded) {
     statement const all = expand_stars(context, one, sides);
-    bool const removes =
-        all.right == 1 && context.code.right(all)[0].kind == name::kind_type::nothing;
+    bool const removes = is_removal(context.code, one);
     auto const keys = removes ? context.code.left(all) : context.code.right(all);
     std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
     name const nothing = removes ? context.code.right(all)[0] : context.code.left(all)[0];
@@ -165,7 +157,7 @@ inline void expand_star(macro_context& context, std::vector<statement>& statemen
             expanded.push_back(statements[i]);
         else
             attempt(context, statements[i], expanded, [&](statement const& one) {
-                if (detail::is_bare(context, one))
+                if (is_removal(context.code, one) || is_addition(context.code, one))
                     detail::append_bare(context, one, sides, expanded);
                 else
                     expanded.push_back(detail::expand_stars(context, one, sides));

@@ -22,10 +22,10 @@ namespace detail {
 
 /// Refuses `_^T`, `x^T -> _`, and `x^T` right of the arrow.
 inline void check_transposed(macro_context const& context, statement const& one) {
+    bool const is_removed = is_removal(context.code, one);
     for (name const& each_name : context.code.names(one)) {
         if (each_name.transposed && each_name.kind == name::kind_type::nothing)
             fail_in(one, {errc::bad_macro, "'_' has no transpose", each_name.where});
-        bool const is_removed = context.code.right(one)[0].kind == name::kind_type::nothing;
         if (each_name.transposed && is_removed)
             fail_in(one, {errc::bad_macro,
                           "a transpose cannot be removed; write  " +
