@@ -42,8 +42,9 @@ struct explained {
 };
 
 [[noreturn]] void fail_box(std::string const& text) {
-    fail(errc::usage, "reshard explain: '" + text +
-                          "' is no box; that is an interval an axis, as in --box 0:2,3:4");
+    fail(errc::usage,
+         "reshard explain: '" + text +
+             "' is no box; that is an interval an axis, as in --box 0:2,3:4, or ':' for all of it");
 }
 
 index_t number_in(std::string const& whole, std::string_view digits) {
@@ -55,22 +56,41 @@ index_t number_in(std::string const& whole, std::string_view digits) {
     return number;
 }
 
-/// `0:2,3:4`; the empty text is the box of a scalar.
-box parse_box(std::string const& text) {
-    box region;
-    for (std::size_t begin = 0; begin < text.size();) {
-        std::size_t const end = std::min(text.find(',', begin), text.size());
-        std::string_view const interval = std::string_view(text).substr(begin, end - begin);
+/// `0:2,3:4` or, as a slice has it, `[0:2, :]`; the empty text is the box of a scalar.
+std::vector<axis_range> parse_box(std::string const& text) {
+    std::string plain = text;
+    std::erase(plain, ' ');
+    if (plain.size() > 1 && plain.front() == '[' && plain.back() == ']')
+        plain = plain.substr(1, plain.size() - 2);
+    std::vector<axis_range> ranges;
+    for (std::size_t begin = 0; begin < plain.size();) {
+        std::size_t const end = std::min(plain.find(',', begin), plain.size());
+        std::string_view const interval = std::string_view(plain).substr(begin, end - begin);
         std::size_t const colon = interval.find(':');
         if (colon == interval.npos)
             fail_box(text);
-        index_t const first = number_in(text, interval.substr(0, colon));
-        index_t const last = number_in(text, interval.substr(colon + 1));
-        if (last < first)
+        axis_range range;
+        if (colon > 0)
+            range.first = number_in(text, interval.substr(0, colon));
+        if (colon + 1 < interval.size())
+            range.last = number_in(text, interval.substr(colon + 1));
+        if (range.last && *range.last < range.first)
             fail_box(text);
-        region.offset.push_back(first);
-        region.shape.push_back(last - first);
+        ranges.push_back(range);
         begin = end + 1;
+    }
+    return ranges;
+}
+
+/// The box of those ranges in a tensor of that shape, or of one that has not been found.
+box box_in(std::vector<axis_range> const& ranges, index_vector const* shape) {
+    box region;
+    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+        index_t const first = ranges[axis].first;
+        bool const is_known = shape && axis < shape->size() && (*shape)[axis] >= first;
+        region.offset.push_back(first);
+        region.shape.push_back(ranges[axis].last.value_or(is_known ? (*shape)[axis] : first) -
+                               first);
     }
     return region;
 }
@@ -236,15 +256,28 @@ std::string source_text(explained const& one) {
            to_string(one.part.target_box()) + way_of(one);
 }
 
+/// The shape of the tensor that is asked for, or null where there is none.
+index_vector const* shape_of(source_spec const& source, job const& all,
+                             explain_options const& options) {
+    if (options.source_key.empty()) {
+        mapping_output const* const made = all.map().find(options.key);
+        return made ? &made->value.shape : nullptr;
+    }
+    tensor_layout const* const held = source.held.find(options.source_key);
+    return held ? &held->shape : nullptr;
+}
+
 outcome explain(explain_options const& options, bool as_json) {
-    std::optional<box> const region =
-        options.region.empty() ? std::nullopt : std::optional(parse_box(options.region));
+    auto const ranges = parse_box(options.region);
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
     bool const forward = !options.source_key.empty();
     std::string const& key = forward ? options.source_key : options.key;
     auto const pieces = with_files(options.files, [&] {
         explainer way(source, all);
+        std::optional<box> const region =
+            options.region.empty() ? std::nullopt
+                                   : std::optional(box_in(ranges, shape_of(source, all, options)));
         return forward ? way.source(key, region) : way.target(key, region);
     });
     json::array list;
@@ -274,7 +307,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     keys.add_option("--key", options->key, "A tensor of the target: where it comes from");
     keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
     keys.require_option(1);
-    command->add_option("--box", options->region, "A box of it, such as 0:2,3:4");
+    command->add_option("--box", options->region, "A box of it, such as 0:2,3:4 or 0:2,:");
     add_source(*command, options->files);
     add_target(*command, options->files);
     add_reverse(*command, options->files, add_program(*command, options->files));

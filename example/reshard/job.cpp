@@ -220,6 +220,12 @@ void check_cover(job const& all, job_files const& files) {
     }
 }
 
+/// How many errors there are besides the first.
+std::string others_of(std::vector<aoa::finding> const& findings) {
+    auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) - 1;
+    return count == 0 ? "" : "\n(and " + std::to_string(count) + " more; reshard check shows all)";
+}
+
 job make_sound_job(layout const& source, job_files const& files) {
     job all = make_job(source, files);
     if (auto const code = all.first_error()) {
@@ -227,8 +233,9 @@ job make_sound_job(layout const& source, job_files const& files) {
         aoa::finding const& first = *aoa::first_error_of(findings);
         bool const is_judged = !is_placed(first) && first.code == name(errc::unknown_key) &&
                                !all.verdict.raise.empty();
-        fail(*code, is_judged ? files.target + ": " + describe(all.verdict.raise)
-                              : text_of(all, first, files, kind_of(first) + ": "));
+        if (is_judged)
+            fail(*code, files.target + ": " + describe(all.verdict.raise));
+        fail(*code, text_of(all, first, files, kind_of(first) + ": ") + others_of(findings));
     }
     check_cover(all, files);
     return all;

@@ -8,6 +8,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -52,10 +53,14 @@ inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const&
     return state_suffix{*ending, false, index_vector(extents.begin(), extents.end())};
 }
 
-/// The endings with those that a program's statements add, each once. What is wrong with an
-/// attribute is said when its statement runs.
+/// How many endings the statements of a program may add: each key is compared with all of them.
+inline constexpr std::size_t max_scale_endings = 64;
+
+/// The endings with those that a program's statements add, each once, and no more than there may be.
+/// What is wrong with an attribute is said when its statement runs.
 inline std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                              program const& code) {
+    std::size_t const most = suffixes.size() + max_scale_endings;
     std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
     for (statement const& one : code.statements()) {
         if (one.attributes == last)
@@ -63,7 +68,7 @@ inline std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
         last = one.attributes;
         try {
             auto const added = scale_suffix_of(code.attributes(one));
-            if (added &&
+            if (added && suffixes.size() < most &&
                 std::ranges::find(suffixes, added->suffix, &state_suffix::suffix) == suffixes.end())
                 suffixes.push_back(*added);
         } catch (statement_error const&) {
@@ -107,13 +112,19 @@ private:
 /// Refuses attributes of scales that cannot be, or contradict those of another statement.
 ///
 /// \pre    `suffixes` are `with_scales` of the program that the attributes stand in
-/// \throws statement_error with errc::syntax
+/// \throws statement_error with errc::syntax, or errc::limit_exceeded for more than
+///         `max_scale_endings`
 inline void check_scales(std::vector<attribute> const& list,
                          std::vector<state_suffix> const& suffixes, scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
         return;
     auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
+    if (known == suffixes.end())
+        throw statement_error{errc::limit_exceeded,
+                              "a program has at most " + std::to_string(max_scale_endings) +
+                                  " endings of scales, and '" + said->suffix + "' is one more",
+                              find_attribute(list, "scales")->where};
     if (*known != *said)
         throw statement_error{
             errc::syntax,

@@ -313,6 +313,19 @@ BOOST_AUTO_TEST_CASE(state_that_no_source_has_is_left_where_that_is_allowed) {
         (lower_all(parsed("a -> w"), with, &target, options).first_error == errc::unknown_key));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
+    std::string text;
+    for (int i = 0; i < 65; ++i)
+        text += "a -> x" + std::to_string(i) + ", scales='_" + std::to_string(i) +
+                "_', blocks='[1,1]'\n";
+    catalog const with({tensor("a", {4, 4})});
+    lowering const found = lower_all(parsed(text), with, nullptr, {});
+    BOOST_TEST_REQUIRE(found.first_error.has_value());
+    BOOST_TEST((*found.first_error == errc::limit_exceeded));
+    BOOST_TEST(found.findings.back().message ==
+               "a program has at most 64 endings of scales, and '_64_' is one more");
+}
+
 BOOST_AUTO_TEST_CASE(pieces_are_counted_where_rows_and_columns_cross) {
     // 40 rows of one tensor, cut into 40 columns of 40 pieces each, all of them targets
     std::vector<catalog_entry> rows;

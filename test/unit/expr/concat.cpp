@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(operands_of_two_types_are_refused) {
     BOOST_CHECK_EXCEPTION(concat({tensor(0, {2}), tensor(1, {2}, data_type::bf16)}, 0), error,
                           says(errc::dtype_mismatch,
                                "operand 2 is bfloat16, and the first is float32; cast one of "
-                               "them with dtype=\"...\""));
+                               "them with dtype=\"...\", before the axis"));
 }
 
 BOOST_AUTO_TEST_CASE(a_concat_of_nothing_is_refused) {
