@@ -6,6 +6,7 @@
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
 #include <reshard/aoa/repeated_name.hpp>
+#include <reshard/aoa/words.hpp>
 #include <reshard/core/nearest.hpp>
 
 #include <algorithm>
