@@ -3,7 +3,7 @@
 /// \file
 /// Any program over any tensors: it becomes a mapping that keeps its promises, or there is a message.
 
-#include "input.hpp"
+#include "run.hpp"
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/parse.hpp>
@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,11 +19,7 @@
 namespace {
 
 using namespace reshard;
-
-void require(bool holds) {
-    if (!holds)
-        std::abort();
-}
+using test::require;
 
 /// Each piece lies in its source, and is found at its place; together they are as many elements as
 /// the tensor has.
@@ -62,23 +57,19 @@ void check_report(aoa::program_report const& report) {
 /// Every stage in turn; every sentence that there is to say is made.
 void compile(test::fuzz_input const& given) {
     aoa::program const written = aoa::parse(given.text());
-    aoa::expand_options options;
-    options.reverse = given.is_reverse();
-    options.max_names = 4096;
-    options.max_characters = 1 << 20;
-    if (options.reverse && !given.target())
+    if (given.is_reverse() && !given.target())
         return;
-    auto const expanded = expand_all(written, given.source(), given.target(), options);
+    auto const expanded =
+        expand_all(written, given.source(), given.target(), test::options_of(given));
     for (aoa::finding const& one : expanded.findings)
         describe(expanded.code, one);
     if (!expanded.is_complete)
         return;
     aoa::parse(print(expanded.code));
-    if (options.reverse)
+    if (given.is_reverse())
         return;
-    aoa::lower_options lowering;
-    lowering.max_pieces = 1 << 16;
-    auto const lowered = lower_all(expanded.code, given.source(), given.target(), lowering);
+    auto const lowered =
+        lower_all(expanded.code, given.source(), given.target(), test::lowering_options());
     for (aoa::finding const& one : lowered.findings)
         describe(expanded.code, one);
     if (!lowered.first_error && !first_error_of(expanded.findings))
@@ -89,10 +80,6 @@ void compile(test::fuzz_input const& given) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-    try {
-        compile(test::fuzz_input({reinterpret_cast<char const*>(data), size}));
-    } catch (error const& problem) {
-        require(*problem.what() != '\0');
-    }
+    test::run_on(data, size, compile);
     return 0;
 }

@@ -4,7 +4,7 @@
 /// Any program over any tensors, the other way round: a program that can be read again and has no
 /// error, or a message.
 
-#include "input.hpp"
+#include "run.hpp"
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/parse.hpp>
@@ -13,18 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 namespace {
 
 using namespace reshard;
-
-void require(bool holds) {
-    if (!holds)
-        std::abort();
-}
+using test::require;
 
 /// The reversed program is one: an error here ends the process.
 void check_reversed(aoa::program const& back, catalog const& source, catalog const& target,
@@ -35,16 +30,12 @@ void check_reversed(aoa::program const& back, catalog const& source, catalog con
 }
 
 void reverse_it(test::fuzz_input const& given) {
-    aoa::expand_options options;
-    options.reverse = given.is_reverse();
-    options.max_names = 4096;
-    options.max_characters = 1 << 20;
-    if (options.reverse && !given.target())
+    if (given.is_reverse() && !given.target())
         return;
-    auto const expanded =
-        aoa::expand(aoa::parse(given.text()), given.source(), given.target(), options);
+    auto const expanded = aoa::expand(aoa::parse(given.text()), given.source(), given.target(),
+                                      test::options_of(given));
     aoa::reverse_options reversing;
-    reversing.lowering.max_pieces = 1 << 16;
+    reversing.lowering = test::lowering_options();
     reversing.allow_rounding = reversing.allow_removed = given.text().size() % 2 == 0;
     auto const back = reverse_all(expanded.code, given.source(), given.target(), reversing);
     for (aoa::finding const& one : back.findings)
@@ -56,10 +47,6 @@ void reverse_it(test::fuzz_input const& given) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-    try {
-        reverse_it(test::fuzz_input({reinterpret_cast<char const*>(data), size}));
-    } catch (error const& problem) {
-        require(*problem.what() != '\0');
-    }
+    test::run_on(data, size, reverse_it);
     return 0;
 }

@@ -110,14 +110,7 @@ private:
         catalog const target =
             catalog_of(test::layout_of(joined(all_.targets, targets_), all_.target_ranks));
         auto const expanded = aoa::expand(aoa::parse(all_.text, "program"), source, &target);
-        mapping const program = aoa::lower(expanded.code, source, &target);
-        std::vector<const_state_dict> given;
-        std::vector<state_dict> wanted;
-        for (test::rank_memory& one : from)
-            given.push_back(one.shards());
-        for (test::rank_memory& one : to)
-            wanted.push_back(one.shards());
-        redistribute_locally(given, wanted, program);
+        test::redistribute(from, to, aoa::lower(expanded.code, source, &target));
     }
 
     oracle::scenario all_;

@@ -43,6 +43,18 @@ inline mapping mapping_of(oracle::scenario const& all) {
     return aoa::lower(expanded.code, source, &target);
 }
 
+/// Redistributes the tensors of all ranks of one side to those of the other.
+inline void redistribute(std::vector<rank_memory>& from, std::vector<rank_memory>& to,
+                         mapping const& program) {
+    std::vector<const_state_dict> source;
+    std::vector<state_dict> target;
+    for (rank_memory& one : from)
+        source.push_back(one.shards());
+    for (rank_memory& one : to)
+        target.push_back(one.shards());
+    redistribute_locally(source, target, program);
+}
+
 /// The tensors of a scenario in memory, and what the oracle says that the targets become.
 class experiment {
 public:
@@ -63,15 +75,7 @@ public:
             one.fill(after);
     }
 
-    void run(mapping const& program) {
-        std::vector<const_state_dict> source;
-        std::vector<state_dict> target;
-        for (rank_memory& one : sources_)
-            source.push_back(one.shards());
-        for (rank_memory& one : targets_)
-            target.push_back(one.shards());
-        redistribute_locally(source, target, program);
-    }
+    void run(mapping const& program) { redistribute(sources_, targets_, program); }
 
     std::int64_t elements() const {
         std::int64_t count = 0;

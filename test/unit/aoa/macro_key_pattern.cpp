@@ -1,32 +1,20 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/macro/key_pattern.hpp>
-#include <reshard/aoa/macro/make_key_pattern.hpp>
 
-#include "aoa/language.hpp"
+#include "aoa/patterns.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
+using reshard::test::pattern;
 using numbers = std::vector<index_t>;
 
 BOOST_AUTO_TEST_SUITE(aoa_macro_key_pattern)
 
 namespace {
-
-/// The pattern of a name in which each placeholder is captured, in the order in which they stand.
-key_pattern pattern(std::string const& text) {
-    program const code = parsed(text + " -> target");
-    std::size_t next = 0;
-    return make_key_pattern(code.pattern(code.left(code.statements()[0])[0]),
-                            [&](segment const& one) -> std::optional<std::size_t> {
-                                if (one.kind != segment::kind_type::placeholder)
-                                    return std::nullopt;
-                                return next++;
-                            });
-}
 
 std::optional<numbers> match(key_pattern const& pattern, std::string_view key) {
     numbers found(pattern.captures);

@@ -1,9 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
 
-#include "aoa/language.hpp"
+#include "aoa/patterns.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,25 +14,10 @@
 using namespace reshard;
 using namespace reshard::aoa;
 using reshard::test::parsed;
+using reshard::test::pattern;
 using reshard::test::tensor;
 
 BOOST_AUTO_TEST_SUITE(aoa_macro_pattern_index)
-
-namespace {
-
-/// The pattern of a name in which each placeholder is captured, in the order in which they stand.
-key_pattern pattern(std::string const& text) {
-    program const code = parsed(text + " -> target");
-    std::size_t next = 0;
-    return make_key_pattern(code.pattern(code.left(code.statements()[0])[0]),
-                            [&](segment const& one) -> std::optional<std::size_t> {
-                                if (one.kind != segment::kind_type::placeholder)
-                                    return std::nullopt;
-                                return next++;
-                            });
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
     pattern_index index;

@@ -25,6 +25,17 @@ program with_temporaries(std::initializer_list<char const*> preferred) {
     return code;
 }
 
+/// A program that needs two temporaries at once, which would like the same name.
+program with_two_at_once() {
+    program code;
+    aoa::name const a = code.make_text("a"), s = code.make_fresh("t"), t = code.make_fresh("t");
+    aoa::name const both[] = {s, t};
+    code.add(code.make_statement({&a, 1}, {&s, 1}, {}));
+    code.add(code.make_statement({&a, 1}, {&t, 1}, {}));
+    code.add(code.make_statement(both, {&a, 1}, {}));
+    return code;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_printed_program_says_the_same) {
@@ -73,24 +84,14 @@ BOOST_AUTO_TEST_CASE(a_number_is_added_where_a_tensor_has_the_name) {
 }
 
 BOOST_AUTO_TEST_CASE(a_number_is_added_where_another_temporary_is_still_needed) {
-    program code;
-    aoa::name const a = code.make_text("a"), s = code.make_fresh("t"), t = code.make_fresh("t");
-    aoa::name const both[] = {s, t};
-    code.add(code.make_statement({&a, 1}, {&s, 1}, {}));
-    code.add(code.make_statement({&a, 1}, {&t, 1}, {}));
-    code.add(code.make_statement(both, {&a, 1}, {}));
+    program const code = with_two_at_once();
     BOOST_TEST(print(code) == "a -> t\na -> t_2\nt, t_2 -> a\n");
     BOOST_TEST(test::same_up_to_temporaries(code, parsed(print(code))));
 }
 
 BOOST_AUTO_TEST_CASE(no_temporary_is_called_like_a_tensor_of_either_side) {
     catalog const source({test::tensor("t", {})}), target({test::tensor("t_3", {})});
-    program code;
-    aoa::name const a = code.make_text("a"), s = code.make_fresh("t"), t = code.make_fresh("t");
-    aoa::name const both[] = {s, t};
-    code.add(code.make_statement({&a, 1}, {&s, 1}, {}));
-    code.add(code.make_statement({&a, 1}, {&t, 1}, {}));
-    code.add(code.make_statement(both, {&a, 1}, {}));
+    program const code = with_two_at_once();
     BOOST_TEST(print(code, source, target) == "a -> t_2\na -> t_4\nt_2, t_4 -> a\n");
 }
 
