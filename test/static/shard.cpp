@@ -1,6 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/shard/distribution.hpp>
+#include <reshard/shard/flat_slices.hpp>
+#include <reshard/shard/holders_of.hpp>
 #include <reshard/shard/typed.hpp>
 #include <reshard/shard/typed_layout.hpp>
 
@@ -29,6 +31,21 @@ template <auto... Placements>
 constexpr box region(mesh const& ranks, index_vector const& shape, holder_t rank) {
     return distribution(ranks, {placement(Placements)...}, shape).region(rank).value_or(box{});
 }
+
+// The ranks that hold some of a box, as digits.
+template <auto... Placements>
+constexpr index_t holders(mesh const& ranks, index_vector const& shape, box const& wanted) {
+    index_t digits = 0;
+    for (holder_t const rank :
+         holders_of(distribution(ranks, {placement(Placements)...}, shape), wanted))
+        digits = 10 * digits + rank;
+    return digits;
+}
+
+static_assert(holders<shard{0}>({{"tp", 4}}, {10}, {{3}, {4}}) == 12);
+static_assert(holders<strided_shard{0}, shard{0}>({{"dp", 2}, {"tp", 2}}, {10}, {{2}, {4}}) == 12);
+static_assert(range_of(padded_slices(10, 4), 10, 3) == flat_range{9, 10});
+static_assert(next_position({{1, 1}, {2, 2}}, 7, {3, 4}) == index_t{9});
 
 // Blocks of ceil(10 / 4) = 3 rows: 3, 3, 3, 1.
 static_assert(region<shard{0}>({{"tp", 4}}, {10, 2}, 2) == box{{6, 0}, {3, 2}});

@@ -121,7 +121,8 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     std::vector<std::vector<index_t>> extents;
     for (index_t const extent : shape)
         extents.push_back({extent});
-    for (std::size_t i = 0; i < placements.size(); ++i) {
+    for (index_t const ordinal : cut_order(placements)) {
+        auto const i = static_cast<std::size_t>(ordinal);
         placement const& how = placements[i];
         if (how.what == placement::kind::only &&
             (how.coordinate < 0 || how.coordinate >= mesh_shape[i]))
@@ -172,12 +173,10 @@ inline std::string sentence(placement_fault const& fault, mesh const& ranks,
 /// A tensor's shape, spread over a mesh: one placement for each mesh axis.
 ///
 /// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each
-/// of the parts. 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows.
+/// of the parts: 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows. Strided shards cut last.
 ///
 /// \par Units   elements
-/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent. There a mesh
-///              axis that cuts before an outer one is a placement of its own; here it is given as
-///              boxes
+/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent
 class distribution {
 public:
     /// `key` is for messages only.
@@ -207,7 +206,8 @@ public:
     constexpr std::optional<box> region(holder_t rank) const {
         index_vector const at = ranks_.coordinates_of(rank);
         box held = whole(shape_);
-        for (std::size_t i = 0; i < placements_.size(); ++i) {
+        for (index_t const ordinal : cut_order(placements_)) {
+            auto const i = static_cast<std::size_t>(ordinal);
             placement const& how = placements_[i];
             if (how.what == placement::kind::only && how.coordinate != at[i])
                 return std::nullopt;

@@ -45,6 +45,17 @@ struct shard {
     constexpr bool operator==(shard const&) const = default;
 };
 
+/// As `shard`, but after all mesh axes that are not strided: the mesh axis cuts what those leave.
+///
+/// \par Source `_StridedShard` of PyTorch's DTensor, which FSDP over tensor parallelism makes; there
+///             with a split factor, which here follows from the mesh
+struct strided_shard {
+    std::size_t axis = 0;
+    split_rule rule = split_rule::ceil;
+
+    constexpr bool operator==(strided_shard const&) const = default;
+};
+
 /// The mesh axis cuts that axis of the tensor into parts of these extents, as a template argument.
 template <std::size_t N>
 struct shard_sizes {
@@ -68,6 +79,7 @@ struct placement {
     kind what = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, where it is cut
     index_t coordinate = 0;     ///< of the mesh axis, where one alone holds it
+    bool strided = false;       ///< cuts after the mesh axes that are not
     std::vector<index_t> sizes; ///< of the parts, where they are given
 
     constexpr placement() = default;
@@ -75,6 +87,9 @@ struct placement {
     constexpr placement(only where) : what(kind::only), coordinate(where.coordinate) {}
     constexpr placement(shard cut)
         : what(cut.rule == split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
+    constexpr placement(strided_shard cut) : placement(shard{cut.axis, cut.rule}) {
+        strided = true;
+    }
     constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
         : what(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
     template <std::size_t N>
@@ -87,17 +102,29 @@ struct placement {
     constexpr bool operator==(placement const&) const = default;
 };
 
-/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`.
+/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`.
 inline std::string to_string(placement const& how) {
     if (!how.cuts())
         return how.what == placement::kind::only ? "only " + std::to_string(how.coordinate)
                                                  : "replicate";
-    std::string text = "shard " + std::to_string(how.axis);
+    std::string text = (how.strided ? "strided shard " : "shard ") + std::to_string(how.axis);
     if (how.what == placement::kind::even)
         text += " even";
     for (std::size_t i = 0; i < how.sizes.size(); ++i)
         text += (i ? ", " : " by ") + std::to_string(how.sizes[i]);
     return text;
+}
+
+/// The numbers of the mesh axes in the order in which they cut: those that are not strided first.
+///
+/// \pre at most `max_ndim` placements
+constexpr index_vector cut_order(std::vector<placement> const& placements) {
+    index_vector order;
+    for (bool const strided : {false, true})
+        for (std::size_t i = 0; i < placements.size(); ++i)
+            if (placements[i].strided == strided)
+                order.push_back(static_cast<index_t>(i));
+    return order;
 }
 
 /// A placement and the name of the mesh axis that it belongs to.

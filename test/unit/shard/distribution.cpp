@@ -69,6 +69,17 @@ BOOST_AUTO_TEST_CASE(two_mesh_axes_cut_the_remainder_again) {
         (rows({grid, {shard{0}, shard{0}}, {2}}) == row_list{{0, 1}, {2, 0}, {1, 1}, {2, 0}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_strided_shard_cuts_what_the_others_leave) {
+    // FSDP over 2 ranks of what tensor parallelism over 2 ranks leaves: 5 and 5 rows, each cut into 3 and 2.
+    mesh const grid{{"dp", 2}, {"tp", 2}};
+    BOOST_TEST((rows({grid, {strided_shard{0}, shard{0}}, {10}}) ==
+                row_list{{0, 3}, {5, 3}, {3, 2}, {8, 2}}));
+    refused(
+        grid, {strided_shard{0, split_rule::even}, shard{0}}, {10},
+        "'w': axis 0: mesh axis 'dp' cuts the extent 5 into 2 parts, which cannot be equal; use a "
+        "ceil split or give sizes");
+}
+
 BOOST_AUTO_TEST_CASE(mesh_axes_on_two_tensor_axes_make_a_grid) {
     distribution const how({{"dp", 2}, {"tp", 3}}, {shard{1}, shard{0}}, {6, 5});
     BOOST_TEST((how.region(0) == box{{0, 0}, {2, 3}}));

@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_CASE(placements_print) {
     BOOST_TEST(to_string(placement(shard{0})) == "shard 0");
     BOOST_TEST(to_string(placement(shard{1, split_rule::even})) == "shard 1 even");
     BOOST_TEST(to_string(placement(0, {3, 1, 4})) == "shard 0 by 3, 1, 4");
+    BOOST_TEST(to_string(placement(strided_shard{1})) == "strided shard 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_placement_is_a_copy_unless_it_says_otherwise) {
@@ -31,6 +32,12 @@ BOOST_AUTO_TEST_CASE(a_placement_is_a_copy_unless_it_says_otherwise) {
 BOOST_AUTO_TEST_CASE(sizes_in_a_type_are_sizes_in_a_list) {
     BOOST_TEST((placement(shard_sizes{1, {2, 5}}) == placement(1, {2, 5})));
     BOOST_TEST((placement(shard_sizes{1, {2, 5}}) != placement(1, {5, 2})));
+}
+
+BOOST_AUTO_TEST_CASE(strided_shards_cut_last_in_the_order_of_the_mesh) {
+    BOOST_TEST((cut_order({strided_shard{0}, shard{0}, strided_shard{1}, replicate{}}) ==
+                index_vector{1, 3, 0, 2}));
+    BOOST_TEST((placement(strided_shard{0}) != placement(shard{0})));
 }
 
 BOOST_AUTO_TEST_CASE(axes_that_are_not_named_replicate) {
