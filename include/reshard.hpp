@@ -19,7 +19,11 @@
 #include <reshard/local.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
+#include <reshard/shard/check_rules.hpp>
 #include <reshard/shard/distribution.hpp>
+#include <reshard/shard/equal_shares.hpp>
+#include <reshard/shard/flat_share.hpp>
+#include <reshard/shard/replica.hpp>
 #include <reshard/shard/typed_layout.hpp>
 
 /// \file

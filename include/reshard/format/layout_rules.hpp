@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_LAYOUT_RULES_HPP
 
 #include <reshard/format/checked_at.hpp>
-#include <reshard/format/key_pattern.hpp>
+#include <reshard/shard/key_pattern.hpp>
 #include <reshard/shard/placement.hpp>
 
 #include <string>

@@ -74,11 +74,11 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
                                    std::to_string(global));
 }
 
-/// True where the bits of all elements can be counted.
-constexpr bool has_countable_bits(index_vector const& shape, data_type dtype) {
+/// True where all elements can be counted, `each` for each.
+constexpr bool is_countable(index_vector const& shape, index_t each) {
     if (is_empty(whole(shape)))
         return true;
-    index_t left = std::numeric_limits<index_t>::max() / bits(dtype);
+    index_t left = std::numeric_limits<index_t>::max() / each;
     for (index_t const extent : shape)
         left /= extent;
     return left > 0;
@@ -86,12 +86,24 @@ constexpr bool has_countable_bits(index_vector const& shape, data_type dtype) {
 
 } // namespace detail
 
+/// Refuses a tensor whose elements 64 bits cannot count.
+///
+/// \pre    no extent is negative
+/// \throws error with errc::overflow that names key and shape
+constexpr void check_count(std::string_view key, index_vector const& shape) {
+    if (!detail::is_countable(shape, 1))
+        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
+                                 " has more than " +
+                                 std::to_string(std::numeric_limits<index_t>::max()) +
+                                 " elements; its shape must be smaller");
+}
+
 /// Refuses a tensor whose bits 64 bits cannot count.
 ///
 /// \pre    no extent is negative
 /// \throws error with errc::overflow that names key, shape and data type
 constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
-    if (!detail::has_countable_bits(shape, dtype))
+    if (!detail::is_countable(shape, bits(dtype)))
         fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
                                  " with " + std::to_string(bits(dtype)) + " bits an element (" +
                                  std::string(code(dtype)) + ") has more than " +

@@ -190,7 +190,7 @@ public:
             if (shape[axis] < 0)
                 fail(errc::bad_layout, quoted(key) + "axis " + std::to_string(axis) +
                                            " has the extent " + std::to_string(shape[axis]));
-        element_count(shape);
+        check_count(key, shape);
         if (auto const fault = find_fault(ranks_.shape(), placements_, shape))
             fail(errc::bad_layout, quoted(key) + detail::sentence(*fault, ranks_, placements_));
     }

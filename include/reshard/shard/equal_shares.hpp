@@ -4,10 +4,13 @@
 #define RESHARD_SHARD_EQUAL_SHARES_HPP
 
 #include <reshard/shard/descriptor.hpp>
+#include <reshard/shard/mesh.hpp>
 
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 /// \file
@@ -24,7 +27,8 @@ struct equal_share {
 
 namespace detail {
 
-/// Refuses a share along an axis that is not there, or that is none of `share.count`.
+/// Refuses a share along an axis that is not there, that is none of `share.count`, or that makes an
+/// extent that 64 bits cannot count.
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
@@ -34,9 +38,28 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
         fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) + ": no share " +
                                    std::to_string(share.index) + " of " +
                                    std::to_string(share.count) + "; they count from 0");
+    index_t const extent = local_shape[share.axis];
+    if (extent < 0)
+        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
+                                   " has the extent " + std::to_string(extent));
+    if (extent > std::numeric_limits<index_t>::max() / share.count)
+        fail(errc::overflow, "'" + key + "': axis " + std::to_string(share.axis) + ": " +
+                                 std::to_string(share.count) + " shares of " +
+                                 std::to_string(extent) + " elements do not fit 64 bits");
 }
 
 } // namespace detail
+
+/// The share of a rank of a tensor that a mesh axis cuts along `axis`: as many shares as the mesh
+/// axis has ranks.
+///
+/// \pre    `rank < ranks.rank_count()`
+/// \throws error with errc::bad_layout where the mesh has no axis of that name
+constexpr equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
+                               std::size_t axis) {
+    std::size_t const along = ranks.axis(mesh_axis);
+    return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
+}
 
 /// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
 ///
@@ -45,8 +68,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 ///
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout
-///             for a share that is not one of `count` or an axis named twice, with errc::overflow
-///             for more than 2^63 - 1 elements
+///             for a share that is not one of `count`, an axis named twice or a negative extent,
+///             with errc::overflow for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
@@ -59,11 +82,18 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
         if (seen[share.axis]++ != 0)
             fail(errc::bad_layout,
                  "'" + result.key + "': two shares along axis " + std::to_string(share.axis));
-        result.global_shape[share.axis] = checked_multiply(local_shape[share.axis], share.count);
+        result.global_shape[share.axis] = local_shape[share.axis] * share.count;
         result.region.offset[share.axis] = local_shape[share.axis] * share.index;
     }
     check(result);
     return result;
+}
+
+/// The descriptor of a tensor of which every rank has a copy.
+///
+/// \throws error as `check` of descriptors
+constexpr shard_descriptor replicated(std::string key, data_type dtype, index_vector const& shape) {
+    return equal_shares(std::move(key), dtype, shape, {});
 }
 
 } // namespace reshard

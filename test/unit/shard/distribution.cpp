@@ -181,6 +181,19 @@ BOOST_AUTO_TEST_CASE(placements_must_fit_mesh_and_tensor) {
     refused({{"pp", 2}}, {replicate{}}, {8, -1}, "'w': axis 1 has the extent -1");
 }
 
+BOOST_AUTO_TEST_CASE(more_elements_than_64_bits_count_are_refused) {
+    // 2^32 x 2^31 elements are 2^63, one more than 64 bits count; with an extent of zero there are none.
+    auto const of_shape = [](index_vector const& shape) {
+        return distribution({{"tp", 2}}, {shard{0}}, shape, "w");
+    };
+    BOOST_CHECK_EXCEPTION(
+        of_shape({4294967296, 2147483648}), error,
+        test::says(errc::overflow, "'w': a tensor of shape [4294967296, 2147483648] has more than "
+                                   "9223372036854775807 elements; its shape must be smaller"));
+    BOOST_TEST((of_shape({4294967296, 2147483648, 0}).region(1) ==
+                box{{2147483648, 0, 0}, {2147483648, 2147483648, 0}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_layout_lists_every_rank_that_holds_it) {
     distribution const how({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4, 3}, "w");
     tensor_layout const tensor = tensor_layout_of("w", data_type::bf16, how);

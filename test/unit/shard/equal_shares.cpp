@@ -26,6 +26,24 @@ BOOST_AUTO_TEST_CASE(without_shares_it_is_a_replica) {
     BOOST_TEST((equal_shares("s", data_type::f32, {}, {}).region == box{}));
 }
 
+BOOST_AUTO_TEST_CASE(a_replicated_tensor_is_whole_everywhere) {
+    shard_descriptor const expected{"w", data_type::f32, {4, 8}, {{0, 0}, {4, 8}}, {}};
+    BOOST_TEST((replicated("w", data_type::f32, {4, 8}) == expected));
+    BOOST_CHECK_EXCEPTION(replicated("w", data_type::f32, {4, -8}), error,
+                          says(errc::bad_layout, "'w': axis 1: a shard of -8 elements from 0 "
+                                                 "leaves the global extent -8"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_of_a_mesh_has_the_share_of_its_coordinate) {
+    // Rank 5 of pp=2 tp=3 stands at pp 1, tp 2.
+    mesh const ranks{{"pp", 2}, {"tp", 3}};
+    shard_descriptor const expected{"w", data_type::bf16, {4, 24}, {{0, 16}, {4, 8}}, {}};
+    BOOST_TEST(
+        (equal_shares("w", data_type::bf16, {4, 8}, {share_on(ranks, 5, "tp", 1)}) == expected));
+    BOOST_CHECK_EXCEPTION(share_on(ranks, 5, "dp", 1), error,
+                          says(errc::bad_layout, "the mesh has no axis 'dp', only 'pp', 'tp'"));
+}
+
 BOOST_AUTO_TEST_CASE(shares_along_two_axes_make_a_grid) {
     shard_descriptor const expected{"w", data_type::f32, {8, 24}, {{4, 8}, {4, 8}}, {}};
     BOOST_TEST((equal_shares("w", data_type::f32, {4, 8}, {{0, 1, 2}, {1, 1, 3}}) == expected));
@@ -43,13 +61,23 @@ BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, -1, 2}}), error,
         says(errc::bad_layout, "'w': axis 0: no share -1 of 2; they count from 0"));
+    BOOST_CHECK_EXCEPTION(
+        equal_shares("w", data_type::f32, {4}, {{0, 0, -2}}), error,
+        says(errc::bad_layout, "'w': axis 0: no share 0 of -2; they count from 0"));
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 0, 2}, {0, 1, 2}}), error,
                           says(errc::bad_layout, "'w': two shares along axis 0"));
 }
 
 BOOST_AUTO_TEST_CASE(too_many_shares_overflow) {
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4294967296}, {{0, 0, 4294967296}}),
-                          error, [](error const& e) { return e.code() == errc::overflow; });
+                          error,
+                          says(errc::overflow, "'w': axis 0: 4294967296 shares of 4294967296 "
+                                               "elements do not fit 64 bits"));
+}
+
+BOOST_AUTO_TEST_CASE(a_negative_extent_is_refused) {
+    BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {8, -4}, {{1, 0, 2}}), error,
+                          says(errc::bad_layout, "'w': axis 1 has the extent -4"));
 }
 
 BOOST_AUTO_TEST_CASE(shares_that_are_not_equal_are_found_when_they_meet) {

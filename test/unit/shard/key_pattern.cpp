@@ -1,10 +1,10 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/format/key_pattern.hpp>
+#include <reshard/shard/key_pattern.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(format_key_pattern)
+BOOST_AUTO_TEST_SUITE(shard_key_pattern)
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_FORMAT_KEY_PATTERN_HPP
-#define RESHARD_FORMAT_KEY_PATTERN_HPP
+#ifndef RESHARD_SHARD_KEY_PATTERN_HPP
+#define RESHARD_SHARD_KEY_PATTERN_HPP
 
 #include <string>
 #include <string_view>

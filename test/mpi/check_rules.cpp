@@ -1,0 +1,79 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/shard/check_rules.hpp>
+
+#include <reshard/mpi/mpi_group.hpp>
+
+#include "support/says.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::says;
+
+BOOST_AUTO_TEST_SUITE(mpi_check_rules)
+
+namespace {
+
+/// Rank `r` is pipeline stage `r` and has a tensor of its own, `w<r>`.
+struct stages {
+    mpi_group world{boost::mpi::communicator()};
+    std::vector<named_tensor> tensors{{"w" + std::to_string(world.rank()), data_type::f32, {2}}};
+
+    void check(shard_rules const& layer) const {
+        check_rules(world, layer, tensors, apply(layer, tensors, {0, 0, 1}));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_rule_need_only_have_a_tensor_on_some_rank) {
+    stages const all;
+    shard_rules layer{"stage" + std::to_string(all.world.rank()) + ".", {}};
+    for (int rank = 0; rank < all.world.size(); ++rank)
+        layer.rules.push_back({key_pattern("w" + std::to_string(rank)), 0});
+    all.check(layer);
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_without_a_tensor_is_the_same_error_on_every_rank) {
+    stages const all;
+    BOOST_CHECK_EXCEPTION(
+        all.check({"layers.", {{key_pattern("w*")}, {key_pattern("norm"), 0}}}), error,
+        says(errc::unknown_key, "rule 2 of 2, 'norm', gets no tensor on any rank; rank 0 has 1 "
+                                "tensor below 'layers.'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_has_one) {
+    stages const all;
+    int const last = all.world.size() - 1;
+    shard_rules layer{"", {{key_pattern("**")}}, unruled::refuse};
+    if (last > 0)
+        layer.rules[0].match = key_pattern("w0");
+    if (last == 0) {
+        all.check(layer);
+        return;
+    }
+    BOOST_CHECK_EXCEPTION(all.check(layer), error,
+                          says(errc::unknown_key,
+                               "'w1' matches no rule; write one for each tensor, without an axis "
+                               "where ranks have copies"));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {
+    stages const all;
+    if (all.world.size() == 1)
+        return;
+    bool const is_last = all.world.rank() == all.world.size() - 1;
+    shard_rules layer{"", {{key_pattern("w*"), 0}}};
+    if (is_last)
+        layer.rules[0].axis.reset();
+    BOOST_CHECK_EXCEPTION(
+        all.check(layer), error,
+        says(errc::ranks_disagree,
+             "rank 0 runs check_rules and rank " + std::to_string(all.world.size() - 1) +
+                 " runs it with another program or other options; every rank must make the same "
+                 "call"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
