@@ -17,6 +17,7 @@
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/local.hpp>
+#include <reshard/model/parallel_tensor.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/shard/check_rules.hpp>
@@ -24,6 +25,7 @@
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/shard/flat_share.hpp>
 #include <reshard/shard/replica.hpp>
+#include <reshard/shard/shards_of.hpp>
 #include <reshard/shard/typed_layout.hpp>
 
 /// \file

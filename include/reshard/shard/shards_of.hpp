@@ -180,6 +180,38 @@ constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
     return result;
 }
 
+/// The shards that a rank holds of all these tensors, in their order.
+///
+/// \pre the rank is one of the mesh's
+constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
+                                                  holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (tensor_sharding const& tensor : tensors)
+        for (shard_descriptor& shard : shards_of(tensor, rank))
+            held.push_back(std::move(shard));
+    return held;
+}
+
+/// The list of all shards of all these tensors.
+///
+/// \throws error with errc::bad_layout where a key stands twice
+constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
+    layout result;
+    for (tensor_sharding const& tensor : tensors) {
+        result.tensors.push_back(tensor_layout_of(tensor));
+        for (sharding_part const& part : tensor.parts)
+            result.holders = std::max(result.holders, part.how.ranks().rank_count());
+    }
+    std::sort(result.tensors.begin(), result.tensors.end(),
+              [](auto const& a, auto const& b) { return a.key < b.key; });
+    for (std::size_t i = 1; i < result.tensors.size(); ++i)
+        if (result.tensors[i - 1].key == result.tensors[i].key)
+            fail(errc::bad_layout, "'" + result.tensors[i].key +
+                                       "' stands twice in one layout; experts and layers need keys "
+                                       "with their numbers in the model");
+    return result;
+}
+
 } // namespace reshard
 
 #endif

@@ -1,0 +1,125 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_PARALLEL_TENSOR_HPP
+#define RESHARD_MODEL_PARALLEL_TENSOR_HPP
+
+#include <reshard/model/cut_parts.hpp>
+#include <reshard/model/experts.hpp>
+#include <reshard/model/parallelism.hpp>
+#include <reshard/model/pipeline.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+/// \file
+/// From a tensor of a model and the parallelism of a job to who holds what of it.
+
+namespace reshard {
+
+/// Where along the pipeline a tensor stands.
+struct stage_place {
+    enum class kind {
+        layer, ///< with its layer
+        first, ///< an embedding
+        last,  ///< the last norm, a head, layers that predict further tokens
+        ends,  ///< an embedding that is the head: the first and the last stage each have it
+        every,
+    };
+
+    kind what = kind::every;
+    index_t layer = 0; ///< number in the model, of `layer`
+
+    constexpr bool operator==(stage_place const&) const = default;
+};
+
+constexpr stage_place on_layer(index_t layer) { return {stage_place::kind::layer, layer}; }
+constexpr stage_place on_first_stage() { return {stage_place::kind::first}; }
+constexpr stage_place on_last_stage() { return {stage_place::kind::last}; }
+constexpr stage_place on_both_ends() { return {stage_place::kind::ends}; }
+
+/// A tensor of a model, and what matters of it to parallelism.
+struct parallel_tensor {
+    std::string key;
+    index_vector shape; ///< global
+    data_type dtype = data_type::bf16;
+    tensor_cut cut = {};
+    stage_place stage = {};
+    std::optional<index_t> expert = {}; ///< number in the model
+};
+
+/// A job: its ranks, its pipeline, its experts.
+class parallel_job {
+public:
+    /// `experts` is the number of a layer's experts.
+    ///
+    /// \throws error with errc::bad_layout where degrees do not fit one another, the pipeline or the
+    ///         experts
+    explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0)
+        : dense_(dense_mesh(degrees)),
+          expert_(expert_mesh(degrees)),
+          stages_(std::move(stages)),
+          experts_(experts, degrees.ep) {
+        if (stages_.stages() != degrees.pp)
+            fail(errc::bad_layout, "the pipeline has " + std::to_string(stages_.stages()) +
+                                       " stages, but pp=" + std::to_string(degrees.pp));
+    }
+
+    holder_t rank_count() const { return dense_.rank_count(); }
+    mesh const& dense() const { return dense_; }
+    mesh const& expert() const { return expert_; }
+    pipeline const& stages() const { return stages_; }
+    expert_numbers const& experts() const { return experts_; }
+
+private:
+    mesh dense_;
+    mesh expert_;
+    pipeline stages_;
+    expert_numbers experts_;
+};
+
+namespace detail {
+
+/// The stages on which a tensor stands; nothing: on each.
+inline std::vector<index_t> stages_of(stage_place const& place, pipeline const& stages) {
+    index_t const last = stages.stages() - 1;
+    switch (place.what) {
+    case stage_place::kind::layer: return {stages.place_of(place.layer).stage};
+    case stage_place::kind::first: return {0};
+    case stage_place::kind::last: return {last};
+    case stage_place::kind::ends:
+        if (last > 0)
+            return {0, last};
+        return {0};
+    default: return {};
+    }
+}
+
+} // namespace detail
+
+/// Who holds what of a tensor.
+///
+/// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does not
+///         fit the job
+inline tensor_sharding sharding_of(parallel_tensor const& tensor, parallel_job const& job) {
+    tensor_ranks on{tensor.expert ? job.expert() : job.dense(), tensor.expert ? "etp" : "tp", {}};
+    if (tensor.expert)
+        on.fixed.push_back({"ep", only{job.experts().rank_of(*tensor.expert)}});
+    tensor_sharding result{tensor.key, tensor.dtype, tensor.shape, {}};
+    auto const stages = detail::stages_of(tensor.stage, job.stages());
+    if (stages.empty())
+        result.parts = cut_parts(tensor.key, tensor.shape, tensor.cut, on);
+    for (index_t const stage : stages) {
+        tensor_ranks staged = on;
+        staged.fixed.push_back({"pp", only{stage}});
+        for (sharding_part& part : cut_parts(tensor.key, tensor.shape, tensor.cut, staged)) {
+            part.is_copy = stage != stages.front();
+            result.parts.push_back(std::move(part));
+        }
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,153 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_PARALLELISM_HPP
+#define RESHARD_MODEL_PARALLELISM_HPP
+
+#include <reshard/shard/mesh.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Named parallelism: how many ranks work together on what, and in which order they are numbered.
+
+namespace reshard {
+
+/// The degrees of parallelism of a training job.
+///
+/// A pipeline stage has `tp * cp * dp` ranks. Experts divide the same ranks into `etp * ep`, and
+/// copies of these.
+///
+/// \par Source parallel_state of Megatron-Core: its names, its order of ranks. There `dp` follows
+///             from the number of ranks, and `etp` is `tp` where it is not given
+struct parallelism {
+    index_t tp = 1;  ///< tensor parallel
+    index_t cp = 1;  ///< context parallel: as data parallel, for parameters
+    index_t dp = 1;  ///< data parallel
+    index_t pp = 1;  ///< pipeline stages
+    index_t ep = 1;  ///< expert parallel
+    index_t etp = 1; ///< tensor parallel, of experts
+
+    /// The first are neighbours. What it leaves out must have the degree 1.
+    std::string_view order = "tp-cp-ep-dp-pp";
+
+    constexpr bool operator==(parallelism const&) const = default;
+};
+
+namespace detail {
+
+inline constexpr std::string_view parallelism_names[] = {"tp", "cp", "ep", "dp", "pp"};
+
+/// \pre `name` is one of `parallelism_names`
+constexpr index_t degree_of(parallelism const& job, std::string_view name) {
+    index_t const degrees[] = {job.tp, job.cp, job.ep, job.dp, job.pp};
+    return degrees[std::find(std::begin(parallelism_names), std::end(parallelism_names), name) -
+                   std::begin(parallelism_names)];
+}
+
+/// Refuses a name that is not known, or that stands in `earlier`.
+constexpr void check_name(parallelism const& job, std::string_view name,
+                          std::vector<std::string_view> const& earlier) {
+    auto const all = std::end(parallelism_names);
+    if (std::find(std::begin(parallelism_names), all, name) == all)
+        fail(errc::bad_layout, "the order '" + std::string(job.order) + "' names '" +
+                                   std::string(name) +
+                                   "'; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
+    if (std::find(earlier.begin(), earlier.end(), name) != earlier.end())
+        fail(errc::bad_layout,
+             "the order '" + std::string(job.order) + "' names '" + std::string(name) + "' twice");
+}
+
+/// All names, the fastest first: those that the order leaves out come last.
+///
+/// \throws error with errc::bad_layout where the order names what is not there, or leaves out what is
+constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
+    std::vector<std::string_view> names;
+    for (std::string_view rest = job.order; !rest.empty();) {
+        std::string_view const name = rest.substr(0, rest.find('-'));
+        check_name(job, name, names);
+        names.push_back(name);
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    }
+    for (std::string_view const name : parallelism_names) {
+        if (std::find(names.begin(), names.end(), name) != names.end())
+            continue;
+        if (degree_of(job, name) != 1)
+            fail(errc::bad_layout, "the order '" + std::string(job.order) + "' leaves out '" +
+                                       std::string(name) + "', which has the degree " +
+                                       std::to_string(degree_of(job, name)) +
+                                       "; name it, or set it to 1");
+        names.push_back(name);
+    }
+    return names;
+}
+
+/// The ranks over which experts are copied.
+///
+/// \throws error with errc::bad_layout where the ranks of a stage cannot be divided so
+constexpr index_t expert_copies(parallelism const& job) {
+    index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
+    if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
+        fail(errc::bad_layout,
+             "the " + std::to_string(stage) + " ranks of a stage (tp=" + std::to_string(job.tp) +
+                 " cp=" + std::to_string(job.cp) + " dp=" + std::to_string(job.dp) +
+                 ") cannot be divided by ep=" + std::to_string(job.ep) +
+                 " times etp=" + std::to_string(job.etp));
+    return stage / (job.ep * job.etp);
+}
+
+/// How far apart the ranks along an axis stand.
+constexpr index_t distance_along(mesh const& ranks, std::string_view axis) {
+    return row_major_strides(ranks.shape())[ranks.axis(axis)];
+}
+
+} // namespace detail
+
+/// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all but experts.
+///
+/// The axes stand in the order of the job, reversed: along the last one ranks are neighbours.
+///
+/// \throws error with errc::bad_layout for a degree below 1 or an order that does not fit
+constexpr mesh dense_mesh(parallelism const& job) {
+    std::vector<mesh_axis> axes;
+    for (std::string_view const name : detail::names_in_order(job))
+        if (name != "ep")
+            axes.emplace_back(name, detail::degree_of(job, name));
+    std::reverse(axes.begin(), axes.end());
+    return mesh(axes);
+}
+
+/// The same ranks as a mesh of `pp`, `edp`, `ep` and `etp`: for experts.
+///
+/// `edp` counts the copies: `tp * cp * dp / (ep * etp)`. It stands where the order has `dp`, and
+/// `etp` where it has `tp`.
+///
+/// \throws error with errc::bad_layout where that is no number, or where a rank would stand on
+///         another stage than in `dense_mesh`
+constexpr mesh expert_mesh(parallelism const& job) {
+    mesh const dense = dense_mesh(job);
+    std::vector<mesh_axis> axes;
+    for (std::string_view const name : detail::names_in_order(job)) {
+        if (name == "tp")
+            axes.emplace_back("etp", job.etp);
+        else if (name == "dp")
+            axes.emplace_back("edp", detail::expert_copies(job));
+        else if (name != "cp")
+            axes.emplace_back(name, detail::degree_of(job, name));
+    }
+    std::reverse(axes.begin(), axes.end());
+    mesh const experts(axes);
+    index_t const apart = detail::distance_along(dense, "pp");
+    if (job.pp > 1 && detail::distance_along(experts, "pp") != apart)
+        fail(errc::bad_layout, "in the order '" + std::string(job.order) + "', stages are " +
+                                   std::to_string(apart) + " ranks apart, but " +
+                                   std::to_string(detail::distance_along(experts, "pp")) +
+                                   " for experts; name 'pp' first or last");
+    return experts;
+}
+
+} // namespace reshard
+
+#endif

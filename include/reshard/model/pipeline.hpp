@@ -1,0 +1,169 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_PIPELINE_HPP
+#define RESHARD_MODEL_PIPELINE_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which layers of a model stand on which pipeline stage.
+
+namespace reshard {
+
+/// Where a layer stands.
+struct layer_place {
+    index_t stage = 0;
+    index_t chunk = 0; ///< of the stage: its virtual stage
+    index_t local = 0; ///< number in the chunk
+
+    constexpr bool operator==(layer_place const&) const = default;
+};
+
+/// The layers of a model, cut into chunks that stages take in turn.
+///
+/// Chunk `i` of the model, in order, stands on stage `i % stages()`. Without virtual stages there is
+/// one chunk a stage.
+///
+/// \par Source Megatron-Core's interleaved schedule; PipelineLayer of PaddlePaddle, whose names are
+///             local and have to be translated
+class pipeline {
+public:
+    /// Chunks of these numbers of layers.
+    ///
+    /// \throws error with errc::bad_layout where a count is negative, or their number no multiple of
+    ///         the number of stages
+    constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
+        if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
+            fail(errc::bad_layout, std::to_string(counts.size()) +
+                                       " counts of layers are no multiple of " +
+                                       std::to_string(stages) + " pipeline stages");
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            if (counts[i] < 0)
+                fail(errc::bad_layout, "chunk " + std::to_string(i) + " of the pipeline has " +
+                                           std::to_string(counts[i]) + " layers");
+            begins_.push_back(checked_add(begins_.back(), counts[i], "the layers"));
+        }
+    }
+
+    /// All layers on one stage.
+    constexpr explicit pipeline(index_t layers) : pipeline(1, {layers}) {}
+    constexpr pipeline() : pipeline(0) {}
+
+    constexpr index_t stages() const { return stages_; }
+    /// How many chunks each stage has.
+    constexpr index_t virtual_stages() const {
+        return static_cast<index_t>(begins_.size() - 1) / stages_;
+    }
+    constexpr index_t layers() const { return begins_.back(); }
+
+    /// \throws error with errc::bad_layout for a layer that is not there
+    constexpr layer_place place_of(index_t layer) const {
+        if (layer < 0 || layer >= layers())
+            fail(errc::bad_layout, "there is no layer " + std::to_string(layer) +
+                                       " in a pipeline of " + std::to_string(layers()) +
+                                       "; they count from 0");
+        auto const behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
+        index_t const i = behind - begins_.begin() - 1;
+        return {i % stages_, i / stages_, layer - *(behind - 1)};
+    }
+
+    /// The number in the model of a layer that a stage knows by a number of its own.
+    ///
+    /// \post   `place_of(layer_at(place)) == place`
+    /// \throws error with errc::bad_layout for a place that is not there
+    constexpr index_t layer_at(layer_place const& place) const {
+        auto const [first, last] = layers_of(place.stage, place.chunk);
+        if (place.local < 0 || place.local >= last - first)
+            fail(errc::bad_layout, "stage " + std::to_string(place.stage) + " has " +
+                                       std::to_string(last - first) + " layers in chunk " +
+                                       std::to_string(place.chunk) + ", so no layer " +
+                                       std::to_string(place.local));
+        return first + place.local;
+    }
+
+    /// The first layer of a chunk and the one behind its last.
+    ///
+    /// \throws error with errc::bad_layout for a chunk that is not there
+    constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
+        if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
+            fail(errc::bad_layout, "there is no chunk " + std::to_string(chunk) + " of stage " +
+                                       std::to_string(stage) + " in a pipeline of " +
+                                       std::to_string(stages_) + " stages with " +
+                                       std::to_string(virtual_stages()) + " chunks each");
+        auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
+        return {begins_[i], begins_[i + 1]};
+    }
+
+    constexpr bool operator==(pipeline const&) const = default;
+
+private:
+    index_t stages_;
+    std::vector<index_t> begins_{0};
+};
+
+namespace detail {
+
+/// Refuses less than one stage, less than one chunk, and more chunks than can be.
+constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
+    constexpr index_t most = 1 << 20;
+    if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
+        fail(errc::bad_layout, "a pipeline of " + std::to_string(layers) + " layers on " +
+                                   std::to_string(stages) + " stages of " + std::to_string(chunks) +
+                                   " chunks cannot be");
+}
+
+} // namespace detail
+
+/// Equally many layers in each chunk.
+///
+/// \throws error with errc::bad_layout where that does not come out even
+constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
+    detail::check_stages(layers, stages, virtual_stages);
+    index_t const chunks = stages * virtual_stages;
+    if (layers % chunks != 0)
+        fail(errc::bad_layout, std::to_string(layers) + " layers cannot be cut into " +
+                                   std::to_string(chunks) +
+                                   " equal chunks; use uneven_pipeline or give counts");
+    return {stages, std::vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
+}
+
+/// As even as it can be: the first chunks have one layer more.
+constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
+    detail::check_stages(layers, stages, virtual_stages);
+    index_t const chunks = stages * virtual_stages;
+    std::vector<index_t> counts;
+    for (index_t i = 0; i < chunks; ++i)
+        counts.push_back(layers / chunks + (i < layers % chunks));
+    return {stages, counts};
+}
+
+/// `first` layers on the first stage, `last` on the last, the others even.
+///
+/// \throws error with errc::bad_layout where the others do not come out even
+constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t first, index_t last) {
+    detail::check_stages(layers, stages, 1);
+    index_t const between = std::max<index_t>(stages - 2, 0);
+    index_t const left = first < 0 || last < 0 || first > layers || last > layers - first
+                             ? -1
+                             : layers - first - last;
+    if (stages < 2 || left < 0 || (between == 0 ? left != 0 : left % between != 0))
+        fail(errc::bad_layout, std::to_string(layers) + " layers less " + std::to_string(first) +
+                                   " on the first stage and " + std::to_string(last) +
+                                   " on the last cannot be even on the " + std::to_string(between) +
+                                   " stages between");
+    std::vector<index_t> counts(static_cast<std::size_t>(stages),
+                                between == 0 ? 0 : left / between);
+    counts.front() = first;
+    counts.back() = last;
+    return {stages, counts};
+}
+
+} // namespace reshard
+
+#endif

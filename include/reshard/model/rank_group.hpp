@@ -1,0 +1,103 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_RANK_GROUP_HPP
+#define RESHARD_MODEL_RANK_GROUP_HPP
+
+#include <reshard/shard/holders_of.hpp>
+
+#include <boost/assert.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The ranks that differ along some axes of a mesh only: tensor-parallel groups and their like.
+
+namespace reshard {
+
+/// The axes of these names.
+///
+/// \throws error with errc::bad_layout for a name that the mesh does not have
+constexpr axis_set axes_named(mesh const& ranks, std::initializer_list<std::string_view> names) {
+    unsigned axes = 0;
+    for (std::string_view const name : names)
+        axes |= 1u << ranks.axis(name);
+    return static_cast<axis_set>(axes);
+}
+
+/// Where a rank stands along an axis.
+///
+/// \pre    `rank < ranks.rank_count()`
+/// \throws error with errc::bad_layout for a name that the mesh does not have
+constexpr index_t coordinate_of(mesh const& ranks, holder_t rank, std::string_view axis) {
+    return ranks.coordinates_of(rank)[ranks.axis(axis)];
+}
+
+/// The ranks that stand where `rank` stands, but for these axes, ascending.
+///
+/// \pre `rank < ranks.rank_count()`
+constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, axis_set axes) {
+    index_vector const at = ranks.coordinates_of(rank);
+    std::vector<placement> placements(ranks.ndim());
+    for (std::size_t i = 0; i < ranks.ndim(); ++i)
+        if (!has_axis(axes, i))
+            placements[i] = only{at[i]};
+    return holders_of(distribution(ranks, std::move(placements), {}), box{});
+}
+
+/// The place of a rank in its group: they count along the last axis first.
+///
+/// \pre  `rank < ranks.rank_count()`
+/// \post `group_of(ranks, rank, axes)[rank_in_group(ranks, rank, axes)] == rank`
+constexpr index_t rank_in_group(mesh const& ranks, holder_t rank, axis_set axes) {
+    index_vector const at = ranks.coordinates_of(rank);
+    index_t place = 0;
+    for (std::size_t i = 0; i < ranks.ndim(); ++i)
+        if (has_axis(axes, i))
+            place = place * ranks.all_axes[i].extent + at[i];
+    return place;
+}
+
+/// The mesh in which an axis is two: `outer` of them, and within each the rest, named `inner_name`.
+///
+/// No rank changes its number.
+///
+/// \throws error with errc::bad_layout where `outer` does not divide the axis's extent
+constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t outer,
+                          std::string_view inner_name) {
+    std::size_t const place = ranks.axis(axis);
+    std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
+    index_t const extent = axes[place].extent;
+    if (outer < 1 || extent % outer != 0)
+        fail(errc::bad_layout, "mesh axis '" + std::string(axis) + "' of " +
+                                   std::to_string(extent) + " ranks cannot be split into " +
+                                   std::to_string(outer) + " equal groups");
+    axes[place].extent = outer;
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                mesh_axis(inner_name, extent / outer));
+    return mesh(axes);
+}
+
+/// The mesh in which `axis` and the one behind it are one, named `name`.
+///
+/// No rank changes its number.
+///
+/// \throws error with errc::bad_layout where no axis is behind it
+constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
+    std::size_t const place = ranks.axis(axis);
+    if (place + 1 == ranks.ndim())
+        fail(errc::bad_layout, "no axis is behind '" + std::string(axis) + "' in the mesh " +
+                                   to_string(ranks) + " to join it with");
+    std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
+    auto const second = axes.begin() + static_cast<std::ptrdiff_t>(place) + 1;
+    axes[place] = mesh_axis(name, axes[place].extent * second->extent);
+    axes.erase(second);
+    return mesh(axes);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,122 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_TENSOR_CUT_HPP
+#define RESHARD_MODEL_TENSOR_CUT_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <cstddef>
+#include <string>
+
+/// \file
+/// What tensor parallelism does to each kind of layer.
+
+namespace reshard {
+
+/// How the weight of a linear layer lies in memory.
+enum class weight_order {
+    out_in, ///< [out, in]: PyTorch, Megatron-Core, Hugging Face
+    in_out, ///< [in, out]: PaddlePaddle
+};
+
+/// Which axis of a tensor tensor parallelism cuts, and what it must not cut through.
+///
+/// A regular value; the functions below make the usual ones.
+struct tensor_cut {
+    enum class kind {
+        none,       ///< every rank has it all
+        even,       ///< equal parts
+        heads,      ///< equal parts, none smaller than a head; more ranks than heads share them
+        vocabulary, ///< equal parts of a padded extent, clipped to the real one
+        gate_up,    ///< a gate before an up, each in equal parts
+        qkv,        ///< groups, each of query heads, a key and a value head
+    };
+
+    kind what = kind::none;
+    std::size_t axis = 0;
+    index_t heads = 0;  ///< of `heads`; the query heads of `qkv`; the padded extent of `vocabulary`
+    index_t groups = 0; ///< of `qkv`: the number of key and value heads
+
+    constexpr bool operator==(tensor_cut const&) const = default;
+};
+
+/// Norms, routers, biases of row-parallel layers, all layers in sequence-parallel regions.
+constexpr tensor_cut replicated() { return {}; }
+
+/// The weight of a layer whose output is cut: q, gate, up.
+constexpr tensor_cut column_parallel(weight_order order = weight_order::out_in) {
+    return {tensor_cut::kind::even, order == weight_order::out_in ? 0U : 1U};
+}
+
+/// The bias of a layer whose output is cut.
+constexpr tensor_cut column_parallel_bias() { return {tensor_cut::kind::even, 0}; }
+
+/// The weight of a layer whose input is cut: o, down. Its bias is replicated.
+constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
+    return {tensor_cut::kind::even, order == weight_order::out_in ? 1U : 0U};
+}
+
+/// The smallest multiple of `multiple * tp` that is not less than `vocabulary`.
+///
+/// \pre        `vocabulary >= 0`
+/// \throws     error with errc::bad_layout where `multiple` or `tp` is less than 1
+/// \par Source `make-vocab-size-divisible-by` of Megatron-LM, 128 there
+constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_t tp) {
+    if (multiple < 1 || tp < 1)
+        fail(errc::bad_layout, "a vocabulary cannot be padded to a multiple of " +
+                                   std::to_string(multiple) + " for tp=" + std::to_string(tp));
+    index_t const step = checked_multiply(multiple, tp);
+    return checked_multiply(vocabulary / step + (vocabulary % step != 0), step);
+}
+
+/// An embedding, or a head that lies like one: rows are words.
+///
+/// `padded` is the extent that ranks share equally, as `padded_vocabulary` gives it; the words that
+/// are only padding are nobody's. Without it, the vocabulary itself is cut.
+constexpr tensor_cut vocabulary_parallel(index_t padded = 0) {
+    if (padded == 0)
+        return {tensor_cut::kind::even, 0};
+    return {tensor_cut::kind::vocabulary, 0, padded};
+}
+
+/// How a head lies: [vocabulary, hidden] where it is transposed in use, or is the embedding.
+struct head_form {
+    bool transposed = true; ///< `transpose_y` of PaddlePaddle
+    bool tied = false;
+};
+
+/// The head of a model: cut along the vocabulary, wherever that is.
+///
+/// \par Source LMHead of PaddleNLP: axis 0 of [vocabulary, hidden], axis 1 of [hidden, vocabulary]
+constexpr tensor_cut head_parallel(head_form form) {
+    return {tensor_cut::kind::even, form.transposed || form.tied ? 0U : 1U};
+}
+
+/// A weight whose outputs are `heads` heads: k and v, where there may be fewer of them than ranks.
+///
+/// Then ranks that follow one another hold the same head.
+constexpr tensor_cut head_cut(index_t heads, weight_order order = weight_order::out_in) {
+    return {tensor_cut::kind::heads, order == weight_order::out_in ? 0U : 1U, heads};
+}
+
+/// A gate on top of an up: a rank holds a part of each, and stores them one behind the other.
+///
+/// \par Source `linear_fc1` of Megatron-Core, as its sharded state dict has it
+constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
+    return {tensor_cut::kind::gate_up, order == weight_order::out_in ? 0U : 1U};
+}
+
+/// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its value.
+///
+/// Ranks share the groups; where there are more ranks than groups, those of one group share its
+/// query heads and each have its key and value.
+///
+/// \par Source `linear_qkv` of Megatron-Core, `fused_qkv` of PaddlePaddle
+constexpr tensor_cut fused_qkv_cut(index_t query_heads, index_t groups,
+                                   weight_order order = weight_order::out_in) {
+    return {tensor_cut::kind::qkv, order == weight_order::out_in ? 0U : 1U, query_heads, groups};
+}
+
+} // namespace reshard
+
+#endif
