@@ -4,6 +4,7 @@
 #define RESHARD_LOCAL_HPP
 
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/fit_shapes.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/local/bind.hpp>
 #include <reshard/local/overlap.hpp>
@@ -42,7 +43,8 @@ inline void redistribute_locally(std::span<const_state_dict const> source,
                                  redistribute_options const& options = {}) {
     layout const source_layout = layout_of(source);
     layout const target_layout = layout_of(target);
-    plan_problem const problem = problem_of(program, source_layout, target_layout);
+    mapping const fitted = fit_shapes(program, target_layout, options.allow_shape_mismatch);
+    plan_problem const problem = problem_of(fitted, source_layout, target_layout);
     plan const whole = make_plan(problem, {}, plan_options_of(options));
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;

@@ -5,6 +5,7 @@
 
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/digest.hpp>
+#include <reshard/expr/fit_shapes.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/mpi/exchange.hpp>
@@ -185,6 +186,8 @@ inline prepared prepare(mpi_group const& world, const_state_dict const& source,
     agree_on(ranks, [&] {
         all->program =
             program ? std::move(*program) : by_name(catalog_of(all->source), all->target);
+        all->program =
+            fit_shapes(std::move(all->program), all->target, options.allow_shape_mismatch);
         detail::plan_for(*all, ranks.rank(), options);
         detail::bind(*all, ranks, source, target);
     });

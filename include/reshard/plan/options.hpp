@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,9 @@ struct redistribute_options {
     /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that
     /// hold the same elements, one on the same node gives them.
     holder_t processes_per_node = 0;
+    /// Patterns of target keys whose shapes may differ from what the source has or the program yields
+    /// (see `fit_shapes`): they are cropped, or extended with zeros.
+    std::vector<std::string> allow_shape_mismatch = {};
 
     constexpr bool operator==(redistribute_options const&) const = default;
 };
@@ -93,6 +97,8 @@ constexpr plan_options plan_options_of(redistribute_options const& options) {
 constexpr std::uint64_t digest_of(redistribute_options const& options) {
     hasher digest;
     digest.add(std::uint64_t{options.processes_per_node});
+    for (std::string const& pattern : options.allow_shape_mismatch)
+        digest.add(pattern);
     return digest.value();
 }
 

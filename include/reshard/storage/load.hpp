@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_LOAD_HPP
 
 #include <reshard/expr/digest.hpp>
+#include <reshard/expr/fit_shapes.hpp>
 #include <reshard/local.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/storage/at_path.hpp>
@@ -12,6 +13,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 /// \file
 /// From a checkpoint into tensors.
@@ -23,6 +26,9 @@ struct load_options {
     /// What is done about keys that only one side has. Nothing: a tensor that the checkpoint does not
     /// have is an error, and what nobody wants is passed over.
     std::optional<strictness> strict = {};
+    /// Patterns of keys whose shapes may differ from the checkpoint's (see `fit_shapes`): they are
+    /// cropped, or extended with zeros.
+    std::vector<std::string> allow_shape_mismatch = {};
 };
 
 namespace detail {
@@ -43,6 +49,8 @@ inline std::uint64_t digest_of_load(checkpoint const& source, load_call const& h
     digest.add(digest_of(how.options.strict));
     digest.add(digest_of(source.metadata()));
     digest.add(how.program ? digest_of(*how.program) : 0);
+    for (std::string const& pattern : how.options.allow_shape_mismatch)
+        digest.add(pattern);
     return digest.value();
 }
 
@@ -97,7 +105,8 @@ strict_verdict load_as(Group const& world, checkpoint const& source, state_dict 
                 verdict = judge_keys(*how.options.strict, work.wanted,
                                      how.program ? keys_of(*how.program)
                                                  : keys_of(source.files_layout()));
-            work.program = program_for(source, work.wanted, how, verdict);
+            work.program = fit_shapes(program_for(source, work.wanted, how, verdict), work.wanted,
+                                      how.options.allow_shape_mismatch);
             plan_load(work, source, target, static_cast<holder_t>(world.rank()));
         });
     });

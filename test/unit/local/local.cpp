@@ -133,6 +133,28 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
     BOOST_TEST(first == std::vector<float>(12, -1), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(shapes_may_differ_where_that_is_allowed) {
+    // One row more and two columns fewer than 3 x 4, cut by columns.
+    std::vector<float> left(4, -1), right(4, -1);
+    std::vector<state_dict> const target{one_tensor(part("w", {4, 2}, {{0, 0}, {4, 1}}), left),
+                                         one_tensor(part("w", {4, 2}, {{0, 1}, {4, 1}}), right)};
+    redistribute_locally(source, target, {.allow_shape_mismatch = {"w"}});
+    BOOST_TEST(left == (std::vector<float>{0, 4, 8, 0}), boost::test_tools::per_element());
+    BOOST_TEST(right == (std::vector<float>{1, 5, 9, 0}), boost::test_tools::per_element());
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error,
+                          says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, and "
+                                                     "the program yields [3, 4]"));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_of_a_longer_tensor_ends_in_zeros) {
+    std::vector<float> elements(6, -1);
+    std::vector<state_dict> const target{
+        one_tensor(part("w", {4, 4}, {{0, 0}, {4, 4}}, flat_range{9, 15}), elements)};
+    redistribute_locally(source, target, {.allow_shape_mismatch = {"**"}});
+    BOOST_TEST(elements == (std::vector<float>{9, 10, 11, 0, 0, 0}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_target_over_its_source_is_refused) {
     std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {2, 4}}), upper)};
     BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error, [](error const& problem) {

@@ -64,6 +64,10 @@ BOOST_AUTO_TEST_CASE(a_redistribution_is_a_plan_with_every_rank_a_process) {
     BOOST_TEST((plan_options_of({}) == plan_options()));
     BOOST_TEST(digest_of(two) == digest_of(redistribute_options{2}));
     BOOST_TEST(digest_of(two) != digest_of(redistribute_options()));
+    redistribute_options const fitting{.allow_shape_mismatch = {"a", "b"}};
+    BOOST_TEST(digest_of(fitting) != digest_of(redistribute_options()));
+    BOOST_TEST(digest_of(fitting) !=
+               digest_of(redistribute_options{.allow_shape_mismatch = {"ab"}}));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_it_itself_takes_its_own) {

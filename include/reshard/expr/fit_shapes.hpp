@@ -1,0 +1,70 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_FIT_SHAPES_HPP
+#define RESHARD_EXPR_FIT_SHAPES_HPP
+
+#include <reshard/core/nearest.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/expr/resize.hpp>
+#include <reshard/shard/key_pattern.hpp>
+#include <reshard/shard/layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// \file
+/// Tensors whose shapes may differ on the two sides, as that of a padded vocabulary does.
+
+namespace reshard {
+
+namespace detail {
+
+/// Notes which patterns match, and whether one does.
+inline bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
+                         std::vector<bool>& used) {
+    bool matches = false;
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (patterns[i].matches(key))
+            matches = used[i] = true;
+    return matches;
+}
+
+} // namespace detail
+
+/// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each axis
+/// is cropped, or extended with zeros, at its tail.
+///
+/// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as they
+/// are.
+///
+/// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
+/// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
+inline mapping fit_shapes(mapping program, layout const& target,
+                          std::vector<std::string> const& allowed) {
+    if (allowed.empty())
+        return program;
+    std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
+    std::vector<bool> used(patterns.size());
+    for (tensor_layout const& tensor : target.tensors) {
+        if (!detail::note_matches(patterns, tensor.key, used))
+            continue;
+        mapping_output const* const output = program.find(tensor.key);
+        if (output && !output->added && output->value.shape != tensor.shape &&
+            output->value.ndim() == tensor.shape.size())
+            program.define(tensor.key, resize(output->value, tensor.shape));
+    }
+    auto const unused = std::find(used.begin(), used.end(), false);
+    if (unused != used.end()) {
+        std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
+        fail(errc::unknown_key, "allow_shape_mismatch: '" + text + "' matches none of the " +
+                                    std::to_string(target.tensors.size()) + " keys of the target" +
+                                    did_you_mean_key(text, target.tensors, &tensor_layout::key));
+    }
+    return program;
+}
+
+} // namespace reshard
+
+#endif
