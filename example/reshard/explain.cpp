@@ -15,6 +15,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace tool {
 
@@ -83,7 +84,7 @@ std::vector<axis_range> parse_box(std::string const& text) {
 }
 
 /// The box of those ranges in a tensor of that shape, or of one that has not been found.
-box box_in(std::vector<axis_range> const& ranges, index_vector const* shape) {
+box box_in(std::vector<axis_range> const& ranges, std::optional<index_vector> const& shape) {
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const first = ranges[axis].first;
@@ -148,7 +149,7 @@ private:
     void add(piece const& part, std::string const& target, std::vector<explained>& found) {
         if (part.source == zero_source)
             return found.push_back({part, target, {}, {}, 0, 0, statements({}, target)});
-        std::string const& key = all_.map().sources()[part.source].key;
+        std::string const key(all_.map().sources().key(part.source));
         tensor_layout const* const held = source_.held.find(key);
         if (!source_.checkpoint)
             return found.push_back({part, target, key, {}, 0, 0, statements(key, target)});
@@ -256,15 +257,15 @@ std::string source_text(explained const& one) {
            to_string(one.part.target_box()) + way_of(one);
 }
 
-/// The shape of the tensor that is asked for, or null where there is none.
-index_vector const* shape_of(source_spec const& source, job const& all,
-                             explain_options const& options) {
+/// The shape of the tensor that is asked for, or nothing where there is none.
+std::optional<index_vector> shape_of(source_spec const& source, job const& all,
+                                     explain_options const& options) {
     if (options.source_key.empty()) {
         mapping_output const* const made = all.map().find(options.key);
-        return made ? &made->value.shape : nullptr;
+        return made ? std::optional<index_vector>(made->value.shape) : std::nullopt;
     }
     tensor_layout const* const held = source.held.find(options.source_key);
-    return held ? &held->shape : nullptr;
+    return held ? std::optional(held->shape) : std::nullopt;
 }
 
 outcome explain(explain_options const& options, bool as_json) {

@@ -160,7 +160,7 @@ void note_losses(job const& all, job_files const& files) {
     std::vector<std::string> unused, others;
     std::string first;
     for (loss const& one : losses_of(all.map())) {
-        mapping_source const& source = all.map().sources()[one.source];
+        mapping_source const source = all.map().sources()[one.source];
         if (one.what != loss::kind::unused)
             continue;
         if (one.boxes[0] == whole(source.shape))

@@ -134,7 +134,7 @@ std::string piece_text(mapping const& map, piece const& part) {
     std::string text = "    " + to_string(part.target_box()) + " = ";
     text += part.source == zero_source
                 ? "0"
-                : map.sources()[part.source].key + to_string(part.source_box());
+                : std::string(map.sources().key(part.source)) + to_string(part.source_box());
     if (part.joins.any())
         text += " read as " + to_string(part.order.undo(part.extent));
     if (part.order != permutation::identity(part.extent.size()))

@@ -30,7 +30,8 @@ void check_output(mapping const& map, mapping_index const& index, mapping_output
         require(result(part.stored, part.casts) == output.value.dtype);
         if (part.source == zero_source)
             return;
-        mapping_source const& source = map.sources().at(part.source);
+        require(part.source < map.sources().size());
+        mapping_source const source = map.sources()[part.source];
         require(source.dtype == part.stored);
         require(contains(whole(source.shape), part.source_box()));
     });

@@ -4,45 +4,17 @@
 #define RESHARD_AOA_NAME_TABLE_HPP
 
 #include <reshard/core/key_index.hpp>
-
-#include <boost/assert.hpp>
+#include <reshard/core/text_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Texts by number: a program of a hundred thousand names stores each once and compares integers.
 
 namespace reshard::aoa {
-
-/// Texts one after the other in one allocation, numbered in the order in which they came.
-class text_list {
-public:
-    /// Appends a text with another one behind it; the result is its number.
-    std::uint32_t push_back(std::string_view text, std::string_view behind = {}) {
-        characters_ += text;
-        characters_ += behind;
-        ends_.push_back(characters_.size());
-        return static_cast<std::uint32_t>(ends_.size() - 1);
-    }
-
-    std::size_t size() const { return ends_.size(); }
-
-    /// The text of that number; it lasts until the next `push_back`.
-    std::string_view operator[](std::uint32_t id) const {
-        BOOST_ASSERT(id < ends_.size());
-        std::size_t const first = id == 0 ? 0 : ends_[id - 1];
-        return std::string_view(characters_).substr(first, ends_[id] - first);
-    }
-
-private:
-    std::string characters_;
-    std::vector<std::size_t> ends_;
-};
 
 /// A `text_list` in which no text stands twice.
 class name_table {

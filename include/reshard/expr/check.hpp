@@ -79,21 +79,20 @@ private:
     void check_sources() {
         int searches_left = 32;
         for (mapping_source const& wanted : map_.sources()) {
-            catalog_entry const* const entry = source_.find(wanted.key);
+            std::string const key(wanted.key);
+            catalog_entry const* const entry = source_.find(key);
             if (!entry)
-                add(errc::unknown_key, wanted.key,
-                    "the mapping was made for '" + wanted.key +
-                        "', which the source does not have" +
-                        (searches_left-- > 0
-                             ? did_you_mean_key(wanted.key, source_, &catalog_entry::key)
-                             : std::string()));
+                add(errc::unknown_key, key,
+                    "the mapping was made for '" + key + "', which the source does not have" +
+                        (searches_left-- > 0 ? did_you_mean_key(key, source_, &catalog_entry::key)
+                                             : std::string()));
             else if (entry->shape != wanted.shape)
-                add(errc::shape_mismatch, wanted.key,
-                    "'" + wanted.key + "' has the shape " + to_string(entry->shape) +
+                add(errc::shape_mismatch, key,
+                    "'" + key + "' has the shape " + to_string(entry->shape) +
                         " in the source, and the mapping was made for " + to_string(wanted.shape));
             else if (entry->dtype != wanted.dtype)
-                add(errc::dtype_mismatch, wanted.key,
-                    "'" + wanted.key + "' is " + std::string(name(entry->dtype)) +
+                add(errc::dtype_mismatch, key,
+                    "'" + key + "' is " + std::string(name(entry->dtype)) +
                         " in the source, and the mapping was made for " +
                         std::string(name(wanted.dtype)));
         }

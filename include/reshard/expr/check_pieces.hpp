@@ -40,27 +40,26 @@ inline std::string extent_text(box const& region) {
 }
 
 /// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
-inline std::optional<piece_fault> find_source_fault(piece const& part,
-                                                    std::vector<mapping_source> const& sources) {
+inline std::optional<piece_fault> find_source_fault(piece const& part, source_list const& sources) {
     if (part.source == zero_source)
         return std::nullopt;
     if (part.source >= sources.size())
         return piece_fault{errc::unknown_key, "is made of source tensor number " +
                                                   std::to_string(part.source) + ", and there are " +
                                                   std::to_string(sources.size())};
-    mapping_source const& source = sources[part.source];
+    mapping_source const source = sources[part.source];
+    std::string const key(source.key);
     box const region = part.source_box();
     if (region.offset.size() != source.shape.size() || region.ndim() != source.shape.size())
         return piece_fault{errc::shape_mismatch,
                            "takes a box of " + std::to_string(part.extent.size()) + " axes from '" +
-                               source.key + "', shape " + to_string(source.shape)};
+                               key + "', shape " + to_string(source.shape)};
     if (!lies_in(region, source.shape))
-        return piece_fault{errc::shape_mismatch, "takes " + extent_text(region) + " from '" +
-                                                     source.key + "', shape " +
-                                                     to_string(source.shape)};
+        return piece_fault{errc::shape_mismatch, "takes " + extent_text(region) + " from '" + key +
+                                                     "', shape " + to_string(source.shape)};
     if (part.stored != source.dtype)
         return piece_fault{errc::dtype_mismatch,
-                           "takes '" + source.key + "' as " + std::string(name(part.stored)) +
+                           "takes '" + key + "' as " + std::string(name(part.stored)) +
                                ", and it is " + std::string(name(source.dtype))};
     return std::nullopt;
 }
@@ -98,7 +97,7 @@ inline std::optional<piece_fault> find_cover_fault(expression const& value) {
 
 /// The first fault of an output, or nothing; one is enough to say that it is wrong.
 inline std::optional<piece_fault> find_piece_fault(mapping_output const& output,
-                                                   std::vector<mapping_source> const& sources) {
+                                                   source_list const& sources) {
     expression const& value = output.value;
     std::optional<piece_fault> fault;
     if (value.pieces.size() > 0 && value.pieces.ndim() != value.ndim())

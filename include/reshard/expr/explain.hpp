@@ -93,13 +93,15 @@ struct destination {
 ///            errc::shape_mismatch when `region` is no box of it
 inline std::vector<destination> explain_source(mapping const& program, std::string_view key,
                                                std::optional<box> const& region = {}) {
-    auto const place = std::ranges::find(program.sources(), key, &mapping_source::key);
-    if (place == program.sources().end())
+    source_list const& sources = program.sources();
+    key_id id = 0;
+    while (id < sources.size() && sources.key(id) != key)
+        ++id;
+    if (id == sources.size())
         fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the source" +
-                                    did_you_mean_key(key, program.sources(), &mapping_source::key));
-    box const wanted = region.value_or(whole(place->shape));
-    detail::check_region(place->key, place->shape, wanted);
-    auto const id = static_cast<key_id>(place - program.sources().begin());
+                                    did_you_mean_key(key, sources, &mapping_source::key));
+    box const wanted = region.value_or(whole(sources[id].shape));
+    detail::check_region(std::string(key), sources[id].shape, wanted);
     std::vector<destination> found;
     for (mapping_output const& output : program.outputs())
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {

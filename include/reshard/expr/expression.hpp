@@ -3,7 +3,8 @@
 #ifndef RESHARD_EXPR_EXPRESSION_HPP
 #define RESHARD_EXPR_EXPRESSION_HPP
 
-#include <reshard/expr/piece.hpp>
+#include <reshard/core/packed_vector.hpp>
+#include <reshard/expr/piece_list.hpp>
 
 #include <cstddef>
 #include <string>
@@ -18,7 +19,7 @@ namespace reshard {
 /// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is
 ///            empty
 struct expression {
-    index_vector shape;
+    packed_vector shape;
     data_type dtype{};
     piece_list pieces;
 

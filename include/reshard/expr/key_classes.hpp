@@ -5,6 +5,8 @@
 
 #include <reshard/expr/mapping.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,21 +30,21 @@ namespace detail {
 
 /// The source tensor that an output is, whole and unchanged, or null. A tensor without elements has
 /// no pieces that would say so; it is the one of its name, if that is one like it.
-inline mapping_source const* whole_source_of(mapping const& map, catalog const& source,
+inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& source,
                                              mapping_output const& output) {
     expression const& value = output.value;
     if (value.pieces.size() == 0) {
         catalog_entry const* const entry = source.find(output.key);
-        bool const is_same =
-            entry && entry->shape == value.shape && entry->dtype == value.dtype &&
-            static_cast<std::size_t>(entry - &source[0]) < map.sources().size() &&
-            map.sources()[static_cast<std::size_t>(entry - &source[0])].key == output.key;
-        return is_same ? &map.sources()[static_cast<std::size_t>(entry - &source[0])] : nullptr;
+        if (!entry || entry->shape != value.shape || entry->dtype != value.dtype)
+            return std::nullopt;
+        auto const id = static_cast<key_id>(entry - &source[0]);
+        bool const is_same = id < map.sources().size() && map.sources().key(id) == output.key;
+        return is_same ? std::optional(id) : std::nullopt;
     }
     if (!is_source_box(value) || value.pieces.source(0) >= map.sources().size())
-        return nullptr;
-    mapping_source const& from = map.sources()[value.pieces.source(0)];
-    return from.shape == value.shape ? &from : nullptr;
+        return std::nullopt;
+    key_id const id = value.pieces.source(0);
+    return map.sources()[id].shape == value.shape ? std::optional(id) : std::nullopt;
 }
 
 } // namespace detail
@@ -52,11 +54,11 @@ inline key_classes classify(mapping const& map, catalog const& source) {
     key_classes classes;
     classes.removed = map.removed();
     for (mapping_output const& output : map.outputs()) {
-        mapping_source const* const from = detail::whole_source_of(map, source, output);
-        auto& list = output.added              ? classes.added
-                     : !from                   ? classes.transformed
-                     : from->key == output.key ? classes.identity
-                                               : classes.renamed;
+        auto const from = detail::whole_source_of(map, source, output);
+        auto& list = output.added                             ? classes.added
+                     : !from                                  ? classes.transformed
+                     : map.sources().key(*from) == output.key ? classes.identity
+                                                              : classes.renamed;
         list.push_back(output.key);
     }
     return classes;

@@ -54,7 +54,7 @@ inline std::optional<data_type> find_rounding(piece const& part) {
 }
 
 /// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed over.
-inline void add_usage(std::vector<source_usage>& usages, std::vector<mapping_source> const& sources,
+inline void add_usage(std::vector<source_usage>& usages, source_list const& sources,
                       expression const& value) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
         piece const part = value.pieces[i];
@@ -90,13 +90,13 @@ inline std::optional<loss> loss_beyond(box_list const& held, key_id id,
     if (is_empty(all) || (held.size() == 1 && held[0] == all))
         return std::nullopt;
     if (held.size() == 0)
-        return loss{loss::kind::unused, id, source.key, {all}};
+        return loss{loss::kind::unused, id, std::string(source.key), {all}};
     std::vector<box> gaps = gaps_of(source.shape, held);
     if (gaps.empty())
         return std::nullopt;
     bool const has_more = gaps.size() > 4;
     gaps.resize(has_more ? 4 : gaps.size());
-    return loss{loss::kind::unused, id, source.key, std::move(gaps), has_more};
+    return loss{loss::kind::unused, id, std::string(source.key), std::move(gaps), has_more};
 }
 
 inline std::string boxes_text(loss const& one) {
@@ -125,7 +125,7 @@ inline std::vector<loss> losses_of(mapping const& map, std::vector<source_usage>
     std::unordered_set<std::string_view> const removed(map.removed().begin(), map.removed().end());
     std::vector<loss> losses;
     for (key_id id = 0; id < usages.size(); ++id) {
-        mapping_source const& source = map.sources()[id];
+        mapping_source const source = map.sources()[id];
         auto lost = detail::loss_beyond(usages[id].kept, id, source);
         if (!lost)
             continue;

@@ -6,6 +6,7 @@
 #include <reshard/core/key_index.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/source_list.hpp>
 #include <reshard/shard/catalog.hpp>
 
 #include <boost/assert.hpp>
@@ -22,15 +23,6 @@
 /// A whole program as a value: what each target tensor is made of.
 
 namespace reshard {
-
-/// A source tensor of a mapping; its place in the list is its `key_id`.
-struct mapping_source {
-    std::string key;
-    index_vector shape;
-    data_type dtype{};
-
-    bool operator==(mapping_source const&) const = default;
-};
 
 /// A target tensor of a mapping.
 struct mapping_output {
@@ -89,12 +81,15 @@ public:
     /// A mapping over all tensors of `source`: the `key_id` of a tensor is its place in the
     /// catalog.
     explicit mapping(catalog const& source) {
-        sources_.reserve(source.size());
+        std::size_t characters = 0;
+        for (catalog_entry const& entry : source)
+            characters += entry.key.size();
+        sources_.reserve(source.size(), characters);
         for (catalog_entry const& entry : source)
             sources_.push_back({entry.key, entry.shape, entry.dtype});
     }
 
-    std::vector<mapping_source> const& sources() const { return sources_; }
+    source_list const& sources() const { return sources_; }
     mapping_outputs const& outputs() const { return outputs_; }
     std::vector<std::string> const& removed() const { return removed_; }
     std::vector<relation> const& relations() const { return relations_; }
@@ -105,11 +100,11 @@ public:
     ///         another tensor
     expression source(std::string_view key, index_vector const& shape, data_type dtype) {
         for (; placed_ < sources_.size(); ++placed_)
-            source_places_.append(sources_[placed_].key, placed_);
-        auto const key_at = [this](key_id i) { return std::string_view(sources_[i].key); };
+            source_places_.append(sources_.key(placed_), placed_);
+        auto const key_at = [this](key_id i) { return sources_.key(i); };
         if (auto const place = source_places_.find(key, key_at))
             return known(*place, shape, dtype);
-        sources_.push_back({std::string(key), shape, dtype});
+        sources_.push_back({key, shape, dtype});
         return source_tensor(placed_, shape, dtype);
     }
 
@@ -118,7 +113,8 @@ public:
     /// \pre `id < sources().size()`
     expression source(key_id id) const {
         BOOST_ASSERT(id < sources_.size());
-        return source_tensor(id, sources_[id].shape, sources_[id].dtype);
+        mapping_source const tensor = sources_[id];
+        return source_tensor(id, tensor.shape, tensor.dtype);
     }
 
     /// Says what the target tensor `key` is; an earlier definition is replaced.
@@ -159,18 +155,18 @@ private:
 
     /// Source tensor number `i`, if it is of that shape and data type.
     expression known(key_id i, index_vector const& shape, data_type dtype) const {
-        mapping_source const& tensor = sources_[i];
+        mapping_source const tensor = sources_[i];
         if (tensor.shape != shape)
-            fail(errc::shape_mismatch, "'" + tensor.key + "' has the shape " +
+            fail(errc::shape_mismatch, "'" + std::string(tensor.key) + "' has the shape " +
                                            to_string(tensor.shape) + ", not " + to_string(shape));
         if (tensor.dtype != dtype)
-            fail(errc::dtype_mismatch, "'" + tensor.key + "' is " +
+            fail(errc::dtype_mismatch, "'" + std::string(tensor.key) + "' is " +
                                            std::string(name(tensor.dtype)) + ", not " +
                                            std::string(name(dtype)));
         return source_tensor(i, shape, dtype);
     }
 
-    std::vector<mapping_source> sources_;
+    source_list sources_;
     detail::key_index source_places_; ///< of the first `placed_` sources
     key_id placed_ = 0;               ///< the others are noted when `source` looks for a key
     mapping_outputs outputs_;

@@ -17,13 +17,14 @@ namespace reshard {
 
 /// A mapping that has been made ready for questions.
 ///
-/// A tensor of one piece takes no place in it. `explain` answers a single question without one.
+/// A tensor of a few pieces takes no place in it: they are looked at one by one. `explain` answers a
+/// single question without one.
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and stay what it is.
     explicit mapping_index(mapping const& program) {
         for (mapping_output const& output : program.outputs())
-            if (output.value.pieces.size() > 1)
+            if (output.value.pieces.size() > few)
                 indices_.emplace(&output, piece_index(output.value.pieces));
     }
 
@@ -36,14 +37,16 @@ public:
         auto const cut = [&](std::size_t i, box const& common) {
             cut_to_target(pieces[i], common, visit);
         };
-        if (pieces.size() > 1)
-            indices_.at(&output).for_each_overlap(region, cut);
-        else if (pieces.size() == 1)
-            if (auto const common = intersect(pieces.target_boxes()[0], region))
-                cut(0, *common);
+        if (pieces.size() > few)
+            return indices_.at(&output).for_each_overlap(region, cut);
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (auto const common = intersect(pieces.target_box(i), region))
+                cut(i, *common);
     }
 
 private:
+    static constexpr std::size_t few = 4;
+
     std::unordered_map<mapping_output const*, piece_index> indices_;
 };
 

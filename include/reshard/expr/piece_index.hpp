@@ -3,7 +3,7 @@
 #ifndef RESHARD_EXPR_PIECE_INDEX_HPP
 #define RESHARD_EXPR_PIECE_INDEX_HPP
 
-#include <reshard/expr/piece.hpp>
+#include <reshard/expr/piece_list.hpp>
 #include <reshard/shard/box_index.hpp>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ public:
     ///
     /// \pre the target boxes share no elements, and none is empty
     constexpr explicit piece_index(piece_list const& pieces)
-        : pieces_(&pieces), axis_(axis_of_rows(pieces.target_boxes())) {
+        : pieces_(&pieces), axis_(axis_of_rows(pieces)) {
         if (!axis_)
             tree_ = box_index(pieces.target_boxes());
     }
@@ -44,11 +44,10 @@ public:
             return;
         if (!axis_)
             return tree_.for_each_overlap(region, visit);
-        box_list const& boxes = pieces_->target_boxes();
-        for (std::size_t i = first_behind(region.offset[*axis_]); i < boxes.size(); ++i) {
-            if (offset(boxes, i, *axis_) >= region.end(*axis_))
+        for (std::size_t i = first_behind(region.offset[*axis_]); i < pieces_->size(); ++i) {
+            if (pieces_->target_offset(i, *axis_) >= region.end(*axis_))
                 return;
-            if (auto const common = intersect(boxes[i], region))
+            if (auto const common = intersect(pieces_->target_box(i), region))
                 visit(i, *common);
         }
     }
@@ -56,31 +55,24 @@ public:
 private:
     static constexpr std::size_t longest_row = 4;
 
-    static constexpr index_t offset(box_list const& boxes, std::size_t i, std::size_t axis) {
-        return boxes.offsets().values()[i * boxes.ndim() + axis];
-    }
-
-    static constexpr index_t end(box_list const& boxes, std::size_t i, std::size_t axis) {
-        return offset(boxes, i, axis) + boxes.shapes().values()[i * boxes.ndim() + axis];
-    }
-
     /// An axis along which the boxes stand in rows, if there is one.
-    static constexpr std::optional<std::size_t> axis_of_rows(box_list const& boxes) {
-        for (std::size_t axis = 0; axis < boxes.ndim(); ++axis)
-            if (stands_in_rows(boxes, axis))
+    static constexpr std::optional<std::size_t> axis_of_rows(piece_list const& pieces) {
+        for (std::size_t axis = 0; axis < pieces.ndim(); ++axis)
+            if (stands_in_rows(pieces, axis))
                 return axis;
         return std::nullopt;
     }
 
     /// Whether each box begins where the one before it begins and ends, or behind it.
-    static constexpr bool stands_in_rows(box_list const& boxes, std::size_t axis) {
+    static constexpr bool stands_in_rows(piece_list const& pieces, std::size_t axis) {
         std::size_t in_row = 1;
-        for (std::size_t i = 1; i < boxes.size(); ++i) {
-            bool const same_row = offset(boxes, i, axis) == offset(boxes, i - 1, axis) &&
-                                  end(boxes, i, axis) == end(boxes, i - 1, axis);
+        for (std::size_t i = 1; i < pieces.size(); ++i) {
+            index_t const first = pieces.target_offset(i, axis);
+            index_t const end_before = pieces.target_end(i - 1, axis);
+            bool const same_row = first == pieces.target_offset(i - 1, axis) &&
+                                  pieces.target_end(i, axis) == end_before;
             in_row = same_row ? in_row + 1 : 1;
-            if (in_row > longest_row ||
-                (!same_row && offset(boxes, i, axis) < end(boxes, i - 1, axis)))
+            if (in_row > longest_row || (!same_row && first < end_before))
                 return false;
         }
         return true;
@@ -88,11 +80,10 @@ private:
 
     /// The first piece that ends behind `place` along the axis of the rows.
     constexpr std::size_t first_behind(index_t place) const {
-        box_list const& boxes = pieces_->target_boxes();
         std::size_t first = 0;
-        for (std::size_t count = boxes.size(); count > 0;) {
+        for (std::size_t count = pieces_->size(); count > 0;) {
             std::size_t const half = count / 2;
-            bool const is_before = end(boxes, first + half, *axis_) <= place;
+            bool const is_before = pieces_->target_end(first + half, *axis_) <= place;
             first += is_before ? half + 1 : 0;
             count = is_before ? count - half - 1 : half;
         }

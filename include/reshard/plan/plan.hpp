@@ -3,6 +3,9 @@
 #ifndef RESHARD_PLAN_PLAN_HPP
 #define RESHARD_PLAN_PLAN_HPP
 
+#include <reshard/core/factor_rows.hpp>
+#include <reshard/core/index_rows.hpp>
+#include <reshard/core/short_list.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/shard/shard_table.hpp>
 

@@ -50,12 +50,12 @@ public:
         hasher digest;
         digest.add(std::uint64_t{target.added});
         detail::add(digest, *target.shards);
-        detail::add(digest, target.pieces->target_boxes());
         add(digest, parts_.wanted[t]);
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             piece const part = (*target.pieces)[i];
             digest.add(part.source == zero_source ? 0 : source_digests_[part.source]);
             digest.add(axes_of(part.order, part.extent.size()));
+            digest.add(part.target_offset);
             digest.add(part.extent);
             digest.add(std::uint64_t{part.joins.source} << 8 | part.joins.target);
             digest.add(part.source_offset);
@@ -68,8 +68,7 @@ public:
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
         target_side const &x = problem_.targets[a], &y = problem_.targets[b];
         if (x.added != y.added || !same_geometry(*x.shards, *y.shards) ||
-            x.pieces->target_boxes() != y.pieces->target_boxes() ||
-            parts_.wanted[a] != parts_.wanted[b])
+            x.pieces->size() != y.pieces->size() || parts_.wanted[a] != parts_.wanted[b])
             return false;
         for (std::size_t i = 0; i < x.pieces->size(); ++i)
             if (!same_piece((*x.pieces)[i], (*y.pieces)[i]))
@@ -87,8 +86,8 @@ private:
     }
 
     constexpr bool same_piece(piece const& a, piece const& b) const {
-        if (a.order != b.order || a.source_offset != b.source_offset || a.extent != b.extent ||
-            a.joins != b.joins)
+        if (a.order != b.order || a.source_offset != b.source_offset ||
+            a.target_offset != b.target_offset || a.extent != b.extent || a.joins != b.joins)
             return false;
         if (a.source == zero_source || b.source == zero_source)
             return a.source == b.source;

@@ -79,7 +79,7 @@ void write_count(Archive& archive, std::size_t count) {
 }
 
 template <class Archive>
-void write_text(Archive& archive, std::string const& text) {
+void write_text(Archive& archive, std::string_view text) {
     write_count(archive, text.size());
     archive << boost::serialization::make_array(text.data(), text.size());
 }

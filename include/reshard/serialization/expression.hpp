@@ -44,7 +44,7 @@ void read_from(Archive& archive, piece& part) {
 /// Shape, data type, then each piece.
 template <class Archive>
 void write_to(Archive& archive, expression const& value) {
-    archive << value.shape;
+    archive << index_vector(value.shape);
     detail::write_dtype(archive, value.dtype);
     detail::write_count(archive, value.pieces.size());
     for (std::size_t i = 0; i < value.pieces.size(); ++i)
@@ -56,7 +56,9 @@ void write_to(Archive& archive, expression const& value) {
 /// \throws error where a piece does not have the axes of the tensor
 template <class Archive>
 void read_from(Archive& archive, expression& value) {
-    archive >> value.shape;
+    index_vector shape;
+    archive >> shape;
+    value.shape = shape;
     value.dtype = detail::read_dtype(archive);
     value.pieces = piece_list(value.shape.size());
     for (auto left = detail::read_number<std::uint64_t>(archive); left > 0; --left) {

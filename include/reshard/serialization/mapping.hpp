@@ -8,36 +8,24 @@
 #include <reshard/serialization/expression.hpp>
 #include <reshard/shard/cover.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 /// \file
 /// Mappings in archives: sources, outputs, what is removed, and the table of relations.
 
 namespace reshard {
 
 template <>
-inline constexpr stored_form form_of<mapping_source>{"source"};
-template <>
 inline constexpr stored_form form_of<mapping_output>{"output"};
 template <>
 inline constexpr stored_form form_of<relation>{"relation"};
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 3, 1};
-
-/// Key, data type, shape.
-template <class Archive>
-void write_to(Archive& archive, mapping_source const& tensor) {
-    detail::write_text(archive, tensor.key);
-    detail::write_dtype(archive, tensor.dtype);
-    archive << tensor.shape;
-}
-
-/// \throws error where there can be no such tensor
-template <class Archive>
-void read_from(Archive& archive, mapping_source& tensor) {
-    tensor.key = detail::read_text(archive);
-    tensor.dtype = detail::read_dtype(archive);
-    archive >> tensor.shape;
-    detail::check_tensor(tensor.key, tensor.dtype, tensor.shape);
-}
 
 /// Key, expression, and whether the tensor is only added.
 template <class Archive>
@@ -77,7 +65,7 @@ namespace detail {
 
 /// What keeps `part` from being a piece of `output`, or nothing.
 inline char const* stored_piece_fault(piece const& part, expression const& output,
-                                      std::vector<mapping_source> const& sources) {
+                                      source_list const& sources) {
     if (!contains(whole(output.shape), part.target_box()))
         return "leaves the tensor";
     if (result(part.stored, part.casts) != output.dtype)
@@ -86,7 +74,7 @@ inline char const* stored_piece_fault(piece const& part, expression const& outpu
         return nullptr;
     if (part.source >= sources.size())
         return "is of a source that there is not";
-    mapping_source const& source = sources[part.source];
+    mapping_source const source = sources[part.source];
     if (source.dtype != part.stored)
         return "has another data type than its source";
     if (source.shape.size() != part.source_offset.size() ||
@@ -96,7 +84,7 @@ inline char const* stored_piece_fault(piece const& part, expression const& outpu
 }
 
 /// \throws error where the pieces are not those of a tensor: in its bounds, and each element once
-inline void check_stored(mapping_output const& output, std::vector<mapping_source> const& sources) {
+inline void check_stored(mapping_output const& output, source_list const& sources) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
         if (char const* const fault = stored_piece_fault(pieces[i], output.value, sources))
@@ -110,21 +98,42 @@ inline void check_stored(mapping_output const& output, std::vector<mapping_sourc
         refuse_archive("has '" + output.key + "' as a tensor that is added, with a source");
 }
 
+/// Of each source: key, data type, shape.
+template <class Archive>
+void write_sources(Archive& archive, source_list const& sources) {
+    write_count(archive, sources.size());
+    for (mapping_source const& tensor : sources) {
+        write_text(archive, tensor.key);
+        write_dtype(archive, tensor.dtype);
+        archive << tensor.shape;
+    }
+}
+
+/// \throws error where there can be no such tensor
+template <class Archive>
+std::vector<catalog_entry> read_sources(Archive& archive) {
+    std::vector<catalog_entry> sources;
+    for (auto left = read_number<std::uint64_t>(archive); left > 0; --left) {
+        catalog_entry tensor;
+        tensor.key = read_text(archive);
+        tensor.dtype = read_dtype(archive);
+        archive >> tensor.shape;
+        check_tensor(tensor.key, tensor.dtype, tensor.shape);
+        sources.push_back(std::move(tensor));
+    }
+    return sources;
+}
+
 /// A mapping that has these sources, in this order.
 ///
 /// \throws error with errc::bad_layout where a key stands twice
-inline mapping mapping_over(std::vector<mapping_source> const& sources) {
-    std::vector<catalog_entry> entries;
-    for (mapping_source const& one : sources)
-        entries.push_back({one.key, one.dtype, one.shape, {}});
-    catalog const sorted(std::move(entries)); // refuses a key that stands twice
+inline mapping mapping_over(std::vector<catalog_entry> const& sources) {
+    catalog const sorted(sources); // refuses a key that stands twice
+    if (std::ranges::is_sorted(sources, {}, &catalog_entry::key))
+        return mapping(sorted);
     mapping result;
-    if (std::is_sorted(sources.begin(), sources.end(),
-                       [](auto const& a, auto const& b) { return a.key < b.key; }))
-        result = mapping(sorted);
-    else
-        for (mapping_source const& one : sources)
-            result.source(one.key, one.shape, one.dtype);
+    for (catalog_entry const& one : sources)
+        result.source(one.key, one.shape, one.dtype);
     return result;
 }
 
@@ -133,7 +142,7 @@ inline mapping mapping_over(std::vector<mapping_source> const& sources) {
 /// Sources, outputs, removed keys, relations.
 template <class Archive>
 void write_to(Archive& archive, mapping const& program) {
-    detail::write_list(archive, program.sources());
+    detail::write_sources(archive, program.sources());
     detail::write_list(archive, program.outputs());
     detail::write_count(archive, program.removed().size());
     for (std::string const& key : program.removed())
@@ -144,12 +153,11 @@ void write_to(Archive& archive, mapping const& program) {
 /// \throws error where an output is not made of the sources, each of its elements once
 template <class Archive>
 void read_from(Archive& archive, mapping& program) {
-    auto const sources = detail::read_list<mapping_source>(archive);
-    program = detail::mapping_over(sources);
+    program = detail::mapping_over(detail::read_sources(archive));
     auto outputs = detail::read_list<mapping_output>(archive);
     detail::check_sorted(outputs);
     for (mapping_output& output : outputs) {
-        detail::check_stored(output, sources);
+        detail::check_stored(output, program.sources());
         if (output.added)
             program.add(output.key, output.value.shape, output.value.dtype);
         else

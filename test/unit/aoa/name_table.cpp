@@ -8,16 +8,6 @@ using namespace reshard::aoa;
 
 BOOST_AUTO_TEST_SUITE(aoa_name_table)
 
-BOOST_AUTO_TEST_CASE(texts_are_numbered_in_the_order_in_which_they_come) {
-    text_list texts;
-    BOOST_TEST(texts.push_back("a") == 0u);
-    BOOST_TEST(texts.push_back("") == 1u);
-    BOOST_TEST(texts.push_back("a") == 2u);
-    BOOST_TEST(texts[0] == "a");
-    BOOST_TEST(texts[1] == "");
-    BOOST_TEST(texts[2] == "a");
-}
-
 BOOST_AUTO_TEST_CASE(equal_texts_have_one_number) {
     name_table names;
     BOOST_TEST(names.intern("a") == 0u);

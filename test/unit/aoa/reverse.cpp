@@ -34,7 +34,8 @@ std::string pieces_of(mapping const& map, char const* key) {
     piece_list const& pieces = map.find(key)->value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
         text += (i == 0 ? "" : ", ") + to_string(pieces[i].target_box()) + " = " +
-                map.sources()[pieces[i].source].key + to_string(pieces[i].source_box());
+                std::string(map.sources().key(pieces[i].source)) +
+                to_string(pieces[i].source_box());
     return text;
 }
 

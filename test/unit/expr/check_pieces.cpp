@@ -15,10 +15,14 @@ BOOST_AUTO_TEST_SUITE(expr_check_pieces)
 
 namespace {
 
-std::vector<mapping_source> const one_source = {{"a", {2, 3}, data_type::f32}};
+source_list one_source() {
+    source_list list;
+    list.push_back({"a", {2, 3}, data_type::f32});
+    return list;
+}
 
 bool is_sound(expression value) {
-    return !find_piece_fault({"x", std::move(value), false}, one_source);
+    return !find_piece_fault({"x", std::move(value), false}, one_source());
 }
 
 } // namespace
@@ -47,7 +51,7 @@ BOOST_AUTO_TEST_CASE(pieces_have_the_axes_of_their_tensor) {
     expression value{{6}, data_type::f32, piece_list(2)};
     value.pieces.push_back(
         {0, data_type::f32, permutation::identity(2), {}, {0, 0}, {0, 0}, {2, 3}});
-    auto const fault = find_piece_fault({"x", value, false}, one_source);
+    auto const fault = find_piece_fault({"x", value, false}, one_source());
     BOOST_TEST_REQUIRE(fault.has_value());
     BOOST_TEST((fault->code == errc::shape_mismatch));
     BOOST_TEST(fault->message == "'x' has 1 axes, and its pieces have 2");
@@ -59,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_first_of_several_faults_speaks_for_the_tensor) {
         {0, data_type::f32, permutation::identity(2), {}, {0, 0}, {0, 0}, {2, 3}});
     value.pieces.push_back(
         {3, data_type::f32, permutation::identity(2), {}, {0, 0}, {1, 0}, {2, 3}});
-    auto const fault = find_piece_fault({"x", value, false}, one_source);
+    auto const fault = find_piece_fault({"x", value, false}, one_source());
     BOOST_TEST_REQUIRE(fault.has_value());
     BOOST_TEST((fault->code == errc::unknown_key)); // and the two overlap, and there is a gap
 }

@@ -49,6 +49,18 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_a_box_are_cut_to_it) {
     BOOST_TEST((found[2].source_box() == box{{0, 1}, {1, 1}})); // c[1, 7] is a[0, 1]
 }
 
+BOOST_AUTO_TEST_CASE(one_of_many_pieces_is_found) {
+    mapping all;
+    expression const a = all.source("a", {2, 4}, data_type::f32);
+    all.define("x", concat({a, a, a, a, a, a, a, a, a, a}, 1));
+    auto const found = asked(all, "x", {{1, 26}, {1, 4}});
+    BOOST_TEST_REQUIRE(found.size() == 2u);
+    BOOST_TEST((found[0].target_box() == box{{1, 26}, {1, 2}}));
+    BOOST_TEST((found[0].source_box() == box{{1, 2}, {1, 2}})); // x[1, 26:28] is a[1, 2:4]
+    BOOST_TEST((found[1].target_box() == box{{1, 28}, {1, 2}}));
+    BOOST_TEST((found[1].source_box() == box{{1, 0}, {1, 2}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_of_one_piece_needs_no_index) {
     auto const found = asked(some_tensors(), "d", {{0, 1}, {2, 1}});
     BOOST_TEST_REQUIRE(found.size() == 1u);
