@@ -19,7 +19,7 @@ namespace bench {
 class megatron_writer {
 public:
     megatron_writer(std::string name, model const& described, parallelism const& mesh)
-        : m_(described), mesh_(mesh), ranks_(m_, mesh_) {
+        : m_(described), mesh_(mesh), placed_(m_, mesh_) {
         job_.name = std::move(name);
         job_.source = layout_of(m_, {});
         job_.target.holders = static_cast<holder_t>(mesh.ranks());
@@ -49,9 +49,8 @@ private:
     void want(std::string key, index_vector const& shape, role cut = role::replicated,
               index_t expert = 0) {
         model_tensor tensor{std::move(key), shape, data_type::bf16, cut, layer_, expert};
-        reshard::shard_table shards = ranks_.table_of(tensor);
-        job_.target.tensors.push_back(
-            {std::move(tensor.key), tensor.dtype, shape, std::move(shards)});
+        distribution const how = placed_(tensor);
+        job_.target.tensors.push_back(tensor_layout_of(std::move(tensor.key), tensor.dtype, how));
     }
 
     /// The embedding, the norm behind the last layer, the head.
@@ -207,7 +206,7 @@ private:
 
     model const& m_;
     parallelism const& mesh_;
-    mesh_layout ranks_;
+    model_placer placed_;
     aoa_job job_;
     index_t layer_ = 0;
 };

@@ -13,6 +13,8 @@
 
 namespace bench {
 
+using reshard::holder_t;
+
 /// What a plan for all ranks has to come to, counted by an independent program from all pairs of boxes.
 ///
 /// \par Units pieces: main copies of the source's shards, all shards of the target that are not empty
@@ -72,6 +74,21 @@ inline constexpr job all_jobs[] = {
      {.fully_sharded = 384},
      {582142, 424762, 955228, 811706777600}},
 };
+
+/// Layouts that grow while what one rank gets does not, but by the number of givers.
+///
+/// A rank in the middle of those of the target asks who gives it its part of 405 billion
+/// parameters, of which each of the first ranks has some rows of every tensor.
+struct scale_job {
+    std::string_view name;
+    index_t ranks;
+
+    parallelism source() const { return {.fully_sharded = ranks}; }
+    parallelism target() const { return {.tensor = 8, .pipeline = 16, .data = ranks / 128}; }
+    holder_t middle() const { return static_cast<holder_t>(target().ranks() / 2); }
+};
+
+inline constexpr scale_job scale_jobs[] = {{"1k", 1'000}, {"10k", 10'000}, {"100k", 100'000}};
 
 } // namespace bench
 

@@ -5,21 +5,24 @@
 
 #include "model.hpp"
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/shard/compact_layout.hpp>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 /// \file
-/// Who holds what of a model, with a box for each shard.
+/// Who holds what of a model: a mesh and placements for each tensor.
 
 namespace bench {
 
-using reshard::box;
-using reshard::holder_t;
+using reshard::compact_layout;
+using reshard::distribution;
 using reshard::layout;
-using reshard::shard_table;
+using reshard::mesh;
+using reshard::only;
+using reshard::replicate;
+using reshard::shard;
 using reshard::tensor_layout;
 
 /// How ranks divide a model: tensor, pipeline, expert and data parallel, or fully sharded.
@@ -37,79 +40,67 @@ struct parallelism {
     index_t ranks() const { return fully_sharded ? fully_sharded : stage_ranks() * pipeline; }
 };
 
-/// Rows in pieces of equal height, rounded up; the last ranks may get fewer or none.
-inline shard_table fully_sharded_table(index_vector const& shape, index_t ranks) {
-    index_t const height = (shape[0] + ranks - 1) / ranks;
-    shard_table table(shape.size());
-    for (index_t rank = 0; rank * height < shape[0]; ++rank) {
-        box region = reshard::whole(shape);
-        region.offset[0] = rank * height;
-        region.shape[0] = std::min(height, shape[0] - rank * height);
-        table.push_back(static_cast<holder_t>(rank), region);
-    }
-    return table;
-}
-
-/// What each rank of a mesh holds, replicas and all.
-class mesh_layout {
+/// How the tensors of a model are spread over a mesh, replicas and all.
+class model_placer {
 public:
-    mesh_layout(model const& described, parallelism const& mesh) : model_(described), mesh_(mesh) {}
+    model_placer(model const& described, parallelism const& ranks)
+        : model_(described), ranks_(ranks) {}
 
-    shard_table table_of(model_tensor const& tensor) const {
-        shard_table table(tensor.shape.size());
-        index_t const base = stage_of(tensor.layer) * mesh_.stage_ranks();
-        for (index_t i = 0; i < mesh_.stage_ranks(); ++i)
-            if (holds(tensor, i))
-                table.push_back(static_cast<holder_t>(base + i), region(tensor, i % mesh_.tensor));
-        return table;
+    distribution operator()(model_tensor const& tensor) const {
+        if (ranks_.fully_sharded)
+            return {{{"fsdp", ranks_.fully_sharded}}, {shard{0}}, tensor.shape};
+        only const stage{stage_of(tensor.layer)};
+        if (tensor.cut == role::expert)
+            return {mesh{{"pp", ranks_.pipeline},
+                         {"edp", ranks_.stage_ranks() / ranks_.expert},
+                         {"ep", ranks_.expert}},
+                    {stage, replicate{}, only{tensor.expert / (model_.experts / ranks_.expert)}},
+                    tensor.shape};
+        if (tensor.cut == role::replicated)
+            return {mesh{{"pp", ranks_.pipeline}, {"dp", ranks_.stage_ranks()}},
+                    {stage, replicate{}},
+                    tensor.shape};
+        index_t const parts =
+            tensor.is_of_groups ? std::min(ranks_.tensor, model_.groups) : ranks_.tensor;
+        std::size_t const axis = tensor.cut == role::by_rows ? 0 : 1;
+        return {mesh{{"pp", ranks_.pipeline},
+                     {"dp", ranks_.data},
+                     {"tp", parts},
+                     {"copies", ranks_.tensor / parts}},
+                {stage, replicate{}, shard{axis}, replicate{}},
+                tensor.shape};
     }
 
 private:
     /// Stages hold equally many layers; the first ones one more where that does not come out even.
     index_t stage_of(index_t layer) const {
-        index_t const few = model_.layers / mesh_.pipeline;
-        index_t const larger = model_.layers % mesh_.pipeline;
+        index_t const few = model_.layers / ranks_.pipeline;
+        index_t const larger = model_.layers % ranks_.pipeline;
         index_t const in_larger = larger * (few + 1);
         index_t const stage =
             layer < in_larger ? layer / (few + 1) : larger + (layer - in_larger) / few;
-        return std::min(stage, mesh_.pipeline - 1);
-    }
-
-    bool holds(model_tensor const& tensor, index_t in_stage) const {
-        return tensor.cut != role::expert ||
-               in_stage % mesh_.expert == tensor.expert / (model_.experts / mesh_.expert);
-    }
-
-    box region(model_tensor const& tensor, index_t t) const {
-        box part = reshard::whole(tensor.shape);
-        if (tensor.cut != role::by_rows && tensor.cut != role::by_columns)
-            return part;
-        std::size_t const axis = tensor.cut == role::by_rows ? 0 : 1;
-        index_t const pieces =
-            tensor.is_of_groups ? std::min(mesh_.tensor, model_.groups) : mesh_.tensor;
-        part.shape[axis] = tensor.shape[axis] / pieces;
-        part.offset[axis] = t * pieces / mesh_.tensor * part.shape[axis];
-        return part;
+        return std::min(stage, ranks_.pipeline - 1);
     }
 
     model const& model_;
-    parallelism const& mesh_;
+    parallelism const& ranks_;
 };
 
 /// The layout of a model over the ranks of `division`.
-inline layout layout_of(model const& described, parallelism const& division) {
-    layout result{static_cast<holder_t>(division.ranks()), {}};
-    mesh_layout const mesh(described, division);
+inline compact_layout compact_layout_of(model const& described, parallelism const& division) {
+    model_placer const placed(described, division);
+    std::vector<reshard::tensor_sharding> tensors;
     for (model_tensor& tensor : model_lister(described).list()) {
-        shard_table table = division.fully_sharded
-                                ? fully_sharded_table(tensor.shape, division.fully_sharded)
-                                : mesh.table_of(tensor);
-        result.tensors.push_back(
-            {std::move(tensor.key), tensor.dtype, tensor.shape, std::move(table)});
+        distribution how = placed(tensor);
+        tensors.push_back(
+            reshard::sharding_of(std::move(tensor.key), tensor.dtype, std::move(how)));
     }
-    std::sort(result.tensors.begin(), result.tensors.end(),
-              [](tensor_layout const& a, tensor_layout const& b) { return a.key < b.key; });
-    return result;
+    return reshard::compact_layout_of(std::move(tensors));
+}
+
+/// The same with every shard of every rank listed.
+inline layout layout_of(model const& described, parallelism const& division) {
+    return reshard::layout_of(compact_layout_of(described, division));
 }
 
 } // namespace bench

@@ -21,6 +21,7 @@
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/shard/check_rules.hpp>
+#include <reshard/shard/compact_layout.hpp>
 #include <reshard/shard/distribution.hpp>
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/shard/flat_share.hpp>

@@ -6,6 +6,7 @@
 
 #include "oracle/generate.hpp"
 #include "support/experiment.hpp"
+#include "support/resolved.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,35 +15,11 @@
 #include <vector>
 
 using namespace reshard;
+using reshard::test::resolved;
 
 BOOST_AUTO_TEST_SUITE(laws_plan)
 
 namespace {
-
-/// A transfer with everything that it refers to written out.
-struct resolved_transfer {
-    transfer numbers; ///< without its places in the plan
-    cut geometry;
-    cast_chain chain;
-
-    bool operator==(resolved_transfer const&) const = default;
-};
-
-template <class Wanted>
-std::vector<resolved_transfer> resolved(plan const& whole, Wanted&& wanted) {
-    std::vector<resolved_transfer> all;
-    for (transfer const& one : whole.transfers)
-        if (wanted(one)) {
-            all.push_back({one, cut_of(whole, one), whole.chains[one.chain]});
-            all.back().numbers.cut = 0;
-            all.back().numbers.chain = 0;
-        }
-    return all;
-}
-
-std::vector<resolved_transfer> resolved(plan const& whole) {
-    return resolved(whole, [](transfer const&) { return true; });
-}
 
 /// A scenario as a problem, with what the problem refers to.
 struct planned {
@@ -77,9 +54,9 @@ BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
         BOOST_TEST(!verify(whole, one.problem));
         index_t wanted = 0, written = 0;
         for (target_side const& target : one.problem.targets)
-            for (std::uint32_t i = 0; i < target.shards->size() && !target.added; ++i)
+            for (std::uint32_t i = 0; i < target.shards.size() && !target.added; ++i)
                 wanted += element_count(
-                    local_shape({"", {}, {}, target.shards->region(i), target.shards->flat(i)}));
+                    local_shape({"", {}, {}, target.shards.region(i), target.shards.flat(i)}));
         for (transfer const& part : whole.transfers)
             written += element_count(cut_of(whole, part).extent);
         BOOST_TEST(written == wanted);

@@ -6,6 +6,7 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/shard/layout.hpp>
+#include <reshard/shard/tensor_shards.hpp>
 
 #include <string>
 
@@ -17,9 +18,9 @@ namespace reshard {
 namespace detail {
 
 /// `wanted by rank 2`, for the first rank that has a shard of the tensor.
-inline std::string wanted_by_rank(tensor_layout const& tensor) {
-    return tensor.shards.size() == 0 ? std::string("wanted")
-                                     : "wanted by rank " + std::to_string(tensor.shards.holder(0));
+inline std::string wanted_by_rank(tensor_shards const& shards) {
+    return shards.size() == 0 ? std::string("wanted")
+                              : "wanted by rank " + std::to_string(shards.holder(0));
 }
 
 } // namespace detail
@@ -32,7 +33,8 @@ inline std::string wanted_by_rank(tensor_layout const& tensor) {
 inline mapping by_name(catalog const& source, layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (!source.find(tensor.key))
-            fail(errc::unknown_key, "'" + tensor.key + "' is " + detail::wanted_by_rank(tensor) +
+            fail(errc::unknown_key, "'" + tensor.key + "' is " +
+                                        detail::wanted_by_rank(&tensor.shards) +
                                         ", and the source does not have it" +
                                         did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);

@@ -16,7 +16,7 @@ namespace reshard {
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///
-/// Refers to all four, which must live as long.
+/// Refers to all four, which must live as long. Shards are listed, not computed.
 struct bound_plan {
     plan const& whole;
     plan_problem const& problem;
@@ -37,7 +37,7 @@ struct bound_end {
 ///
 /// \pre this process plays the source holder
 inline bound_end<void const*> source_end(bound_plan const& bound, transfer const& part) {
-    shard_table const& table = *bound.problem.sources[part.source_key].shards;
+    shard_table const& table = *bound.problem.sources[part.source_key].shards.table();
     const_tensor_view const& view = bound.sources.at(table, part.source_shard);
     cut const geometry = cut_of(bound.whole, part);
     memory_place place =
@@ -51,7 +51,7 @@ inline bound_end<void const*> source_end(bound_plan const& bound, transfer const
 ///
 /// \pre this process plays the target holder
 inline bound_end<void*> target_end(bound_plan const& bound, transfer const& part) {
-    shard_table const& table = *bound.problem.targets[part.target_key].shards;
+    shard_table const& table = *bound.problem.targets[part.target_key].shards.table();
     tensor_view const& view = bound.targets.at(table, part.target_shard);
     cut const geometry = cut_of(bound.whole, part);
     memory_place place =

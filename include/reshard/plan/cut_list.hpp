@@ -4,28 +4,16 @@
 #define RESHARD_PLAN_CUT_LIST_HPP
 
 #include <reshard/expr/cut_piece.hpp>
-#include <reshard/plan/plan.hpp>
+#include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/source_indices.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
 /// shards.
 
 namespace reshard::detail {
-
-/// One cut, and which piece and shards it belongs to; all by number, so that equal tensors share
-/// it.
-struct placed_cut {
-    cut geometry;
-    std::uint32_t piece = 0;
-    std::uint32_t source_box = 0; ///< of the source tensor's `part_index`
-    std::uint32_t target_shard = 0;
-    std::uint8_t target_part = 0;
-};
 
 /// One target tensor with everything that is looked up for it.
 class cut_finder {
@@ -41,13 +29,13 @@ public:
     ///
     /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
     ///         wants it
-    constexpr void find_sources_of(std::uint32_t shard, std::vector<placed_cut>& cuts) const {
+    constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
         std::uint8_t part = 0;
-        for (box const& region : target_.shards->boxes(shard)) {
+        for (box const& region : target_.shards.boxes(shard)) {
             std::size_t const first = cuts.size();
             if (!is_empty(region))
                 pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
-                    add_sources({{}, piece, 0, shard, part}, common, cuts);
+                    add_sources({piece, 0, shard, part}, common, cuts);
                 });
             check_covered(shard, region, cuts, first);
             ++part;
@@ -58,9 +46,9 @@ public:
     /// accepts.
     template <class Wanted>
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
-                                   part_index const& targets, Wanted&& wanted,
-                                   std::vector<placed_cut>& cuts) const {
-        box const held = sources_.of(source).boxes[source_box];
+                                   shard_index const& targets, Wanted&& wanted,
+                                   placed_pattern& cuts) const {
+        box const held = sources_.of(source)[source_box];
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
             if (target_.pieces->source(i) != source)
                 continue;
@@ -69,15 +57,15 @@ public:
             if (!given)
                 continue;
             auto const add = [&](std::uint32_t target_box, box const&) {
-                auto const region = intersect(targets.boxes[target_box], whole.target_box());
+                auto const region = intersect(targets[target_box], whole.target_box());
                 cut_between(whole, *region, held, [&](cut const& geometry) {
                     for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
                         if (shard_part const at = targets.replica(target_box, which);
                             wanted(at.shard))
-                            cuts.push_back({geometry, i, source_box, at.shard, at.part});
+                            cuts.push_back({geometry, {i, source_box, at.shard, at.part}});
                 });
             };
-            targets.boxes.for_each_overlap(reach_of(whole, *given), add);
+            targets.for_each_overlap(reach_of(whole, *given), add);
         }
     }
 
@@ -106,43 +94,39 @@ private:
         return reach;
     }
 
-    constexpr void add_sources(placed_cut place, box const& region,
-                               std::vector<placed_cut>& cuts) const {
+    constexpr void add_sources(cut_place place, box const& region, placed_pattern& cuts) const {
         cut_to_target((*target_.pieces)[place.piece], region, [&](piece const& part) {
             if (part.source == zero_source) {
-                place.geometry = geometry_of(part);
-                cuts.push_back(place);
+                cuts.push_back({geometry_of(part), place});
                 return;
             }
-            part_index const& held = sources_.of(part.source);
-            held.boxes.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
+            shard_index const& held = sources_.of(part.source);
+            held.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
                 place.source_box = i;
                 cut_to_source(part, common, [&](piece const& one) {
-                    place.geometry = geometry_of(one);
-                    cuts.push_back(place);
+                    cuts.push_back({geometry_of(one), place});
                 });
             });
         });
     }
 
-    constexpr void check_covered(std::uint32_t shard, box const& region,
-                                 std::vector<placed_cut> const& cuts, std::size_t first) const {
+    constexpr void check_covered(std::uint32_t shard, box const& region, placed_pattern const& cuts,
+                                 std::size_t first) const {
         index_t found = 0;
         for (std::size_t i = first; i < cuts.size(); ++i)
-            found += element_count(cuts[i].geometry.extent);
+            found += element_count(cuts.geometry().extent(i));
         if (found != element_count(region))
             fail_not_covered(shard, region, cuts, first);
     }
 
     [[noreturn]] void fail_not_covered(std::uint32_t shard, box const& region,
-                                       std::vector<placed_cut> const& cuts,
-                                       std::size_t first) const {
+                                       placed_pattern const& cuts, std::size_t first) const {
         box_list held(region.ndim());
         for (std::size_t i = first; i < cuts.size(); ++i)
             held.push_back(cuts[i].geometry.target_box());
         auto const gap = find_gap(region, box_index(held));
         std::string text = "elements " + to_string(gap->where) +
-                           wanted_by(problem_, target_.shards->holder(shard)) +
+                           wanted_by(problem_, target_.shards.holder(shard)) +
                            " are held by nobody";
         std::size_t named = 0;
         pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
@@ -162,17 +146,6 @@ private:
     box_index pieces_;
     source_indices const& sources_;
 };
-
-/// The order in which sender and receiver go through the cuts of a target tensor.
-constexpr void sort_cuts(std::vector<placed_cut>& cuts) {
-    std::sort(cuts.begin(), cuts.end(), [](placed_cut const& a, placed_cut const& b) {
-        if (a.target_shard != b.target_shard)
-            return a.target_shard < b.target_shard;
-        if (a.target_part != b.target_part)
-            return a.target_part < b.target_part;
-        return a.geometry.target_offset < b.geometry.target_offset;
-    });
-}
 
 } // namespace reshard::detail
 

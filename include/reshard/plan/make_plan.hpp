@@ -3,9 +3,7 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
-#include <reshard/plan/cut_list.hpp>
-#include <reshard/plan/options.hpp>
-#include <reshard/plan/target_kinds.hpp>
+#include <reshard/plan/make_patterns.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -19,84 +17,44 @@ namespace reshard {
 
 namespace detail {
 
-/// Makes one plan: finds equal tensors, plans each kind once, and writes down who is meant.
-class planner {
+/// Writes down the transfers of each tensor from the pattern of its kind: who is meant.
+class transfer_lister {
 public:
-    constexpr planner(plan_problem const& problem, plan_scope const& scope,
-                      plan_options const& options)
-        : problem_(problem),
-          scope_(scope),
-          options_(options),
-          sources_(problem),
-          parts_(problem, scope, options, sources_) {}
+    constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
+                              plan_options const& options, source_indices const& sources)
+        : problem_(problem), scope_(scope), options_(options), sources_(sources) {}
 
-    constexpr plan make() {
-        collect_tensors();
-        equal_classes const kinds = target_kinds(problem_, sources_, parts_).classes();
-        for (std::uint32_t const t : kinds.representative)
-            plan_kind(problem_.targets[t], parts_.wanted[t]);
-        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
-            result_.pattern_of.push_back(kinds.class_of[t]);
-            write_transfers(t, cuts_[kinds.class_of[t]]);
-        }
+    constexpr plan list(pattern_plan patterns) {
+        count(patterns);
+        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
+            if (placed_pattern const& cuts = patterns.patterns[patterns.pattern_of[t]];
+                cuts.size() > 0)
+                list(t, cuts);
+        result_.source_dtypes = std::move(patterns.source_dtypes);
+        result_.target_dtypes = std::move(patterns.target_dtypes);
+        result_.pattern_of = std::move(patterns.pattern_of);
+        for (placed_pattern& one : patterns.patterns)
+            result_.patterns.push_back(std::move(one).geometry());
         return std::move(result_);
     }
 
 private:
-    using numbers = scope_parts::numbers;
-
-    constexpr void collect_tensors() {
-        for (source_side const& source : problem_.sources)
-            result_.source_dtypes.push_back(source.dtype);
-        for (target_side const& target : problem_.targets)
-            result_.target_dtypes.push_back(target.dtype);
+    /// Makes room for the transfers that there will be at most, or nearly.
+    constexpr void count(pattern_plan const& patterns) {
+        std::size_t transfers = 0;
+        for (std::uint32_t const which : patterns.pattern_of)
+            transfers += patterns.patterns[which].size();
+        result_.transfers.reserve(transfers);
     }
 
-    constexpr void plan_kind(target_side const& target, numbers const& wanted) {
-        std::vector<placed_cut> cuts;
-        if (!target.added) {
-            cut_finder const finder(problem_, target, sources_);
-            for (std::uint32_t const shard : wanted)
-                finder.find_sources_of(shard, cuts);
-            find_given(target, wanted, finder, cuts);
-            sort_cuts(cuts);
-        }
-        pattern geometry(target.shards->ndim());
-        for (placed_cut const& part : cuts)
-            geometry.push_back(part.geometry);
-        result_.patterns.push_back(std::move(geometry));
-        cuts_.push_back(std::move(cuts));
-    }
-
-    /// What the sources in the scope give to target shards outside it.
-    constexpr void find_given(target_side const& target, numbers const& wanted,
-                              cut_finder const& finder, std::vector<placed_cut>& cuts) const {
-        numbers sources;
-        for (std::size_t i = 0; i < target.pieces->size(); ++i)
-            if (key_id const id = target.pieces->source(i);
-                id != zero_source && !parts_.given[id].empty())
-                sources.push_back(id);
-        if (sources.empty())
-            return;
-        std::sort(sources.begin(), sources.end());
-        sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-        part_index const targets = index_parts(*target.shards);
-        auto const outside = [&](std::uint32_t shard) {
-            return !std::binary_search(wanted.begin(), wanted.end(), shard);
-        };
-        for (key_id const id : sources)
-            for (std::uint32_t const source_box : parts_.given[id])
-                finder.find_targets_of(id, source_box, targets, outside, cuts);
-    }
-
-    constexpr void write_transfers(std::uint32_t t, std::vector<placed_cut> const& cuts) {
+    constexpr void list(std::uint32_t t, placed_pattern const& cuts) {
         target_side const& target = problem_.targets[t];
         std::vector<std::uint16_t> chains;
-        for (std::size_t i = 0; i < target.pieces->size() && !cuts.empty(); ++i)
+        for (std::size_t i = 0; i < target.pieces->size(); ++i)
             chains.push_back(chain_number((*target.pieces)[i].casts));
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
-            placed_cut const& part = cuts[i];
-            transfer entry{.target_holder = target.shards->holder(part.target_shard),
+            cut_place const& part = cuts.place(i);
+            transfer entry{.target_holder = target.shards.holder(part.target_shard),
                            .target_key = t,
                            .target_shard = part.target_shard,
                            .cut = i,
@@ -112,18 +70,14 @@ private:
     constexpr void name_source(transfer& entry, key_id source, std::uint32_t source_box) const {
         if (source == zero_source)
             return;
-        part_index const& index = sources_.of(source);
-        shard_table const& table = *problem_.sources[source].shards;
-        auto const holder_at = [&](std::size_t which) {
-            return table.holder(index.replica(source_box, which).shard);
-        };
-        std::size_t const which =
-            choose_replica(index.replicas(source_box), holder_at, entry.target_holder, options_);
-        shard_part const chosen = index.replica(source_box, which);
+        shard_index const& index = sources_.of(source);
+        tensor_shards const& shards = problem_.sources[source].shards;
+        shard_part const chosen = index.replica(
+            source_box, index.choose(source_box, shards, entry.target_holder, options_));
         entry.source_key = source;
         entry.source_shard = chosen.shard;
         entry.source_part = chosen.part;
-        entry.source_holder = table.holder(chosen.shard);
+        entry.source_holder = shards.holder(chosen.shard);
     }
 
     constexpr std::uint16_t chain_number(cast_chain const& chain) {
@@ -140,18 +94,13 @@ private:
     plan_problem const& problem_;
     plan_scope const& scope_;
     plan_options const& options_;
-    source_indices sources_;
-    scope_parts parts_;
-    std::vector<std::vector<placed_cut>> cuts_; ///< by class of targets
+    source_indices const& sources_;
     plan result_;
 };
 
 } // namespace detail
 
-/// The transfers of the holders in `scope`.
-///
-/// Output-sensitive: each shard in the scope is looked up in search trees, and tensors with equal
-/// geometry are planned once. Constexpr: with layouts known as types, the plan is a constant.
+/// The transfers of the holders in `scope`: those of `make_patterns`, listed.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
 /// \post       `verify` finds nothing; the plan does not depend on the order of holders or keys
@@ -161,7 +110,9 @@ private:
 ///             has 217 million pairs and 955,228 transfers
 constexpr plan make_plan(plan_problem const& problem, plan_scope const& scope = {},
                          plan_options const& options = {}) {
-    return detail::planner(problem, scope, options).make();
+    detail::source_indices const sources(problem);
+    return detail::transfer_lister(problem, scope, options, sources)
+        .list(detail::pattern_finder(problem, scope, options, sources).find());
 }
 
 } // namespace reshard

@@ -58,6 +58,13 @@ public:
         return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
     }
 
+    /// \pre `i < size()`
+    constexpr index_vector target_offset(std::size_t i) const { return target_offsets_[i]; }
+    constexpr index_vector extent(std::size_t i) const {
+        factor_row const* const row = factors_.find(i);
+        return row ? row->extent : extents_[i];
+    }
+
     /// \pre `part.target_offset.size() == ndim()`
     constexpr void push_back(cut const& part) {
         bool const has_factors = part.joins.any();

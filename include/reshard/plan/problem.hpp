@@ -5,8 +5,9 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/by_name.hpp>
-#include <reshard/shard/layout.hpp>
+#include <reshard/shard/compact_layout.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,20 +17,25 @@
 
 namespace reshard {
 
+/// The number of no spread.
+inline constexpr std::uint32_t no_spread = 0xffffffff;
+
 /// A source tensor and who holds it. The name is for messages only.
 struct source_side {
     std::string_view key;
     data_type dtype{};
-    shard_table const* shards = nullptr; ///< null: nobody holds any of it
+    tensor_shards shards = {};        ///< none: nobody holds any of it
+    std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
 };
 
 /// A target tensor, who wants it, and what it is made of. The name is for messages only.
 struct target_side {
     std::string_view key;
     data_type dtype{};
-    shard_table const* shards = nullptr;
+    tensor_shards shards = {};
     piece_list const* pieces = nullptr;
-    bool added = false; ///< without a source: nothing is moved
+    bool added = false;               ///< without a source: nothing is moved
+    std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
 };
 
 /// Both layouts and the mapping between them, by number: `sources[id]` is source `key_id` number
@@ -65,8 +71,42 @@ namespace detail {
     fail(code, "'" + std::string(key) + "' " + text);
 }
 
-inline source_side source_of(mapping_source const& wanted, layout const& source) {
-    tensor_layout const* const held = source.find(wanted.key);
+/// A tensor of either kind of layout, as plans see it.
+struct held_tensor {
+    index_vector const& shape;
+    data_type dtype;
+    tensor_shards shards;
+    std::uint32_t spread;
+};
+
+inline held_tensor held_in(layout const&, tensor_layout const& tensor) {
+    return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
+}
+
+inline held_tensor held_in(compact_layout const& all, compact_tensor const& tensor) {
+    tensor_spread const& spread = all.spread_of(tensor);
+    return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
+}
+
+/// Finds keys in things sorted by key: mostly the next one is asked for, and no search is needed.
+template <class Iterator>
+class key_walk {
+public:
+    key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
+
+    /// The thing of that key, or null; `search()` finds it anywhere, or returns the end.
+    template <class Search>
+    auto find(std::string_view key, Search&& search) {
+        if (next_ == last_ || next_->key != key)
+            next_ = search();
+        return next_ == last_ ? nullptr : &*next_++;
+    }
+
+private:
+    Iterator next_, last_;
+};
+
+inline source_side source_of(mapping_source const& wanted, held_tensor const* held) {
     if (held && held->shape != wanted.shape)
         fail_tensor(errc::shape_mismatch, wanted.key,
                     "has the shape " + to_string(held->shape) +
@@ -77,29 +117,60 @@ inline source_side source_of(mapping_source const& wanted, layout const& source)
                     "is " + std::string(name(held->dtype)) +
                         " in the source, and the program was " + "made for " +
                         std::string(name(wanted.dtype)));
-    return {wanted.key, wanted.dtype, held ? &held->shards : nullptr};
+    return {wanted.key, wanted.dtype, held ? held->shards : tensor_shards(),
+            held ? held->spread : no_spread};
 }
 
-inline target_side target_of(tensor_layout const& wanted, mapping const& program) {
-    mapping_output const* const output = program.find(wanted.key);
+inline target_side target_of(std::string_view key, held_tensor const& wanted,
+                             mapping const& program, mapping_output const* output) {
     if (!output)
-        fail_tensor(errc::unknown_key, wanted.key,
-                    "is " + wanted_by_rank(wanted) +
+        fail_tensor(errc::unknown_key, key,
+                    "is " + wanted_by_rank(wanted.shards) +
                         ", and neither the program nor the source yields it" +
-                        did_you_mean_key(wanted.key, program.outputs(), &mapping_output::key) +
-                        "; to leave it as it is write '_ -> " + wanted.key + "'");
+                        did_you_mean_key(key, program.outputs(), &mapping_output::key) +
+                        "; to leave it as it is write '_ -> " + std::string(key) + "'");
     if (output->value.shape != wanted.shape)
-        fail_tensor(errc::shape_mismatch, wanted.key,
+        fail_tensor(errc::shape_mismatch, key,
                     "has the shape " + to_string(wanted.shape) +
                         " in the target, and the program " + "yields " +
                         to_string(output->value.shape));
     if (output->value.dtype != wanted.dtype)
         fail_tensor(
-            errc::dtype_mismatch, wanted.key,
+            errc::dtype_mismatch, key,
             "is " + std::string(name(wanted.dtype)) + " in the target, and the program yields " +
-                std::string(name(output->value.dtype)) + "; to cast it write '" + wanted.key +
-                " -> " + wanted.key + ", dtype=\"" + std::string(name(wanted.dtype)) + "\"'");
-    return {wanted.key, wanted.dtype, &wanted.shards, &output->value.pieces, output->added};
+                std::string(name(output->value.dtype)) + "; to cast it write '" + std::string(key) +
+                " -> " + std::string(key) + ", dtype=\"" + std::string(name(wanted.dtype)) + "\"'");
+    return {key, wanted.dtype, wanted.shards, &output->value.pieces, output->added, wanted.spread};
+}
+
+template <class Layout>
+std::vector<source_side> sources_of(mapping const& program, Layout const& source) {
+    std::vector<source_side> sides;
+    sides.reserve(program.sources().size());
+    key_walk walk(source.tensors.begin(), source.tensors.end());
+    for (mapping_source const& wanted : program.sources()) {
+        auto const* const tensor =
+            walk.find(wanted.key, [&] { return find_tensor(source.tensors, wanted.key); });
+        if (!tensor) {
+            sides.push_back(source_of(wanted, nullptr));
+            continue;
+        }
+        held_tensor const held = held_in(source, *tensor);
+        sides.push_back(source_of(wanted, &held));
+    }
+    return sides;
+}
+
+template <class Layout>
+std::vector<target_side> targets_of(mapping const& program, Layout const& target) {
+    std::vector<target_side> sides;
+    sides.reserve(target.tensors.size());
+    key_walk walk(program.outputs().begin(), program.outputs().end());
+    for (auto const& wanted : target.tensors)
+        sides.push_back(
+            target_of(wanted.key, held_in(target, wanted), program,
+                      walk.find(wanted.key, [&] { return program.outputs().find(wanted.key); })));
+    return sides;
 }
 
 } // namespace detail
@@ -109,15 +180,13 @@ inline target_side target_of(tensor_layout const& wanted, mapping const& program
 /// \throws error with errc::unknown_key for a target tensor that the program does not yield (it
 ///         names a rank that wants it), with
 ///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ
-inline plan_problem problem_of(mapping const& program, layout const& source, layout const& target) {
-    plan_problem problem{source.holders, target.holders, {}, {}};
-    problem.sources.reserve(program.sources().size());
-    for (mapping_source const& wanted : program.sources())
-        problem.sources.push_back(detail::source_of(wanted, source));
-    problem.targets.reserve(target.tensors.size());
-    for (tensor_layout const& wanted : target.tensors)
-        problem.targets.push_back(detail::target_of(wanted, program));
-    return problem;
+///
+/// \tparam Source `layout` or `compact_layout`
+/// \tparam Target likewise
+template <class Source, class Target>
+plan_problem problem_of(mapping const& program, Source const& source, Target const& target) {
+    return {source.holders, target.holders, detail::sources_of(program, source),
+            detail::targets_of(program, target)};
 }
 
 } // namespace reshard

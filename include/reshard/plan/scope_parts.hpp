@@ -6,6 +6,7 @@
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/source_indices.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,42 +20,58 @@ namespace reshard::detail {
 struct scope_parts {
     using numbers = std::vector<std::uint32_t>;
 
-    /// By source key: the boxes of its `part_index` that somebody in the scope holds. None where
-    /// nobody outside the scope is given anything.
+    /// By spread of the sources: the boxes of its `shard_index` that somebody in the scope holds.
+    /// None where nobody outside the scope is given anything.
     std::vector<numbers> given;
-    std::vector<numbers> wanted; ///< by target tensor: its shards that somebody in the scope wants
+    /// By spread of the targets: the shards that somebody in the scope wants.
+    std::vector<numbers> wanted;
 
-    constexpr scope_parts(plan_problem const& problem, plan_scope const& scope,
-                          plan_options const& options, source_indices const& sources)
-        : given(problem.sources.size(), numbers{}) {
+    constexpr scope_parts(plan_scope const& scope, plan_options const& options,
+                          source_indices const& sources, shard_kinds const& targets)
+        : given(sources.kinds().spreads().size(), numbers{}) {
         bool const gives = !scope.targets.is_everybody() && !options.shared_sources;
-        for (key_id id = 0; gives && id < problem.sources.size(); ++id)
-            if (shard_table const* const table = problem.sources[id].shards)
-                given[id] = boxes_of_scope(*table, sources.of(id), scope.sources);
-        wanted.reserve(problem.targets.size());
-        for (target_side const& target : problem.targets)
-            wanted.push_back(shards_of_scope(target, scope.targets));
+        for (std::uint32_t i = 0; gives && i < given.size(); ++i)
+            if (tensor_shards const& shards = sources.kinds().spreads()[i])
+                given[i] = boxes_of(shards, sources.of_spread(i), scope.sources);
+        wanted.reserve(targets.spreads().size());
+        for (tensor_shards const& shards : targets.spreads())
+            wanted.push_back(shards_of(shards, scope.targets));
     }
 
 private:
-    static constexpr numbers boxes_of_scope(shard_table const& table, part_index const& index,
-                                            holder_set const& holders) {
+    /// The different boxes among the shards of some holders, ascending.
+    static constexpr numbers boxes_of(tensor_shards const& shards, shard_index const& index,
+                                      holder_set const& holders) {
         numbers boxes;
-        for (std::uint32_t i = 0; i < index.boxes.size(); ++i)
+        if (shard_grid const* const grid = shards.grid()) {
+            for (std::uint32_t const shard : shards_of(shards, holders))
+                boxes.push_back(grid->box_of(shard));
+            std::sort(boxes.begin(), boxes.end());
+            boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
+            return boxes;
+        }
+        for (std::uint32_t i = 0; i < index.size(); ++i)
             for (std::size_t which = 0; which < index.replicas(i); ++which)
-                if (holders.contains(table.holder(index.replica(i, which).shard))) {
+                if (holders.contains(shards.holder(index.replica(i, which).shard))) {
                     boxes.push_back(i);
                     break;
                 }
         return boxes;
     }
 
-    static constexpr numbers shards_of_scope(target_side const& target, holder_set const& holders) {
-        numbers shards;
-        for (std::uint32_t shard = 0; !target.added && shard < target.shards->size(); ++shard)
-            if (holders.contains(target.shards->holder(shard)))
-                shards.push_back(shard);
-        return shards;
+    /// The shards of some holders, ascending.
+    static constexpr numbers shards_of(tensor_shards const& shards, holder_set const& holders) {
+        numbers all;
+        if (shard_grid const* const grid = shards.grid(); grid && !holders.is_everybody()) {
+            for (holder_t const holder : holders.listed())
+                if (auto const shard = grid->find(holder))
+                    all.push_back(*shard);
+            return all;
+        }
+        for (std::uint32_t shard = 0; shard < shards.size(); ++shard)
+            if (holders.contains(shards.holder(shard)))
+                all.push_back(shard);
+        return all;
     }
 };
 

@@ -3,10 +3,8 @@
 #ifndef RESHARD_PLAN_SOURCE_INDICES_HPP
 #define RESHARD_PLAN_SOURCE_INDICES_HPP
 
-#include <reshard/core/hasher.hpp>
-#include <reshard/plan/equal_classes.hpp>
-#include <reshard/plan/part_index.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/shard_index.hpp>
+#include <reshard/plan/shard_kinds.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -16,67 +14,39 @@
 
 namespace reshard::detail {
 
-constexpr void add(hasher& digest, box_list const& boxes) {
-    digest.add(boxes.offsets().values());
-    digest.add(boxes.shapes().values());
-}
-
-constexpr void add(hasher& digest, shard_table const& table) {
-    add(digest, table.regions());
-    for (flat_range const& flat : table.flat_ranges()) {
-        digest.add(static_cast<std::uint64_t>(flat.begin));
-        digest.add(static_cast<std::uint64_t>(flat.end));
-    }
-}
-
-constexpr bool same_geometry(shard_table const& a, shard_table const& b) {
-    return a.regions() == b.regions() && a.flat_ranges() == b.flat_ranges();
-}
-
-/// A `part_index` for each source tensor; tensors with equal shards share one.
+/// A `shard_index` for each source tensor; tensors that are cut alike by the same holders share one.
 class source_indices {
 public:
     /// \throws error with errc::overlap where shards share elements without being replicas
-    constexpr explicit source_indices(plan_problem const& problem) : problem_(problem) {
-        classify_sources();
+    constexpr explicit source_indices(plan_problem const& problem)
+        : problem_(problem), kinds_(problem.sources) {
+        for (std::uint32_t const spread : kinds_.representatives())
+            indices_.push_back(index_spread(spread));
     }
 
-    constexpr part_index const& of(key_id source) const { return indices_[kind(source)]; }
+    constexpr shard_index const& of(key_id source) const { return indices_[kind(source)]; }
+    constexpr shard_index const& of_spread(std::uint32_t spread) const {
+        return indices_[kinds_.kind(spread)];
+    }
 
     /// Equal for tensors that are cut alike, and only for those.
-    constexpr std::uint32_t kind(key_id source) const { return kinds_.class_of[source]; }
+    constexpr std::uint32_t kind(key_id source) const { return kinds_.kind(kinds_.spread(source)); }
+
+    constexpr shard_kinds const& kinds() const { return kinds_; }
 
 private:
-    constexpr void classify_sources() {
-        std::vector<std::uint64_t> digests;
-        for (source_side const& source : problem_.sources) {
-            hasher digest;
-            if (source.shards)
-                add(digest, *source.shards);
-            digests.push_back(digest.value());
-        }
-        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
-            shard_table const *x = problem_.sources[a].shards, *y = problem_.sources[b].shards;
-            return x && y ? same_geometry(*x, *y) : x == y;
-        });
-        for (std::uint32_t const i : kinds_.representative)
-            indices_.push_back(index_source(problem_.sources[i]));
-    }
-
-    constexpr part_index index_source(source_side const& source) const {
-        if (!source.shards)
-            return {};
-        part_index index = index_parts(*source.shards);
-        if (auto const fault = find_overlap(index.boxes))
-            fail_overlap(source, index, *fault);
+    constexpr shard_index index_spread(std::uint32_t spread) const {
+        shard_index index(kinds_.spreads()[spread]);
+        if (auto const fault = find_overlap(index.listed_boxes()))
+            fail_overlap(problem_.sources[kinds_.first_tensor(spread)], index, *fault);
         return index;
     }
 
-    [[noreturn]] void fail_overlap(source_side const& source, part_index const& index,
+    [[noreturn]] void fail_overlap(source_side const& source, shard_index const& index,
                                    cover_fault const& fault) const {
         auto const named = [&](std::uint32_t i) {
-            return source_name(problem_, source.shards->holder(index.replica(i, 0).shard)) +
-                   " holds " + to_string(index.boxes[i]);
+            return source_name(problem_, source.shards.holder(index.replica(i, 0).shard)) +
+                   " holds " + to_string(index[i]);
         };
         fail_tensor(errc::overlap, source.key,
                     "has shards that share elements " + to_string(fault.where) +
@@ -84,8 +54,8 @@ private:
     }
 
     plan_problem const& problem_;
-    equal_classes kinds_;
-    std::vector<part_index> indices_; ///< by class
+    shard_kinds kinds_;
+    std::vector<shard_index> indices_; ///< by kind
 };
 
 } // namespace reshard::detail

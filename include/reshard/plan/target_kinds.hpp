@@ -17,43 +17,79 @@
 namespace reshard::detail {
 
 /// Target tensors by kind: those with equal shards in the scope, made in the same way of equal
-/// sources.
+/// sources. Those of which nothing is given or wanted in the scope are idle, and one kind.
 ///
-/// Refers to all three things that it is made from, which must live as long.
+/// Refers to all that it is made from, which must live as long.
 class target_kinds {
 public:
+    using numbers = scope_parts::numbers;
+
     constexpr target_kinds(plan_problem const& problem, source_indices const& sources,
-                           scope_parts const& parts)
-        : problem_(problem), sources_(sources), parts_(parts) {
-        source_digests_.reserve(problem.sources.size());
-        for (key_id id = 0; id < problem.sources.size(); ++id) {
-            hasher digest;
-            digest.add(std::uint64_t{sources.kind(id)});
-            add(digest, parts.given[id]);
-            source_digests_.push_back(digest.value());
-        }
+                           shard_kinds const& targets, scope_parts const& parts)
+        : problem_(problem), sources_(sources), targets_(targets), parts_(parts) {
+        for (std::uint32_t i = 0; i < parts.given.size(); ++i)
+            source_digests_.push_back(digest_of(sources.kinds().kind(i), parts.given[i]));
+        for (std::uint32_t i = 0; i < parts.wanted.size(); ++i)
+            target_digests_.push_back(digest_of(targets.kind(i), parts.wanted[i]));
     }
 
-    /// The kinds, numbered.
+    /// The kinds, numbered; that of idle tensors comes last.
     constexpr equal_classes classes() const {
+        numbers busy, idle;
         std::vector<std::uint64_t> digests;
-        digests.reserve(problem_.targets.size());
-        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            digests.push_back(digest_of(t));
-        return classify(digests, [&](std::uint32_t a, std::uint32_t b) { return same_kind(a, b); });
+        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
+            (is_idle(t) ? idle : busy).push_back(t);
+            if (busy.size() > digests.size())
+                digests.push_back(digest_of(t));
+        }
+        equal_classes result = classify(
+            digests, [&](std::uint32_t a, std::uint32_t b) { return same_kind(busy[a], busy[b]); });
+        auto const last = static_cast<std::uint32_t>(result.representative.size());
+        std::vector<std::uint32_t> class_of(problem_.targets.size(), last);
+        for (std::size_t i = 0; i < busy.size(); ++i)
+            class_of[busy[i]] = result.class_of[i];
+        result.class_of = std::move(class_of);
+        for (std::uint32_t& one : result.representative)
+            one = busy[one];
+        if (!idle.empty())
+            result.representative.push_back(idle.front());
+        return result;
+    }
+
+    /// The shards of target tensor `t` that somebody in the scope wants.
+    constexpr numbers const& wanted(std::uint32_t t) const {
+        return parts_.wanted[targets_.spread(t)];
+    }
+
+    /// The boxes of a source tensor that somebody in the scope gives.
+    constexpr numbers const& given(key_id source) const {
+        return parts_.given[sources_.kinds().spread(source)];
+    }
+
+    /// True where no transfer of target tensor `t` is in the scope.
+    constexpr bool is_idle(std::uint32_t t) const {
+        target_side const& target = problem_.targets[t];
+        if (target.added)
+            return true;
+        bool is_given = !wanted(t).empty();
+        for (std::size_t i = 0; i < target.pieces->size() && !is_given; ++i) {
+            key_id const source = target.pieces->source(i);
+            is_given = source != zero_source && !given(source).empty();
+        }
+        return !is_given;
     }
 
     /// Everything that `same_kind` compares: the parts of one tensor are thousands, and alike but
     /// for their offsets in it.
+    ///
+    /// \pre `!is_idle(t)`
     constexpr std::uint64_t digest_of(std::uint32_t t) const {
-        target_side const& target = problem_.targets[t];
         hasher digest;
-        digest.add(std::uint64_t{target.added});
-        detail::add(digest, *target.shards);
-        add(digest, parts_.wanted[t]);
+        target_side const& target = problem_.targets[t];
+        digest.add(target_digests_[targets_.spread(t)]);
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             piece const part = (*target.pieces)[i];
-            digest.add(part.source == zero_source ? 0 : source_digests_[part.source]);
+            digest.add(part.source == zero_source ? 0 : digest_of_source(part.source));
             digest.add(axes_of(part.order, part.extent.size()));
             digest.add(part.target_offset);
             digest.add(part.extent);
@@ -65,24 +101,41 @@ public:
     }
 
     /// True where target tensors `a` and `b` have the same cuts, by number.
+    ///
+    /// \pre neither is idle
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
-        target_side const &x = problem_.targets[a], &y = problem_.targets[b];
-        if (x.added != y.added || !same_geometry(*x.shards, *y.shards) ||
-            x.pieces->size() != y.pieces->size() || parts_.wanted[a] != parts_.wanted[b])
+        piece_list const &x = *problem_.targets[a].pieces, &y = *problem_.targets[b].pieces;
+        if (!same_parts(targets_, parts_.wanted, targets_.spread(a), targets_.spread(b)) ||
+            x.size() != y.size())
             return false;
-        for (std::size_t i = 0; i < x.pieces->size(); ++i)
-            if (!same_piece((*x.pieces)[i], (*y.pieces)[i]))
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (!same_piece(x[i], y[i]))
                 return false;
-        return first_uses(*x.pieces) == first_uses(*y.pieces);
+        return first_uses(x) == first_uses(y);
     }
 
 private:
-    using numbers = scope_parts::numbers;
-
     static constexpr void add(hasher& digest, numbers const& all) {
         digest.add(static_cast<std::uint64_t>(all.size()));
         for (std::uint32_t const number : all)
             digest.add(std::uint64_t{number});
+    }
+
+    static constexpr std::uint64_t digest_of(std::uint32_t kind, numbers const& parts) {
+        hasher digest;
+        digest.add(std::uint64_t{kind});
+        add(digest, parts);
+        return digest.value();
+    }
+
+    constexpr std::uint64_t digest_of_source(key_id source) const {
+        return source_digests_[sources_.kinds().spread(source)];
+    }
+
+    /// True where two spreads are of one kind and have the same parts in the scope.
+    static constexpr bool same_parts(shard_kinds const& kinds, std::vector<numbers> const& parts,
+                                     std::uint32_t a, std::uint32_t b) {
+        return a == b || (kinds.kind(a) == kinds.kind(b) && parts[a] == parts[b]);
     }
 
     constexpr bool same_piece(piece const& a, piece const& b) const {
@@ -91,8 +144,8 @@ private:
             return false;
         if (a.source == zero_source || b.source == zero_source)
             return a.source == b.source;
-        return sources_.kind(a.source) == sources_.kind(b.source) &&
-               parts_.given[a.source] == parts_.given[b.source];
+        shard_kinds const& kinds = sources_.kinds();
+        return same_parts(kinds, parts_.given, kinds.spread(a.source), kinds.spread(b.source));
     }
 
     /// By piece, the first piece of the same source. Tensors that agree in it have one source twice
@@ -112,8 +165,10 @@ private:
 
     plan_problem const& problem_;
     source_indices const& sources_;
+    shard_kinds const& targets_;
     scope_parts const& parts_;
-    std::vector<std::uint64_t> source_digests_; ///< by source key
+    std::vector<std::uint64_t> source_digests_; ///< by spread
+    std::vector<std::uint64_t> target_digests_;
 };
 
 } // namespace reshard::detail

@@ -78,14 +78,14 @@ constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const
     std::size_t next = 0;
     for (key_id key = 0; key < problem.targets.size(); ++key) {
         target_side const& target = problem.targets[key];
-        for (std::uint32_t shard = 0; shard < target.shards->size(); ++shard) {
+        for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard) {
             box_list const written =
-                detail::written_boxes(whole, next, key, shard, target.shards->ndim());
-            if (!targets.contains(target.shards->holder(shard)))
+                detail::written_boxes(whole, next, key, shard, target.shards.ndim());
+            if (!targets.contains(target.shards.holder(shard)))
                 continue;
             std::vector<box> parts; // none where nothing may be written
             if (!target.added)
-                parts = target.shards->boxes(shard);
+                parts = target.shards.boxes(shard);
             auto const fault = detail::find_fault(parts, written);
             if (fault)
                 return plan_fault{fault->what, key, shard, fault->where};

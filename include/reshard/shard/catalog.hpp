@@ -71,10 +71,10 @@ private:
 namespace detail {
 
 /// The different places at which shards that are not empty begin along an axis, in order.
-constexpr std::vector<index_t> begins_of(tensor_layout const& tensor, std::size_t axis) {
+constexpr std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
     std::vector<index_t> begins;
-    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-        if (box const region = tensor.shards.region(i); !is_empty(region))
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (box const region = shards.region(i); !is_empty(region))
             begins.push_back(region.offset[axis]);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
@@ -92,6 +92,16 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
+/// Says how an axis is cut, of which the parts begin there.
+///
+/// \pre the axes before it have been said
+constexpr void add_parts(catalog_entry& entry, std::size_t axis,
+                         std::vector<index_t> const& begins) {
+    entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
+    if (!are_even(begins, entry.shape[axis]))
+        entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
+}
+
 } // namespace detail
 
 /// What a program sees of a tensor: along each axis, how many different places there are at which
@@ -102,12 +112,8 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
 ///             axis counts for itself
 constexpr catalog_entry entry_of(tensor_layout const& tensor) {
     catalog_entry entry{tensor.key, tensor.dtype, tensor.shape, {}};
-    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-        auto const begins = detail::begins_of(tensor, axis);
-        entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
-        if (!detail::are_even(begins, tensor.shape[axis]))
-            entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
-    }
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
+        detail::add_parts(entry, axis, detail::begins_of(tensor.shards, axis));
     return entry;
 }
 

@@ -33,6 +33,15 @@ constexpr shard_descriptor descriptor_of(tensor_layout const& tensor, std::size_
     return {tensor.key, tensor.dtype, tensor.shape, tensor.shards.region(i), tensor.shards.flat(i)};
 }
 
+/// The place of a key among tensors that are sorted by key, or the end.
+template <class Tensor>
+constexpr auto find_tensor(std::vector<Tensor> const& tensors, std::string_view key) {
+    auto const place = std::lower_bound(
+        tensors.begin(), tensors.end(), key,
+        [](Tensor const& tensor, std::string_view sought) { return tensor.key < sought; });
+    return place != tensors.end() && place->key == key ? place : tensors.end();
+}
+
 /// All tensors of a state dict with all their shards.
 ///
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
@@ -42,12 +51,8 @@ struct layout {
 
     /// The tensor of that key, or null.
     constexpr tensor_layout const* find(std::string_view key) const {
-        auto const place =
-            std::lower_bound(tensors.begin(), tensors.end(), key,
-                             [](tensor_layout const& tensor, std::string_view sought) {
-                                 return tensor.key < sought;
-                             });
-        return place != tensors.end() && place->key == key ? &*place : nullptr;
+        auto const place = find_tensor(tensors, key);
+        return place != tensors.end() ? &*place : nullptr;
     }
 
     constexpr bool operator==(layout const&) const = default;

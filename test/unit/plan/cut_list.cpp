@@ -16,8 +16,6 @@ BOOST_AUTO_TEST_SUITE(plan_cut_list)
 
 namespace {
 
-using cuts = std::vector<detail::placed_cut>;
-
 /// "ab" is a above b, transposed: 3 x 4; a is 1 x 3 on rank 0, b is 3 x 3 on ranks 1 (one row) and 2.
 whole_problem turned() {
     mapping program;
@@ -38,19 +36,19 @@ BOOST_AUTO_TEST_CASE(a_target_shard_is_cut_by_pieces_and_by_source_shards) {
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
-    cuts found;
+    placed_pattern found(2);
     finder.find_sources_of(1, found);
-    detail::sort_cuts(found);
+    found.sort();
     // Row 2, columns 1 to 3: column 1 is row 0 of b, columns 2 and 3 are its rows 1 and 2.
     BOOST_TEST_REQUIRE(found.size() == 2u);
     BOOST_TEST((found[0].geometry.target_box() == box{{2, 1}, {1, 1}}));
     BOOST_TEST((found[0].geometry.source_box() == box{{0, 2}, {1, 1}}));
-    BOOST_TEST(found[0].piece == 1u);
-    BOOST_TEST(found[0].source_box == 0u);
+    BOOST_TEST(found.place(0).piece == 1u);
+    BOOST_TEST(found.place(0).source_box == 0u);
     BOOST_TEST((found[1].geometry.target_box() == box{{2, 2}, {1, 2}}));
     BOOST_TEST((found[1].geometry.source_box() == box{{1, 2}, {2, 1}}));
-    BOOST_TEST(found[1].source_box == 1u);
-    BOOST_TEST(found[1].target_shard == 1u);
+    BOOST_TEST(found.place(1).source_box == 1u);
+    BOOST_TEST(found.place(1).target_shard == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_source_gives_is_what_the_targets_ask_for) {
@@ -58,36 +56,20 @@ BOOST_AUTO_TEST_CASE(what_a_source_gives_is_what_the_targets_ask_for) {
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
-    part_index const targets = index_parts(*problem.targets[0].shards);
-    cuts given;
+    shard_index const targets(problem.targets[0].shards);
+    placed_pattern given(2);
     finder.find_targets_of(
         1, 0, targets, [](std::uint32_t) { return true; }, given);
-    detail::sort_cuts(given);
+    given.sort();
     // Row 0 of b is column 1 of the target: rows 0 and 1 for shard 0, row 2 for shard 1.
     BOOST_TEST_REQUIRE(given.size() == 2u);
     BOOST_TEST((given[0].geometry.target_box() == box{{0, 1}, {2, 1}}));
     BOOST_TEST((given[0].geometry.source_box() == box{{0, 0}, {1, 2}}));
     BOOST_TEST((given[1].geometry.target_box() == box{{2, 1}, {1, 1}}));
-    cuts some;
+    placed_pattern some(2);
     finder.find_targets_of(
         1, 0, targets, [](std::uint32_t shard) { return shard == 1; }, some);
     BOOST_TEST(some.size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(cuts_are_sorted_by_shard_then_part_then_place) {
-    auto const at = [](std::uint32_t shard, std::uint8_t part, index_vector const& offset) {
-        detail::placed_cut one;
-        one.target_shard = shard;
-        one.target_part = part;
-        one.geometry.target_offset = offset;
-        return one;
-    };
-    cuts all{at(1, 0, {0, 0}), at(0, 1, {0, 0}), at(0, 0, {2, 1}), at(0, 0, {1, 5})};
-    detail::sort_cuts(all);
-    BOOST_TEST((all[0].geometry.target_offset == index_vector{1, 5}));
-    BOOST_TEST((all[1].geometry.target_offset == index_vector{2, 1}));
-    BOOST_TEST(all[2].target_part == 1);
-    BOOST_TEST(all[3].target_shard == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_named_on_both_sides) {
@@ -98,7 +80,7 @@ BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_named_on_both_sides) {
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
-    cuts found;
+    placed_pattern found(2);
     BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
                           says(errc::not_covered,
                                "'t' elements [2:4, 3:4], which rank 0 wants, are held by nobody; "
@@ -112,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_nobody_holds_at_all_is_named) {
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
-    cuts found;
+    placed_pattern found(1);
     BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
                           says(errc::not_covered,
                                "'w' elements [1:3], which rank 1 wants, are held by nobody; "
@@ -125,9 +107,9 @@ BOOST_AUTO_TEST_CASE(empty_shards_are_made_of_nothing) {
     whole_problem const all({{}}, {{part("w", {4}, {{4}, {0}})}}, program);
     plan_problem const problem = all();
     detail::source_indices const sources(problem);
-    cuts found;
+    placed_pattern found(1);
     detail::cut_finder(problem, problem.targets[0], sources).find_sources_of(0, found);
-    BOOST_TEST(found.empty());
+    BOOST_TEST(found.size() == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,15 +35,16 @@ struct parts_fixture {
     whole_problem all = halves_for_all();
     plan_problem problem = all();
     detail::source_indices sources{problem};
+    detail::shard_kinds targets{problem.targets};
 
     detail::scope_parts of(plan_scope const& scope, plan_options const& options = {}) const {
-        return {problem, scope, options, sources};
+        return {scope, options, sources, targets};
     }
     /// The only box of source `w` that is given.
     box given(holder_t rank) const {
         auto const parts = of({holder_set({rank}), holder_set({rank})});
         BOOST_TEST_REQUIRE(parts.given[0].size() == 1u);
-        return sources.of(0).boxes[parts.given[0][0]];
+        return sources.of(0)[parts.given[0][0]];
     }
 };
 
@@ -63,17 +64,17 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_given_beyond_what_is_wanted, parts_fixture) {
     BOOST_TEST(of({holder_set({0}), holder_set({0})}, {.shared_sources = true}).given[0].empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_rank_wants_its_shards_of_all_that_is_moved, parts_fixture) {
-    // Targets in the order of keys: n, w. Nothing is moved into n.
-    BOOST_TEST((of({{}, holder_set({1})}).wanted == std::vector<numbers>{{}, {1}}));
+BOOST_FIXTURE_TEST_CASE(a_rank_wants_its_shards, parts_fixture) {
+    // Targets in the order of keys: n, which rank 1 has, and w.
+    BOOST_TEST((of({{}, holder_set({1})}).wanted == std::vector<numbers>{{0}, {1}}));
     BOOST_TEST((of({{}, holder_set({0, 2})}).wanted == std::vector<numbers>{{}, {0, 2}}));
-    BOOST_TEST((of({}).wanted == std::vector<numbers>{{}, {0, 1, 2}}));
+    BOOST_TEST((of({}).wanted == std::vector<numbers>{{0}, {0, 1, 2}}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_source_that_nobody_holds_is_given_by_nobody, parts_fixture) {
-    problem.sources.push_back({"v", data_type::f32, nullptr});
+    problem.sources.push_back({"v", data_type::f32});
     detail::source_indices const indices(problem);
-    detail::scope_parts const parts(problem, {holder_set({0}), holder_set({0})}, {}, indices);
+    detail::scope_parts const parts({holder_set({0}), holder_set({0})}, {}, indices, targets);
     BOOST_TEST_REQUIRE(parts.given.size() == 2u);
     BOOST_TEST(parts.given[1].empty());
 }

@@ -41,8 +41,8 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_cut_alike_share_an_index_whoever_holds_the
     BOOST_TEST(indices.kind(0) != indices.kind(3));
     BOOST_TEST(indices.kind(3) == indices.kind(4));
     BOOST_TEST(&indices.of(0) == &indices.of(2));
-    BOOST_TEST(indices.of(1).boxes.size() == 1u);
-    BOOST_TEST(indices.of(3).boxes.size() == 0u);
+    BOOST_TEST(indices.of(1).size() == 1u);
+    BOOST_TEST(indices.of(3).size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_range_makes_a_difference) {

@@ -28,8 +28,9 @@ public:
         : all_(std::move(all)),
           problem_(all_()),
           sources_(problem_),
-          parts_(problem_, scope, {}, sources_),
-          kinds_(problem_, sources_, parts_) {}
+          targets_(problem_.targets),
+          parts_(scope, {}, sources_, targets_),
+          kinds_(problem_, sources_, targets_, parts_) {}
 
     std::vector<std::uint32_t> class_of() const { return kinds_.classes().class_of; }
 
@@ -38,7 +39,7 @@ public:
     std::size_t digests() const {
         std::set<std::uint64_t> different;
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            different.insert(kinds_.digest_of(t));
+            different.insert(kinds_.is_idle(t) ? 0 : kinds_.digest_of(t));
         return different.size();
     }
 
@@ -46,6 +47,7 @@ private:
     whole_problem all_;
     plan_problem problem_;
     detail::source_indices sources_;
+    detail::shard_kinds targets_;
     detail::scope_parts parts_;
     detail::target_kinds kinds_;
 };

@@ -1,0 +1,110 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_MAKE_PATTERNS_HPP
+#define RESHARD_PLAN_MAKE_PATTERNS_HPP
+
+#include <reshard/plan/cut_list.hpp>
+#include <reshard/plan/target_kinds.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From two layouts and a mapping to the patterns of some holders' transfers.
+
+namespace reshard {
+
+namespace detail {
+
+/// Finds equal tensors and plans each kind once.
+class pattern_finder {
+public:
+    constexpr pattern_finder(plan_problem const& problem, plan_scope const& scope,
+                             plan_options const& options, source_indices const& sources)
+        : problem_(problem),
+          sources_(sources),
+          targets_(problem.targets),
+          parts_(scope, options, sources, targets_),
+          kinds_(problem, sources, targets_, parts_) {}
+
+    constexpr pattern_plan find() const {
+        pattern_plan result;
+        for (source_side const& source : problem_.sources)
+            result.source_dtypes.push_back(source.dtype);
+        for (target_side const& target : problem_.targets)
+            result.target_dtypes.push_back(target.dtype);
+        equal_classes kinds = kinds_.classes();
+        for (std::uint32_t const t : kinds.representative)
+            result.patterns.push_back(pattern_of(t));
+        result.pattern_of = std::move(kinds.class_of);
+        return result;
+    }
+
+private:
+    using numbers = scope_parts::numbers;
+
+    constexpr placed_pattern pattern_of(std::uint32_t t) const {
+        target_side const& target = problem_.targets[t];
+        placed_pattern cuts(target.shards.ndim());
+        if (kinds_.is_idle(t))
+            return cuts;
+        cut_finder const finder(problem_, target, sources_);
+        for (std::uint32_t const shard : kinds_.wanted(t))
+            finder.find_sources_of(shard, cuts);
+        find_given(t, finder, cuts);
+        cuts.sort();
+        return cuts;
+    }
+
+    /// What the sources in the scope give to target shards outside it.
+    constexpr void find_given(std::uint32_t t, cut_finder const& finder,
+                              placed_pattern& cuts) const {
+        target_side const& target = problem_.targets[t];
+        numbers sources;
+        for (std::size_t i = 0; i < target.pieces->size(); ++i)
+            if (key_id const id = target.pieces->source(i);
+                id != zero_source && !kinds_.given(id).empty())
+                sources.push_back(id);
+        if (sources.empty())
+            return;
+        std::sort(sources.begin(), sources.end());
+        sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+        shard_index const targets(target.shards);
+        numbers const& wanted = kinds_.wanted(t);
+        auto const outside = [&](std::uint32_t shard) {
+            return !std::binary_search(wanted.begin(), wanted.end(), shard);
+        };
+        for (key_id const id : sources)
+            for (std::uint32_t const source_box : kinds_.given(id))
+                finder.find_targets_of(id, source_box, targets, outside, cuts);
+    }
+
+    plan_problem const& problem_;
+    source_indices const& sources_;
+    shard_kinds targets_;
+    scope_parts parts_;
+    target_kinds kinds_;
+};
+
+} // namespace detail
+
+/// The patterns of all transfers of the holders in `scope`, and perhaps of others that hold
+/// replicas of theirs.
+///
+/// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
+/// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
+///
+/// \par Units  elements
+/// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
+///             errc::overlap where source shards share elements without being replicas
+constexpr pattern_plan make_patterns(plan_problem const& problem, plan_scope const& scope = {},
+                                     plan_options const& options = {}) {
+    detail::source_indices const sources(problem);
+    return detail::pattern_finder(problem, scope, options, sources).find();
+}
+
+} // namespace reshard
+
+#endif

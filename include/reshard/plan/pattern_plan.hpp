@@ -1,0 +1,123 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_PATTERN_PLAN_HPP
+#define RESHARD_PLAN_PATTERN_PLAN_HPP
+
+#include <reshard/plan/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A plan before each tensor has its own transfers: one pattern for all tensors of a kind.
+
+namespace reshard {
+
+/// What a cut belongs to, by number, so that all tensors of a kind share it: 16 bytes.
+struct cut_place {
+    std::uint32_t piece = 0;        ///< of the target tensor's pieces
+    std::uint32_t source_box = 0;   ///< of the source tensor's `shard_index`
+    std::uint32_t target_shard = 0; ///< place in the target tensor's shards
+    std::uint8_t target_part = 0;   ///< which box of a shard that is a flat range
+
+    constexpr bool operator==(cut_place const&) const = default;
+};
+
+/// One cut and what it belongs to.
+struct placed_cut {
+    cut geometry;
+    cut_place at;
+};
+
+/// The cuts of a kind of target tensors, packed, in the order in which sender and receiver go
+/// through them: by target shard, by part of it, by place in the target.
+class placed_pattern {
+public:
+    constexpr placed_pattern() = default;
+    constexpr explicit placed_pattern(std::size_t ndim) : geometry_(ndim) {}
+
+    constexpr std::size_t size() const { return places_.size(); }
+    constexpr pattern const& geometry() const& { return geometry_; }
+    constexpr pattern geometry() && { return std::move(geometry_); }
+    /// \pre `i < size()`, here and below
+    constexpr cut_place const& place(std::size_t i) const { return places_[i]; }
+    constexpr placed_cut operator[](std::size_t i) const { return {geometry_[i], places_[i]}; }
+
+    /// \pre `part.geometry.target_offset.size()` is the number of axes
+    constexpr void push_back(placed_cut const& part) {
+        if (is_sorted_ && !places_.empty())
+            is_sorted_ = before(places_.back(), last_offset_, part.at, part.geometry.target_offset);
+        last_offset_ = part.geometry.target_offset;
+        geometry_.push_back(part.geometry);
+        places_.push_back(part.at);
+    }
+
+    /// Brings the cuts into their order; mostly they have been found in it.
+    constexpr void sort() {
+        if (is_sorted_)
+            return;
+        std::vector<std::uint32_t> order(size(), 0);
+        for (std::uint32_t i = 0; i < order.size(); ++i)
+            order[i] = i;
+        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return before(places_[a], geometry_.target_offset(a), places_[b],
+                          geometry_.target_offset(b));
+        });
+        placed_pattern sorted(geometry_.ndim());
+        for (std::uint32_t const i : order)
+            sorted.push_back((*this)[i]);
+        *this = std::move(sorted);
+    }
+
+    /// The memory that it takes.
+    ///
+    /// \par Units bytes
+    constexpr std::size_t bytes() const {
+        return geometry_.bytes() + places_.capacity() * sizeof(cut_place);
+    }
+
+private:
+    static constexpr bool before(cut_place const& a, index_vector const& a_offset,
+                                 cut_place const& b, index_vector const& b_offset) {
+        if (a.target_shard != b.target_shard)
+            return a.target_shard < b.target_shard;
+        if (a.target_part != b.target_part)
+            return a.target_part < b.target_part;
+        return a_offset < b_offset;
+    }
+
+    pattern geometry_;
+    std::vector<cut_place> places_;
+    index_vector last_offset_; ///< of the cut that came last
+    bool is_sorted_ = true;
+};
+
+/// All transfers of some holders, tensors of a kind together.
+///
+/// 126 equal layers are one pattern here: `list_transfers` makes the `plan` of it, a hundred times
+/// as large.
+struct pattern_plan {
+    std::vector<data_type> source_dtypes;  ///< by source key
+    std::vector<data_type> target_dtypes;  ///< by target key
+    std::vector<std::uint32_t> pattern_of; ///< by target key
+    std::vector<placed_pattern> patterns;
+
+    /// The memory that it takes.
+    ///
+    /// \par Units bytes
+    constexpr std::size_t bytes() const {
+        std::size_t sum = source_dtypes.capacity() * sizeof(data_type) +
+                          target_dtypes.capacity() * sizeof(data_type) +
+                          pattern_of.capacity() * sizeof(std::uint32_t);
+        for (placed_pattern const& one : patterns)
+            sum += one.bytes();
+        return sum;
+    }
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,92 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_SHARD_TENSOR_SHARDS_HPP
+#define RESHARD_SHARD_TENSOR_SHARDS_HPP
+
+#include <reshard/shard/shard_grid.hpp>
+
+#include <boost/assert.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+/// \file
+/// Who holds which part of one tensor, be it listed or computed.
+
+namespace reshard {
+
+/// The shards of one tensor: a table, a grid, or none at all. Refers to it, and is as small as a
+/// pointer or two.
+///
+/// \par Units elements
+class tensor_shards {
+public:
+    /// Nobody holds any of the tensor.
+    constexpr tensor_shards() = default;
+    constexpr tensor_shards(shard_table const* table) : table_(table) {}
+    constexpr tensor_shards(shard_grid const* grid) : grid_(grid) {}
+
+    constexpr explicit operator bool() const { return table_ || grid_; }
+
+    constexpr shard_table const* table() const { return table_; }
+    constexpr shard_grid const* grid() const { return grid_; }
+
+    /// \pre somebody holds some of the tensor, here and below
+    constexpr std::size_t ndim() const { return grid_ ? grid_->ndim() : listed().ndim(); }
+    constexpr std::size_t size() const { return grid_ ? grid_->size() : listed().size(); }
+
+    /// \pre `i < size()`, here and below
+    constexpr holder_t holder(std::size_t i) const {
+        return grid_ ? grid_->holder(i) : listed().holder(i);
+    }
+    constexpr box region(std::size_t i) const {
+        return grid_ ? grid_->region(i) : listed().region(i);
+    }
+    constexpr std::optional<flat_range> flat(std::size_t i) const {
+        return grid_ ? std::nullopt : listed().flat(i);
+    }
+    constexpr std::vector<box> boxes(std::size_t i) const {
+        if (grid_)
+            return {grid_->region(i)};
+        return listed().boxes(i);
+    }
+
+    /// True where both are the same boxes in the same order, seen without looking at all of them.
+    /// A table and a grid are never seen to be.
+    constexpr bool same_geometry(tensor_shards const& other) const {
+        if (grid_ && other.grid_)
+            return grid_->same_geometry(*other.grid_);
+        if (table_ && other.table_)
+            return table_->regions() == other.table_->regions() &&
+                   table_->flat_ranges() == other.table_->flat_ranges();
+        return !*this && !other;
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        if (grid_)
+            return grid_->add_geometry(digest);
+        if (!table_)
+            return;
+        digest.add(table_->regions().offsets().values());
+        digest.add(table_->regions().shapes().values());
+        for (flat_range const& flat : table_->flat_ranges()) {
+            digest.add(static_cast<std::uint64_t>(flat.begin));
+            digest.add(static_cast<std::uint64_t>(flat.end));
+        }
+    }
+
+private:
+    constexpr shard_table const& listed() const {
+        BOOST_ASSERT(table_);
+        return *table_;
+    }
+
+    shard_table const* table_ = nullptr;
+    shard_grid const* grid_ = nullptr;
+};
+
+} // namespace reshard
+
+#endif

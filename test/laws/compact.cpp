@@ -1,0 +1,101 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/make_plan.hpp>
+
+#include "support/placements.hpp"
+#include "support/resolved.hpp"
+#include "support/trials.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::resolved;
+
+BOOST_AUTO_TEST_SUITE(laws_compact)
+
+namespace {
+
+/// Both sides as grids, and the same listed.
+struct two_forms {
+    compact_layout source;
+    compact_layout target;
+    mapping program;
+    layout listed_source = layout_of(source);
+    layout listed_target = layout_of(target);
+};
+
+/// Three source tensors of one shape; targets are these, turned, joined and cut.
+class drawn {
+public:
+    explicit drawn(std::uint64_t seed) : random_(seed) {}
+
+    two_forms all() {
+        index_vector const shape{random_.between(1, 9), random_.between(2, 9)};
+        mesh const from = test::any_mesh(random_), to = test::any_mesh(random_);
+        std::vector<tensor_sharding> sources, targets;
+        mapping program;
+        std::vector<expression> values;
+        for (std::string const key : {"a", "b", "c"}) {
+            sources.push_back(place(key, from, shape));
+            values.push_back(program.source(key, shape, data_type::f32));
+        }
+        auto const define = [&](std::string const& key, expression const& value) {
+            targets.push_back(place(key, to, value.shape));
+            program.define(key, value);
+        };
+        define("all", concat(values, random_.chance(50) ? 1 : 0));
+        define("b", values[1]);
+        define("c", values[2]);
+        define("turned", transpose(values[0]));
+        std::size_t part = 0;
+        for (expression const& one :
+             split(transpose(values[1]), 0, std::vector<index_t>{1, shape[1] - 1}))
+            define("part." + std::to_string(part++), one);
+        return {compact_layout_of(std::move(sources)), compact_layout_of(std::move(targets)),
+                std::move(program)};
+    }
+
+private:
+    tensor_sharding place(std::string key, mesh const& ranks, index_vector const& shape) {
+        return sharding_of(std::move(key), data_type::f32,
+                           test::any_placement_of(random_, ranks, shape));
+    }
+
+    oracle::random_numbers random_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
+    for (std::uint64_t seed = 0; seed < test::trials(2000); ++seed) {
+        two_forms const one = drawn(seed).all();
+        plan_problem const computed = problem_of(one.program, one.source, one.target);
+        plan_problem const listed = problem_of(one.program, one.listed_source, one.listed_target);
+        plan_problem const mixed = problem_of(one.program, one.listed_source, one.target);
+        plan_options const options{.processes = static_cast<holder_t>(seed % 3),
+                                   .shared_sources = seed % 11 == 0,
+                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 4)};
+        auto const same = [&](plan_scope const& scope) {
+            auto const expected = resolved(make_plan(listed, scope, options));
+            return resolved(make_plan(computed, scope, options)) == expected &&
+                   resolved(make_plan(mixed, scope, options)) == expected;
+        };
+        BOOST_TEST(same({}), "seed " << seed);
+        holder_t const ranks = std::max(one.source.holders, one.target.holders);
+        for (holder_t rank = 0; rank < ranks; ++rank) {
+            holder_set const me({rank});
+            BOOST_TEST(same({me, me}), "seed " << seed << ", rank " << rank);
+            BOOST_TEST(same({holder_set::nobody(), me}), "seed " << seed << ", rank " << rank);
+        }
+        BOOST_TEST(same({holder_set({0, 2, 5}), holder_set({1, 2})}), "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
