@@ -4,7 +4,7 @@
 #define RESHARD_SHARD_MESH_HPP
 
 #include <reshard/core/strides.hpp>
-#include <reshard/shard/shard_table.hpp>
+#include <reshard/shard/holder.hpp>
 
 #include <algorithm>
 #include <cstddef>

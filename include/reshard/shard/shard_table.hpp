@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_rows.hpp>
 #include <reshard/shard/descriptor.hpp>
+#include <reshard/shard/holder.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +16,6 @@
 /// Who holds which part of one tensor.
 
 namespace reshard {
-
-/// Whoever holds a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
-using holder_t = std::uint32_t;
 
 /// The shards of one tensor, packed: holder, region and flat range of each, in the order of
 /// insertion.
