@@ -31,6 +31,8 @@ public:
 
     constexpr pattern_plan find() const {
         pattern_plan result;
+        result.source_dtypes.reserve(problem_.sources.size());
+        result.target_dtypes.reserve(problem_.targets.size());
         for (source_side const& source : problem_.sources)
             result.source_dtypes.push_back(source.dtype);
         for (target_side const& target : problem_.targets)

@@ -35,12 +35,16 @@ public:
 
     /// The kinds, numbered; that of idle tensors comes last.
     constexpr equal_classes classes() const {
-        numbers busy, idle;
+        numbers busy;
         std::vector<std::uint64_t> digests;
+        auto idle = static_cast<std::uint32_t>(problem_.targets.size());
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
-            (is_idle(t) ? idle : busy).push_back(t);
-            if (busy.size() > digests.size())
-                digests.push_back(digest_of(t));
+            if (is_idle(t)) {
+                idle = std::min(idle, t);
+                continue;
+            }
+            busy.push_back(t);
+            digests.push_back(digest_of(t));
         }
         equal_classes result = classify(
             digests, [&](std::uint32_t a, std::uint32_t b) { return same_kind(busy[a], busy[b]); });
@@ -51,8 +55,8 @@ public:
         result.class_of = std::move(class_of);
         for (std::uint32_t& one : result.representative)
             one = busy[one];
-        if (!idle.empty())
-            result.representative.push_back(idle.front());
+        if (idle < problem_.targets.size())
+            result.representative.push_back(idle);
         return result;
     }
 
@@ -96,7 +100,8 @@ public:
             digest.add(std::uint64_t{part.joins.source} << 8 | part.joins.target);
             digest.add(part.source_offset);
         }
-        add(digest, first_uses(*target.pieces));
+        if (target.pieces->size() > 1)
+            add(digest, first_uses(*target.pieces));
         return digest.value();
     }
 
@@ -111,7 +116,7 @@ public:
         for (std::size_t i = 0; i < x.size(); ++i)
             if (!same_piece(x[i], y[i]))
                 return false;
-        return first_uses(x) == first_uses(y);
+        return x.size() == 1 || first_uses(x) == first_uses(y);
     }
 
 private:
