@@ -239,6 +239,7 @@ int main(int count, char** words) try {
     } catch (CLI::ParseError const& problem) {
         return program.exit(problem);
     }
+    keep_freed_memory();
     return run(chosen) ? 0 : 1;
 } catch (std::exception const& problem) {
     std::fprintf(stderr, "aoa: %s\n", problem.what());

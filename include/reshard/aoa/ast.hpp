@@ -95,6 +95,9 @@ struct statement {
     std::uint32_t attributes = 0; ///< which list
     std::uint32_t origin = 0;
     text_span where; ///< in the text that the user wrote
+
+    /// Of statements of one program: true where they are one and the same.
+    bool operator==(statement const&) const = default;
 };
 
 } // namespace reshard::aoa

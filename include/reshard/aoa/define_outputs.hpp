@@ -230,7 +230,7 @@ private:
                 continue;
             std::string_view const key = in_.code.text(one);
             std::string_view& first =
-                first_names_.emplace(*in_.names.identity(key), key).first->second;
+                first_names_.emplace(*in_.names.identity(id), key).first->second;
             first = std::min(first, key);
         }
     }
@@ -246,7 +246,7 @@ private:
             return;
         if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
-        if (first_names_.at(*in_.names.identity(key)) != key)
+        if (first_names_.at(*in_.names.identity(one.id)) != key)
             return;
         for (state_suffix const& each_suffix : in_.suffixes)
             guarded(key, [&] {

@@ -144,6 +144,14 @@ public:
         return made;
     }
 
+    /// Makes room for so many more names in statements.
+    void reserve_names(std::size_t more) { names_.reserve(names_.size() + more); }
+
+    /// Makes room for so many more temporaries that are called by so many characters.
+    void reserve_fresh(std::size_t more, std::size_t characters) {
+        fresh_.reserve_more(more, characters);
+    }
+
     void add(statement const& made) { statements_.push_back(made); }
     void replace_statements(std::vector<statement> made) { statements_ = std::move(made); }
     void add_unmatched(statement const& one) { unmatched_.push_back(one); }

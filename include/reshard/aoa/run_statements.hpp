@@ -227,7 +227,7 @@ private:
         bool const is_shadow = bound.value != binding::none && bound.uses == 0 &&
                                bound.source_value == binding::none &&
                                which.kind == name::kind_type::text &&
-                               in_.source.find(in_.code.text(which)) != source_names::none;
+                               in_.names.source(which) != source_names::none;
         if (is_shadow)
             in_.warn(one, "shadowed", std::string(in_.code.text(which)),
                      "'" + std::string(in_.code.text(which)) +

@@ -55,7 +55,11 @@ public:
         : code_(code),
           source_(source),
           bindings_(code.text_count() + code.fresh_count()),
+          sources_(code.text_count(), source_names::none),
           reads_left_(code.fresh_count()) {
+        for (key_id id = 0; id < source.tensors().size(); ++id)
+            if (auto const text = code.find(source.tensors()[id].key))
+                sources_[*text] = id;
         for (statement const& one : code.statements())
             for (name const& read_name : code.left(one))
                 if (read_name.kind == name::kind_type::fresh)
@@ -80,6 +84,11 @@ public:
         return id ? &bindings_[*id] : nullptr;
     }
 
+    /// The tensor of the source that has the name for its key, or `source_names::none`.
+    key_id source(name const& one) const {
+        return one.kind == name::kind_type::text ? sources_[one.id] : source_names::none;
+    }
+
     /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
     /// once it has been asked too often for errors of one program.
     std::string near(std::string_view key) const {
@@ -99,19 +108,19 @@ public:
     /// next `store`.
     bound_value const& value(std::uint32_t id) const { return values_[id].value; }
 
-    /// What tells the value of a name from others: two names of one are the same tensor. Nothing
-    /// where the program does not say what the name is.
-    std::optional<value_identity> identity(std::string_view key) const {
-        binding const* const bound = find(key);
-        if (!bound || bound->is_spoilt)
+    /// What tells the value of text number `id` from others: two names of one are the same tensor.
+    /// Nothing where the program does not say what the name is.
+    std::optional<value_identity> identity(std::uint32_t id) const {
+        binding const& bound = bindings_[id];
+        if (bound.is_spoilt)
             return std::nullopt;
-        if (bound->value == binding::none)
-            return bound->source_value == source_names::none
+        if (bound.value == binding::none)
+            return bound.source_value == source_names::none
                        ? std::nullopt
-                       : std::optional(value_identity{true, bound->source_value});
-        key_id const source = values_[bound->value].source;
+                       : std::optional(value_identity{true, bound.source_value});
+        key_id const source = values_[bound.value].source;
         return source != source_names::none ? value_identity{true, source}
-                                            : value_identity{false, bound->value};
+                                            : value_identity{false, bound.value};
     }
 
     /// The tensors of the source that values are made of, in order, each once.
@@ -246,7 +255,9 @@ private:
         if (source_.is_state(key))
             refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
                    "'; statements name parameters, and their state follows");
-        key_id const id = source_.find_parameter(key);
+        key_id id = source(one);
+        if (id == source_names::none)
+            id = source_.find_parameter(key);
         if (id == source_names::none)
             refuse(bound.is_added
                        ? "is added by an earlier statement, and has nothing to be read"
@@ -262,6 +273,7 @@ private:
     program const& code_;
     source_names const& source_;
     std::vector<binding> bindings_;
+    std::vector<key_id> sources_; ///< by text
     std::vector<stored_value> values_;
     std::vector<std::uint32_t> free_;       ///< places of `values_` that may be used again
     std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it

@@ -21,16 +21,15 @@ namespace reshard::aoa {
 class source_names {
 public:
     source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
-        : source_(source), suffixes_(suffixes) {
-        for (key_id id = 0; id < source.size(); ++id)
-            keys_.append(source[id].key, id);
-    }
+        : source_(source), suffixes_(suffixes) {}
 
     static constexpr key_id none = zero_source;
 
     /// The number of a key, or `none`.
     key_id find(std::string_view key) const {
         auto const key_at = [this](key_id id) { return std::string_view(source_[id].key); };
+        for (; noted_ < source_.size(); ++noted_)
+            keys_.append(source_[noted_].key, noted_);
         return keys_.find(key, key_at).value_or(none);
     }
 
@@ -72,7 +71,8 @@ public:
 private:
     catalog const& source_;
     std::vector<state_suffix> const& suffixes_;
-    reshard::detail::key_index keys_;
+    mutable reshard::detail::key_index keys_; ///< made when the first key is looked for
+    mutable key_id noted_ = 0;                ///< how many keys it has
 };
 
 } // namespace reshard::aoa

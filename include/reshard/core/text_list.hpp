@@ -18,10 +18,10 @@ namespace reshard {
 /// Texts one after the other in one allocation, numbered in the order in which they came.
 class text_list {
 public:
-    /// Makes room for so many texts, with so many characters altogether.
-    void reserve(std::size_t texts, std::size_t characters) {
-        characters_.reserve(characters);
-        ends_.reserve(texts);
+    /// Makes room for so many more texts, with so many characters altogether.
+    void reserve_more(std::size_t texts, std::size_t characters) {
+        characters_.reserve(characters_.size() + characters);
+        ends_.reserve(ends_.size() + texts);
     }
 
     /// Appends a text with another one behind it; the result is its number.

@@ -6,6 +6,7 @@
 #include <reshard/core/packed_vector.hpp>
 #include <reshard/expr/piece_list.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -37,13 +38,9 @@ namespace detail {
 
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
-    expression result{shape, dtype, piece_list(shape.size())};
-    if (!is_empty(whole(shape))) {
-        index_vector const zeros = index_vector::filled(shape.size(), 0);
-        result.pieces.push_back(
-            {source, dtype, permutation::identity(shape.size()), {}, zeros, zeros, shape});
-    }
-    return result;
+    bool const is_empty = std::find(shape.begin(), shape.end(), index_t{0}) != shape.end();
+    return {shape, dtype,
+            is_empty ? piece_list(shape.size()) : piece_list::whole_of(source, shape, dtype)};
 }
 
 /// \throws error with errc::shape_mismatch when the tensor has no such axis

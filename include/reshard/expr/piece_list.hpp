@@ -10,6 +10,8 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -27,6 +29,19 @@ class piece_list {
 public:
     constexpr piece_list() = default;
     constexpr explicit piece_list(std::size_t ndim) : row_{row_kind::whole, narrow(ndim)} {}
+
+    /// The list of one piece: all of a tensor of that shape, unchanged.
+    static constexpr piece_list whole_of(key_id source, index_vector const& shape,
+                                         data_type stored) {
+        piece_list list(shape.size());
+        auto const facts = std::bit_cast<std::array<index_t, detail::row_form::facts>>(
+            detail::row_facts{source, permutation::identity(shape.size()), stored, 0, {}});
+        list.numbers_.reserve(list.row_.length());
+        list.numbers_.append(facts.data(), facts.size());
+        list.numbers_.append(shape.begin(), shape.size());
+        list.size_ = 1;
+        return list;
+    }
 
     constexpr std::size_t size() const { return size_; }
     constexpr std::size_t ndim() const { return row_.ndim; }

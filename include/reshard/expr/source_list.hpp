@@ -69,7 +69,7 @@ public:
 
     /// Makes room for so many tensors, whose keys have so many characters altogether.
     void reserve(std::size_t tensors, std::size_t characters) {
-        keys_.reserve(tensors, characters);
+        keys_.reserve_more(tensors, characters);
         facts_.reserve(tensors);
         extents_.reserve(2 * tensors);
     }

@@ -230,6 +230,16 @@ BOOST_AUTO_TEST_CASE(tied_weights_that_are_left_over_have_one_state) {
     BOOST_TEST(lower(parsed("embed -> head"), with, &target).outputs().size() == 4u);
 }
 
+BOOST_AUTO_TEST_CASE(aliases_are_of_the_first_name_and_come_in_the_order_of_keys) {
+    catalog const with({tensor("v", {3}), tensor("w", {4, 2})});
+    catalog const target({tensor("a", {4, 2}), tensor("b", {4, 2}), tensor("c", {3}),
+                          tensor("d", {3}), tensor("w", {4, 2})});
+    mapping const map = lower(parsed("w -> b\nv -> d\nw -> a\nv -> c\nw -> x"), with, &target);
+    BOOST_TEST((map.relations() == std::vector<relation>{{relation::kind::alias, "a", "b"},
+                                                         {relation::kind::alias, "c", "d"},
+                                                         {relation::kind::alias, "a", "w"}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_keeps_its_state) {
     catalog const with({tensor("e", {0, 4}, data_type::bf16), tensor("e.beta1_pow_acc_0", {1}),
                         tensor("e.w_0", {0, 4})});

@@ -38,6 +38,20 @@ BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
     BOOST_TEST(index.matches(none).empty());
 }
 
+BOOST_AUTO_TEST_CASE(matches_are_in_the_order_of_all_their_numbers) {
+    pattern_index index;
+    auto const found = index.add(pattern("$A.$B.$C.w"));
+    catalog const keys({tensor("1.10.3.w", {}), tensor("1.2.10.w", {}), tensor("1.2.9.w", {}),
+                        tensor("10.0.0.w", {}), tensor("9.0.0.w", {})});
+    budget steps{1000, "steps", "max_steps"};
+    index.search(keys, default_state_suffixes(), steps);
+    std::vector<std::string_view> order;
+    for (key_match const& one : index.matches(found))
+        order.push_back(one.key);
+    BOOST_TEST((order == std::vector<std::string_view>{"1.2.9.w", "1.2.10.w", "1.10.3.w", "9.0.0.w",
+                                                       "10.0.0.w"}));
+}
+
 BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
     pattern_index index;
     auto const keyed = index.add(pattern("l.$L.q")), made = index.add(pattern("t.$L.q"));

@@ -93,6 +93,17 @@ BOOST_AUTO_TEST_CASE(a_whole_matrix_takes_no_memory) {
     BOOST_TEST(list.bytes() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(the_list_of_a_whole_tensor_has_its_one_piece) {
+    piece_list list(2);
+    list.push_back(matrix_at(4, 0));
+    BOOST_TEST((piece_list::whole_of(4, {3, 2}, data_type::bf16) == list));
+    piece_list const conv = piece_list::whole_of(9, {2, 3, 4, 5}, data_type::f16);
+    BOOST_TEST_REQUIRE(conv.size() == 1u);
+    BOOST_TEST(conv.source(0) == 9u);
+    BOOST_TEST((conv[0].order == permutation::identity(4)));
+    BOOST_TEST((conv[0].source_box() == box{{0, 0, 0, 0}, {2, 3, 4, 5}}));
+}
+
 BOOST_AUTO_TEST_CASE(whole_matrices_side_by_side_keep_their_places) {
     piece_list one(2), joined(2), reserved(2);
     one.push_back(matrix_at(1, 0));

@@ -101,15 +101,27 @@ void attempt(macro_context& context, statement one, std::vector<statement>& expa
     expanded.push_back(detail::broken(context, one));
 }
 
-/// A macro that looks at one statement at a time, as one that looks at them all.
+/// A macro that looks at one statement at a time, as one that looks at them all. Where it leaves all
+/// of them alone, nothing is copied.
 template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
 void each(macro_context& context, std::vector<statement>& statements) {
-    std::vector<statement> expanded;
-    expanded.reserve(statements.size());
-    for (statement const& written : statements)
-        attempt(context, written, expanded,
-                [&](statement const& one) { Macro(context, one, expanded); });
-    statements = std::move(expanded);
+    std::vector<statement> made, expanded;
+    bool is_changed = false;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        made.clear();
+        attempt(context, statements[i], made,
+                [&](statement const& one) { Macro(context, one, made); });
+        if (!is_changed && made.size() == 1 && made[0] == statements[i])
+            continue;
+        if (!std::exchange(is_changed, true)) {
+            expanded.reserve(statements.size() + made.size());
+            expanded.assign(statements.begin(),
+                            statements.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        expanded.insert(expanded.end(), made.begin(), made.end());
+    }
+    if (is_changed)
+        statements = std::move(expanded);
 }
 
 } // namespace reshard::aoa

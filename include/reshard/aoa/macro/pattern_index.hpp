@@ -9,6 +9,7 @@
 #include <reshard/shard/catalog.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <span>
@@ -61,12 +62,39 @@ private:
         return order != 0 ? order < 0 : a.key < b.key;
     }
 
+    /// A match by its number, and two of its numbers, which mostly say all of the order.
+    struct ranked_match {
+        std::array<index_t, 2> first;
+        std::size_t match;
+    };
+
+    key_match at(std::size_t i) const {
+        return {{numbers_.data() + i * captures_, captures_}, keys_[i]};
+    }
+
+    std::vector<ranked_match> ranked() const {
+        std::vector<ranked_match> matches;
+        matches.reserve(keys_.size());
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            matches.push_back({{0, 0}, i});
+            std::copy_n(numbers_.data() + i * captures_, std::min<std::size_t>(captures_, 2),
+                        matches.back().first.begin());
+        }
+        std::ranges::sort(matches, [this](ranked_match const& a, ranked_match const& b) {
+            if (a.first[0] != b.first[0])
+                return a.first[0] < b.first[0];
+            if (a.first[1] != b.first[1])
+                return a.first[1] < b.first[1];
+            return precedes(at(a.match), at(b.match));
+        });
+        return matches;
+    }
+
     void sort() {
         sorted_.clear();
         sorted_.reserve(keys_.size());
-        for (std::size_t i = 0; i < keys_.size(); ++i)
-            sorted_.push_back({{numbers_.data() + i * captures_, captures_}, keys_[i]});
-        std::ranges::sort(sorted_, precedes);
+        for (ranked_match const& one : ranked())
+            sorted_.push_back(at(one.match));
         auto const is_same = [](key_match const& a, key_match const& b) {
             return a.key == b.key && same_numbers(a, b);
         };

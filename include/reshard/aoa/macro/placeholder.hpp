@@ -143,6 +143,18 @@ inspect_all(macro_context& context, std::vector<statement>& statements, placehol
     return uses;
 }
 
+/// Makes room for the names of the statements that there will be for the keys of both sides.
+inline void reserve_instances(macro_context& context, std::vector<statement> const& statements,
+                              std::vector<std::optional<placeholder_use>> const& uses,
+                              placeholder_sides& sides) {
+    std::size_t names = 0;
+    for (std::size_t i = 0; i < uses.size(); ++i)
+        if (uses[i])
+            names += sides[uses[i]->is_right].matches(uses[i]->pattern).size() *
+                     (statements[i].left + statements[i].right);
+    context.code.reserve_names(std::min(names, context.names.left()));
+}
+
 } // namespace detail
 
 /// Replaces each statement with placeholders by one for each combination of numbers that there is.
@@ -170,6 +182,7 @@ inline void expand_placeholders(macro_context& context, std::vector<statement>& 
         if (!sides[is_right].empty())
             sides[is_right].search(is_right ? *context.right : *context.left,
                                    context.options.state_suffixes, context.steps);
+    detail::reserve_instances(context, statements, uses, sides);
     pattern_index& read = sides[context.options.reverse];
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
         std::size_t const first = expanded.size();

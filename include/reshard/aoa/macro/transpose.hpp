@@ -50,6 +50,23 @@ public:
           reversed_(context.code.make_attributes({{"permute", std::string("[]"), '"', {}}})),
           temporaries_(context.code.text_count()) {}
 
+    /// Makes room for what will be made of the statements.
+    void reserve(std::vector<statement> const& statements) {
+        std::size_t names = 0, temporaries = 0, characters = 0;
+        for (statement const& one : statements) {
+            std::size_t const before = temporaries;
+            for (name const& each_name : context_.code.left(one))
+                if (each_name.transposed && each_name.kind == name::kind_type::text) {
+                    ++temporaries;
+                    characters += context_.code.text(each_name).size() + ending.size();
+                }
+            names += temporaries > before ? one.left + one.right : 0;
+        }
+        context_.code.reserve_names(std::min(names + 2 * temporaries, context_.names.left()));
+        context_.code.reserve_fresh(std::min(temporaries, context_.names.left()),
+                                    std::min(characters, context_.characters.left()));
+    }
+
     /// Appends a statement, after those that transpose what it reads.
     void expand(statement const& one, std::vector<statement>& expanded) {
         check_transposed(context_, one);
@@ -67,6 +84,8 @@ public:
     }
 
 private:
+    static constexpr std::string_view ending = "_transpose_tmp";
+
     struct temporary {
         name called;
         std::uint32_t statement = 0; ///< that has it; none is number 0
@@ -80,7 +99,7 @@ private:
             return made.called;
         name plain = transposed;
         plain.transposed = false;
-        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, "_transpose_tmp"),
+        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, ending),
                 statement_};
         statement helper = like;
         helper.attributes = reversed_;
@@ -107,6 +126,7 @@ private:
 ///             too
 inline void expand_transpose(macro_context& context, std::vector<statement>& statements) {
     detail::transposer macro(context);
+    macro.reserve(statements);
     std::vector<statement> expanded;
     expanded.reserve(statements.size());
     for (statement const& written : statements)
