@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -42,6 +44,8 @@ public:
         for (auto const& [key, value] : before.sources) {
             first_[key] = count;
             count += static_cast<std::int64_t>(value.values.size());
+            if (!value.values.empty())
+                order_.push_back(key);
             fates_[key] = {value.dtype, std::vector<bool>(value.values.size()),
                            std::vector<bool>(value.values.size())};
         }
@@ -51,6 +55,20 @@ public:
     }
 
     std::map<std::string, fate> const& fates() const { return fates_; }
+
+    /// True where the program makes the target of something.
+    bool is_made(std::string const& target) const { return arrived_.contains(target); }
+
+    /// The source tensor and the number in it of the element that is element `place` of a target;
+    /// nothing where it is zero.
+    std::optional<std::pair<std::string, std::size_t>> origin_of(std::string const& target,
+                                                                 std::size_t place) const {
+        std::int64_t const number = arrived_.at(target).at(place);
+        if (number == 0)
+            return std::nullopt;
+        std::string const& key = source_of(number);
+        return std::pair{key, static_cast<std::size_t>(number - first_.at(key))};
+    }
 
 private:
     void add_digit(std::int64_t unit) {
@@ -83,9 +101,7 @@ private:
 
     /// A target has element number `number`, and what is left of the widest value there.
     void note(std::int64_t number, std::string const& dtype, std::int64_t value) {
-        auto const after = std::ranges::upper_bound(
-            order(), number, {}, [&](std::string const& key) { return first_[key]; });
-        std::string const& key = *std::prev(after);
+        std::string const& key = source_of(number);
         auto const place = static_cast<std::size_t>(number - first_[key]);
         fate& of = fates_[key];
         of.arrived.at(place) = true;
@@ -93,13 +109,11 @@ private:
             of.kept.at(place) = true;
     }
 
-    /// The keys of the sources that have elements, by number.
-    std::vector<std::string> const& order() {
-        if (order_.empty())
-            for (auto const& [key, all] : world_.sources)
-                if (!all.values.empty())
-                    order_.push_back(key);
-        return order_;
+    /// The source that has element number `number`.
+    std::string const& source_of(std::int64_t number) const {
+        auto const after = std::ranges::upper_bound(
+            order_, number, {}, [&](std::string const& key) { return first_.at(key); });
+        return *std::prev(after);
     }
 
     aoa::program const& code_;
@@ -107,7 +121,7 @@ private:
     std::map<std::string, std::int64_t> first_; ///< the number of the first element
     std::map<std::string, numbers> arrived_;    ///< numbers, by target element
     std::map<std::string, fate> fates_;
-    std::vector<std::string> order_;
+    std::vector<std::string> order_; ///< of the sources that have elements, by number
 };
 
 } // namespace reshard::oracle
