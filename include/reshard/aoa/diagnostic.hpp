@@ -5,11 +5,9 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/place.hpp>
-#include <reshard/aoa/statement_text.hpp>
-#include <reshard/core/error.hpp>
+#include <reshard/aoa/program.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,34 +50,6 @@ inline std::string describe_as(program const& whole, finding const& one, std::st
 /// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
 inline std::string describe(program const& whole, finding const& one) {
     return describe_as(whole, one, kind_of(one) + ": ");
-}
-
-/// What a statement is about: the first tensor that it names.
-inline std::string first_key(program const& whole, statement const& one) {
-    for (name const& each_name : whole.names(one))
-        if (each_name.kind != name::kind_type::nothing)
-            return detail::bare_name_text(whole, each_name);
-    return {};
-}
-
-/// The finding that an error in a statement is; an error of no tensor is about the first one.
-inline finding make_finding(program const& whole, statement const& one,
-                            statement_error const& error) {
-    bool const placed = error.where.last > error.where.first;
-    std::string message = error.message;
-    if (!whole.origin(one.origin).macro.empty()) {
-        constexpr std::size_t longest = 160;
-        std::string line = print(whole, one);
-        if (line.size() > longest)
-            line = std::string(detail::beginning(line, longest)) + "...";
-        message += ", in the statement  " + line;
-    }
-    return {severity::error,
-            std::string(reshard::name(error.code)),
-            error.key.empty() ? first_key(whole, one) : error.key,
-            message,
-            placed ? error.where : one.where,
-            one.origin};
 }
 
 } // namespace reshard::aoa

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_EXPAND_HPP
 #define RESHARD_AOA_EXPAND_HPP
 
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/lost_names.hpp>
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/attempt.hpp>

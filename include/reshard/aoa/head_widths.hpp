@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_HEAD_WIDTHS_HPP
 #define RESHARD_AOA_HEAD_WIDTHS_HPP
 
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/expr/expression.hpp>
 
@@ -31,7 +32,7 @@ public:
         if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
             return std::nullopt;
         heads const found{one.origin, made.size(), made[0].shape,
-                          std::string(code.text(code.left(one)[0]))};
+                          shown_name(code, one, code.left(one)[0])};
         if (queries_.origin != one.origin) {
             queries_ = found;
             is_compared_ = false;

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_INFER_SOURCE_HPP
 #define RESHARD_AOA_INFER_SOURCE_HPP
 
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/open_facts.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/scope.hpp>

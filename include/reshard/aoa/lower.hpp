@@ -4,6 +4,7 @@
 #define RESHARD_AOA_LOWER_HPP
 
 #include <reshard/aoa/define_outputs.hpp>
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/relate_copies.hpp>
 #include <reshard/aoa/run_statements.hpp>
 

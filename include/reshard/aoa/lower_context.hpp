@@ -4,7 +4,7 @@
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/scope.hpp>
 #include <reshard/expr/mapping.hpp>
@@ -95,6 +95,43 @@ struct lower_context {
     void warn(statement const& one, std::string kind, std::string key, std::string message) {
         result.findings.push_back({severity::warning, std::move(kind), std::move(key),
                                    std::move(message), one.where, one.origin});
+    }
+
+    /// Refuses the state of a tensor of the target: it follows its parameter, no statement makes it.
+    void check_bindable(name const& one) const {
+        if (one.kind != name::kind_type::text || !target)
+            return;
+        std::string_view const key = code.text(one);
+        std::string_view const parameter = parameter_of(key, suffixes);
+        if (parameter.size() < key.size() && target->find(parameter))
+            throw statement_error{errc::unknown_key,
+                                  "'" + std::string(key) + "' is the state of '" +
+                                      std::string(parameter) +
+                                      "'; statements name parameters, and their state follows",
+                                  one.where, std::string(key)};
+    }
+
+    /// Warns of a value that nothing has read and that nothing can read once its name is bound again.
+    void warn_overwritten(statement const& one, name const& bound_again) {
+        binding const& bound = names[bound_again];
+        bool const is_lost = bound_again.kind == name::kind_type::text &&
+                             bound.value != binding::none && bound.uses == 0;
+        if (!is_lost && !bound.is_added)
+            return;
+        std::string const key(code.text(bound_again));
+        if (bound.is_added && bound.value == binding::none)
+            warn(one, "no_effect", key,
+                 "'" + key + "' is made here, so adding it before has no effect");
+        if (!is_lost)
+            return;
+        drop(bound_again, true);
+        result.findings.push_back({severity::warning, "overwritten", key,
+                                   "'" + key +
+                                       "' is made again, and nothing reads what the "
+                                       "statement at " +
+                                       place_text(code, bound.where) +
+                                       " made of it; give one of the two another name",
+                                   bound_again.where, one.origin});
     }
 
     /// The shape of a key of the target; where it has only the key's states, theirs.

@@ -3,9 +3,9 @@
 #ifndef RESHARD_AOA_MISSING_KEY_HPP
 #define RESHARD_AOA_MISSING_KEY_HPP
 
-#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
+#include <reshard/aoa/statement_text.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,12 +41,13 @@ struct operation_remark {
 /// operands, those behind the `axis` of a split to each of its parts.
 class operation {
 public:
-    /// `names` are what messages call the operands and, behind them, the results, or none;
-    /// `parts` is how many tensors the statement makes. Operands and names have to outlive this.
-    operation(std::vector<expression const*> operands, std::span<std::string_view const> names,
-              std::size_t parts)
+    /// What messages call an operand or, behind them, a result, by its number.
+    using caller = std::function<std::string(std::size_t)>;
+
+    /// The operands have to outlive this; `parts` is how many tensors the statement makes.
+    operation(std::vector<expression const*> operands, caller called, std::size_t parts)
         : values_(std::move(operands)),
-          names_(names),
+          called_(std::move(called)),
           operands_(values_.size()),
           is_concat_(values_.size() > 1),
           parts_(parts) {}
@@ -81,9 +82,7 @@ public:
     std::vector<operation_remark> const& remarks() const { return remarks_; }
 
 private:
-    std::string operand_name(std::size_t k) const {
-        return std::string(k < names_.size() ? names_[k] : std::string_view());
-    }
+    std::string operand_name(std::size_t k) const { return called_ ? called_(k) : std::string(); }
     std::string result_name(std::size_t k) const { return operand_name(operands_ + k); }
 
     /// What value number `k` is called: a result behind the `axis` that makes it.
@@ -283,7 +282,7 @@ private:
 
     std::vector<expression const*> values_; ///< the operands, or what has been made of them
     std::vector<expression> made_;
-    std::span<std::string_view const> names_;
+    caller called_;
     std::size_t operands_;
     bool is_concat_;
     std::size_t parts_;

@@ -4,8 +4,10 @@
 #define RESHARD_AOA_REVERSE_HPP
 
 #include <reshard/aoa/check_reversed.hpp>
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/lost_elements.hpp>
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/reassembler.hpp>
 #include <reshard/aoa/recovery.hpp>
 

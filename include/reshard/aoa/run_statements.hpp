@@ -3,8 +3,10 @@
 #ifndef RESHARD_AOA_RUN_STATEMENTS_HPP
 #define RESHARD_AOA_RUN_STATEMENTS_HPP
 
+#include <reshard/aoa/check_fused_cut.hpp>
 #include <reshard/aoa/head_widths.hpp>
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/repeated_name.hpp>
 
@@ -190,16 +192,17 @@ private:
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
-        texts_.clear();
-        for (name const& each_name : in_.code.names(one))
-            texts_.push_back(in_.code.text(each_name));
-        operation step(std::move(values), texts_, right.size());
+        check_fused_cut(in_.code, one, *values[0]);
+        auto const called = [this, &one](std::size_t k) {
+            return shown_name(in_.code, one, in_.code.names(one)[k]);
+        };
+        operation step(std::move(values), called, right.size());
         step.allow(in_.pieces);
         if (find_attribute(in_.code.attributes(one), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
         std::vector<expression> made = step.run(in_.code.attributes(one));
         if (auto const doubt = heads_.look_at(in_.code, one, made))
-            in_.warn(one, "head_size", std::string(texts_[0]), *doubt);
+            in_.warn(one, "head_size", first_key(in_.code, one), *doubt);
         if (is_single(one) && step.remarks().empty() &&
             !find_attribute(in_.code.attributes(one), "scales") &&
             made[0] == in_.names.value(operands[0]).tensor)
@@ -248,49 +251,14 @@ private:
                                   again->where, key};
         }
         for (name const& each_name : right) {
-            check_bindable(each_name);
-            warn_overwritten(one, each_name);
+            in_.check_bindable(each_name);
+            in_.warn_overwritten(one, each_name);
         }
-    }
-
-    void warn_overwritten(statement const& one, name const& bound_again) {
-        binding const& bound = in_.names[bound_again];
-        if (bound.is_added && bound.value == binding::none)
-            in_.warn(one, "no_effect", std::string(in_.code.text(bound_again)),
-                     "'" + std::string(in_.code.text(bound_again)) +
-                         "' is made here, so adding it before has no effect");
-        if (bound_again.kind != name::kind_type::text || bound.value == binding::none ||
-            bound.uses > 0)
-            return;
-        std::string const key(in_.code.text(bound_again));
-        in_.drop(bound_again, true);
-        in_.result.findings.push_back({severity::warning, "overwritten", key,
-                                       "'" + key +
-                                           "' is made again, and nothing reads what the "
-                                           "statement at " +
-                                           place_text(in_.code, bound.where) +
-                                           " made of it; give one of the two another name",
-                                       bound_again.where, one.origin});
-    }
-
-    /// State follows its parameter; a statement cannot make it.
-    void check_bindable(name const& one) const {
-        if (one.kind != name::kind_type::text || !in_.target)
-            return;
-        std::string_view const key = in_.code.text(one);
-        std::string_view const parameter = parameter_of(key, in_.suffixes);
-        if (parameter.size() < key.size() && in_.target->find(parameter))
-            throw statement_error{errc::unknown_key,
-                                  "'" + std::string(key) + "' is the state of '" +
-                                      std::string(parameter) +
-                                      "'; statements name parameters, and their state follows",
-                                  one.where, std::string(key)};
     }
 
     lower_context& in_;
     std::vector<std::uint32_t> operands_; ///< of the statement that runs
     head_widths heads_;
-    std::vector<std::string_view> texts_; ///< its names
 };
 
 } // namespace detail

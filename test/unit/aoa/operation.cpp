@@ -13,7 +13,7 @@ namespace {
 
 expression const w = source_tensor(0, {2, 6}, data_type::f32);
 
-std::string_view const names[] = {"w", "d"};
+std::string names(std::size_t k) { return k == 0 ? "w" : "d"; }
 
 attribute axis(index_t value) { return {"axis", value, '"', {}}; }
 attribute text(char const* word, char const* value) { return {word, std::string(value), '"', {}}; }
@@ -23,11 +23,12 @@ std::string message(std::vector<expression> const& operands, std::size_t parts,
     std::vector<expression const*> addresses;
     for (expression const& operand : operands)
         addresses.push_back(&operand);
-    std::vector<std::string_view> called{"w", "x"};
+    std::vector<std::string> called{"w", "x"};
     called.resize(operands.size());
     called.insert(called.end(), {"d", "e"});
+    auto const name_of = [&](std::size_t k) { return called[k]; };
     try {
-        operation(addresses, called, parts).run(attributes);
+        operation(addresses, name_of, parts).run(attributes);
     } catch (statement_error const& problem) {
         return problem.message;
     }

@@ -3,8 +3,8 @@
 #ifndef RESHARD_AOA_MACRO_ATTEMPT_HPP
 #define RESHARD_AOA_MACRO_ATTEMPT_HPP
 
-#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/macro/context.hpp>
+#include <reshard/aoa/make_finding.hpp>
 
 #include <cstddef>
 #include <string>

@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/context.hpp>
+#include <reshard/aoa/make_finding.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -58,7 +59,7 @@ public:
             for (name const& each_name : context_.code.left(one))
                 if (each_name.transposed && each_name.kind == name::kind_type::text) {
                     ++temporaries;
-                    characters += context_.code.text(each_name).size() + ending.size();
+                    characters += context_.code.text(each_name).size() + transposed_ending.size();
                 }
             names += temporaries > before ? one.left + one.right : 0;
         }
@@ -84,8 +85,6 @@ public:
     }
 
 private:
-    static constexpr std::string_view ending = "_transpose_tmp";
-
     struct temporary {
         name called;
         std::uint32_t statement = 0; ///< that has it; none is number 0
@@ -99,7 +98,7 @@ private:
             return made.called;
         name plain = transposed;
         plain.transposed = false;
-        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, ending),
+        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, transposed_ending),
                 statement_};
         statement helper = like;
         helper.attributes = reversed_;
