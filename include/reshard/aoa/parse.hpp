@@ -6,6 +6,7 @@
 #include <reshard/aoa/grammar.hpp>
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/aoa/syntax_advice.hpp>
 #include <reshard/core/error.hpp>
 
 #include <algorithm>
@@ -21,48 +22,6 @@
 namespace reshard::aoa {
 
 namespace detail {
-
-/// What stands at the place of a syntax error, in words.
-inline std::string found(std::string_view rest) {
-    if (rest.empty())
-        return "the end of the text";
-    if (ends_line(rest.front()))
-        return "the end of the line";
-    auto const in_word = [](char c) {
-        return is_plain_char(c) || c == '$' || c == '*' || c == '^' || (c & 0x80) != 0;
-    };
-    std::size_t length = 0;
-    while (length < rest.size() && in_word(rest[length]))
-        ++length;
-    std::string word(beginning(rest, std::clamp<std::size_t>(length, 1, 60)));
-    return rest.starts_with("->") ? "'->'" : "'" + word + "'";
-}
-
-/// What to do about a syntax error, or nothing.
-inline std::string advice(std::string_view text, std::size_t offset, std::string_view expected) {
-    std::string_view const rest = text.substr(offset);
-    if (expected.starts_with("','") && !rest.empty() && is_plain_char(rest[0]))
-        return "; is a comma missing before it?";
-    std::string_view const word =
-        rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
-    if (is_reserved(word))
-        return "; '" + std::string(word) +
-               "' is a word of the language, a tensor of that name is "
-               "written in quotes";
-    if (rest.starts_with('"') || rest.starts_with('\''))
-        return "; is the quote closed?";
-    if (rest.starts_with(','))
-        return "; a statement goes on in the next line when a line ends in ',' or '->'";
-    if (rest.starts_with('[') && text.substr(0, offset).ends_with("^T"))
-        return "; '^T' stands behind the brackets";
-    bool const in_name =
-        offset > 0 && std::string_view(" \t\r\n,").find(text[offset - 1]) == std::string_view::npos;
-    if (!rest.empty() && std::string_view("-/:@+\\").find(rest[0]) != std::string_view::npos &&
-        in_name)
-        return "; a name with other characters than letters, digits, '.' and '_' is written in "
-               "quotes";
-    return {};
-}
 
 /// The error of a text that the grammar does not know.
 [[noreturn]] inline void fail_syntax(program const& whole, std::size_t offset,

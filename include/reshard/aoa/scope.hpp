@@ -24,6 +24,18 @@
 
 namespace reshard::aoa {
 
+namespace detail {
+
+/// What to write for the numbers of a name that has something else for them.
+inline std::string number_advice(std::string_view key) {
+    return key.find_first_of("${") == key.npos
+               ? std::string()
+               : "; for each number that there is write a placeholder in capitals, as in "
+                 "l.$LAYER_ID.w";
+}
+
+} // namespace detail
+
 /// What a name means now.
 struct binding {
     static constexpr std::uint32_t none = 0xffffffff;
@@ -259,9 +271,9 @@ private:
         if (id == source_names::none)
             id = source_.find_parameter(key);
         if (id == source_names::none)
-            refuse(bound.is_added
-                       ? "is added by an earlier statement, and has nothing to be read"
-                       : "is neither in the source nor made by an earlier statement" + near(key));
+            refuse(bound.is_added ? "is added by an earlier statement, and has nothing to be read"
+                                  : "is neither in the source nor made by an earlier statement" +
+                                        near(key) + detail::number_advice(key));
         bound.source_value = id;
         catalog_entry const& entry = source_.entry(id);
         bound_value found{source_tensor(id, entry.shape, entry.dtype)};

@@ -173,7 +173,8 @@ BOOST_AUTO_TEST_CASE(an_error_names_place_what_was_expected_and_what_was_found) 
     BOOST_CHECK_EXCEPTION(parse("a -> b,"), error,
                           says(errc::syntax,
                                "program:1:8: syntax: expected a name or an attribute, "
-                               "found the end of the text\n    a -> b,\n           ^"));
+                               "found the end of the text; is the comma before it one too many?\n"
+                               "    a -> b,\n           ^"));
 }
 
 BOOST_AUTO_TEST_CASE(every_operand_of_an_expectation_has_a_name_for_people) {
