@@ -69,7 +69,7 @@ public:
         box_list all = used.read;
         for (auto const& [value, region] : found->second)
             all.push_back(region);
-        return !reshard::detail::loss_beyond(all, lost.source, lowered_.map.sources()[lost.source]);
+        return !loss_beyond(all, lost.source, lowered_.map.sources()[lost.source]);
     }
 
 private:

@@ -38,7 +38,7 @@ public:
             return {};
         bool const is_all = one.boxes.size() == 1 && one.boxes[0] == whole(of.shape);
         return (one.what == loss::kind::rounded ? "; rounded: " : "; lost: ") +
-               (is_all ? "all" : reshard::detail::boxes_text(one)) + " of " + to_string(of.shape);
+               (is_all ? "all" : boxes_text(one)) + " of " + to_string(of.shape);
     }
 
 private:

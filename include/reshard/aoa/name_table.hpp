@@ -35,7 +35,7 @@ public:
 
 private:
     text_list texts_;
-    reshard::detail::key_index places_;
+    key_index places_;
 };
 
 } // namespace reshard::aoa

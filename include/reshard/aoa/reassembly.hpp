@@ -81,7 +81,7 @@ private:
     }
 
     static bool is_reversible(piece const& part) {
-        return !reshard::detail::find_rounding(part) &&
+        return !find_rounding(part) &&
                is_castable(result(part.stored, part.casts), part.stored);
     }
 
@@ -92,14 +92,14 @@ private:
         for (auto const& [output, place] : by_source_[source]) {
             piece const part = output->value.pieces[place];
             box const region = part.source_box();
-            if (!is_reversible(part) || !reshard::detail::uncovered(region, box_index(regions)))
+            if (!is_reversible(part) || !uncovered(region, box_index(regions)))
                 continue;
             held.push_back({output, part, region});
             regions.push_back(region);
             if (held.size() > most)
                 return held;
         }
-        if (reshard::detail::uncovered(whole(map_.sources()[source].shape), box_index(regions)))
+        if (uncovered(whole(map_.sources()[source].shape), box_index(regions)))
             held.clear();
         return held;
     }

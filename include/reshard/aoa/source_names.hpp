@@ -71,8 +71,8 @@ public:
 private:
     catalog const& source_;
     std::vector<state_suffix> const& suffixes_;
-    mutable reshard::detail::key_index keys_; ///< made when the first key is looked for
-    mutable key_id noted_ = 0;                ///< how many keys it has
+    mutable key_index keys_;   ///< made when the first key is looked for
+    mutable key_id noted_ = 0; ///< how many keys it has
 };
 
 } // namespace reshard::aoa

@@ -14,7 +14,7 @@
 /// \file
 /// Where each key stands in a list that grows at its end.
 
-namespace reshard::detail {
+namespace reshard {
 
 /// A hash table of the places of a list's keys; the keys stay in the list, which `key_at(place)`
 /// shows.
@@ -101,6 +101,6 @@ private:
     std::uint32_t count_ = 0;
 };
 
-} // namespace reshard::detail
+} // namespace reshard
 
 #endif

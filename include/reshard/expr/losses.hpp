@@ -43,8 +43,6 @@ struct source_usage {
     std::optional<data_type> rounding; ///< a data type on the way that does not hold every value
 };
 
-namespace detail {
-
 /// The first data type on the way of a piece that does not hold all that the source does.
 inline std::optional<data_type> find_rounding(piece const& part) {
     for (data_type const dtype : part.casts.steps())
@@ -52,6 +50,8 @@ inline std::optional<data_type> find_rounding(piece const& part) {
             return dtype;
     return std::nullopt;
 }
+
+namespace detail {
 
 /// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed over.
 inline void add_usage(std::vector<source_usage>& usages, source_list const& sources,
@@ -83,6 +83,8 @@ inline std::vector<box> gaps_of(index_vector const& shape, box_list held) {
     return gaps;
 }
 
+} // namespace detail
+
 /// The loss of what `held` does not have of a source tensor, or nothing.
 inline std::optional<loss> loss_beyond(box_list const& held, key_id id,
                                        mapping_source const& source) {
@@ -91,7 +93,7 @@ inline std::optional<loss> loss_beyond(box_list const& held, key_id id,
         return std::nullopt;
     if (held.size() == 0)
         return loss{loss::kind::unused, id, std::string(source.key), {all}};
-    std::vector<box> gaps = gaps_of(source.shape, held);
+    std::vector<box> gaps = detail::gaps_of(source.shape, held);
     if (gaps.empty())
         return std::nullopt;
     bool const has_more = gaps.size() > 4;
@@ -99,14 +101,13 @@ inline std::optional<loss> loss_beyond(box_list const& held, key_id id,
     return loss{loss::kind::unused, id, std::string(source.key), std::move(gaps), has_more};
 }
 
+/// The boxes that are lost, as messages list them.
 inline std::string boxes_text(loss const& one) {
     std::string text;
     for (box const& region : one.boxes)
         text += (text.empty() ? "" : ", ") + to_string(region);
     return text + (one.has_more ? " and more" : "");
 }
-
-} // namespace detail
 
 /// What of each source tensor a mapping uses.
 inline std::vector<source_usage> usages_of(mapping const& map) {
@@ -126,12 +127,12 @@ inline std::vector<loss> losses_of(mapping const& map, std::vector<source_usage>
     std::vector<loss> losses;
     for (key_id id = 0; id < usages.size(); ++id) {
         mapping_source const source = map.sources()[id];
-        auto lost = detail::loss_beyond(usages[id].kept, id, source);
+        auto lost = loss_beyond(usages[id].kept, id, source);
         if (!lost)
             continue;
         if (removed.contains(source.key) && usages[id].read.size() == 0)
             lost->what = loss::kind::removed;
-        else if (auto unread = detail::loss_beyond(usages[id].read, id, source))
+        else if (auto unread = loss_beyond(usages[id].read, id, source))
             lost = std::move(unread);
         else {
             lost->what = loss::kind::rounded;
@@ -154,7 +155,7 @@ inline std::string describe(loss const& one, mapping_source const& source) {
                std::string(name(*one.dtype));
     if (one.boxes.size() == 1 && one.boxes[0] == whole(source.shape))
         return "is used by no target";
-    return "has elements that no target uses: " + detail::boxes_text(one) + " of " +
+    return "has elements that no target uses: " + boxes_text(one) + " of " +
            to_string(source.shape);
 }
 

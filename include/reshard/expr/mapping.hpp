@@ -167,7 +167,7 @@ private:
     }
 
     source_list sources_;
-    detail::key_index source_places_; ///< of the first `placed_` sources
+    key_index source_places_; ///< of the first `placed_` sources
     key_id placed_ = 0;               ///< the others are noted when `source` looks for a key
     mapping_outputs outputs_;
     std::vector<std::string> removed_;

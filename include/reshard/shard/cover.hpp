@@ -135,30 +135,30 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
+} // namespace detail
+
 /// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
 /// nothing. The boxes may share elements.
 ///
 /// \par Source the k-d partition of Overmars and Yap, which stops where one box holds a part: n log n
 ///             steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
-    std::vector<open_region> open;
+    std::vector<detail::open_region> open;
     open.push_back({region, index.overlapping(region)});
     while (!open.empty()) {
-        open_region const now = std::move(open.back());
+        detail::open_region const now = std::move(open.back());
         open.pop_back();
         if (now.over.empty())
-            return grown(now.region, region, index);
+            return detail::grown(now.region, region, index);
         if (std::any_of(now.over.begin(), now.over.end(),
                         [&](std::uint32_t i) { return contains(index[i], now.region); }))
             continue;
-        auto [before, behind] = halves_of(now, index);
+        auto [before, behind] = detail::halves_of(now, index);
         open.push_back(std::move(behind));
         open.push_back(std::move(before));
     }
     return std::nullopt;
 }
-
-} // namespace detail
 
 /// The first pair of boxes that share elements, or nothing.
 constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
@@ -186,7 +186,7 @@ constexpr std::optional<cover_fault> find_gap(box const& region, box_index const
         held += element_count(index[i]);
     if (held == element_count(region))
         return std::nullopt;
-    auto const gap = detail::uncovered(region, index);
+    auto const gap = uncovered(region, index);
     BOOST_ASSERT(gap);
     return cover_fault{cover_fault::kind::gap, *gap, 0, 0};
 }

@@ -16,7 +16,7 @@ namespace {
 /// A list of keys with its index, which counts the keys that are looked at.
 struct indexed_list {
     std::vector<std::string> keys;
-    detail::key_index places;
+    key_index places;
     std::size_t looked_at = 0;
 
     void append(std::string const& key) {

@@ -140,15 +140,15 @@ BOOST_AUTO_TEST_CASE(boxes_that_share_elements_may_leave_a_gap_or_none) {
     box const all{{0, 0}, {5, 5}};
     // A pinwheel whose arms share the corners, around one element.
     std::vector<box> arms{{{0, 0}, {2, 5}}, {{0, 3}, {5, 2}}, {{3, 0}, {2, 5}}, {{0, 0}, {5, 2}}};
-    BOOST_TEST((detail::uncovered(all, index(2, arms)) == box{{2, 2}, {1, 1}}));
+    BOOST_TEST((uncovered(all, index(2, arms)) == box{{2, 2}, {1, 1}}));
     arms.push_back({{1, 1}, {3, 3}});
-    BOOST_TEST(!detail::uncovered(all, index(2, arms)).has_value());
+    BOOST_TEST(!uncovered(all, index(2, arms)).has_value());
     // 20000 intervals of 3, each sharing one element with the next; the last but one is missing.
     box_list chain(1);
     for (index_t i = 0; i < 20000; ++i)
         if (i != 19998)
             chain.push_back({{i * 2}, {3}});
-    BOOST_TEST((detail::uncovered({{0}, {40001}}, box_index(chain)) == box{{39997}, {1}}));
+    BOOST_TEST((uncovered({{0}, {40001}}, box_index(chain)) == box{{39997}, {1}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
