@@ -141,20 +141,14 @@ private:
             std::size_t const axis = axis_in(one, *values_[0]);
             if (is_concat_) {
                 check_pieces();
-                return become(concatenated(axis));
+                return become(concat(values_, axis,
+                                     [&](std::size_t k) { return "'" + operand_name(k) + "'"; }));
             }
             attribute const* const sizes = find_attribute(list, "sizes");
             become(sizes ? split(*values_[0], axis, sized(*sizes), limit_)
                          : split(*values_[0], axis, parts_, limit_));
         });
         made_results_ = true;
-    }
-
-    /// A concat that calls its operands by their names.
-    expression concatenated(std::size_t axis) const {
-        auto const quoted = [&](std::size_t k) { return "'" + operand_name(k) + "'"; };
-        reshard::detail::check_operands(values_, axis, quoted);
-        return reshard::detail::joined(values_, axis);
     }
 
     [[noreturn]] void refuse_pieces() const {

@@ -5,10 +5,14 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <boost/assert.hpp>
+
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -75,7 +79,8 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
 
 } // namespace detail
 
-/// Puts tensors one behind the other along `axis`.
+/// Puts tensors one behind the other along `axis`; errors call operand number `k` what `name_of(k)`
+/// gives.
 ///
 /// \pre        no address is null
 /// \par Shape  all extents but the one along `axis` are equal; that one sums up
@@ -84,12 +89,19 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
 ///             the result has too many elements
 /// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
 ///             extents nor the number of axes are compared, and rows are lost
-constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
+template <std::invocable<std::size_t> NameOf>
+constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis,
+                            NameOf const& name_of) {
     if (tensors.empty())
         fail(errc::shape_mismatch, "a concat of no tensors");
     detail::check_axis(*tensors.front(), axis);
-    detail::check_operands(tensors, axis, detail::operand);
+    detail::check_operands(tensors, axis, name_of);
     return detail::joined(tensors, axis);
+}
+
+/// The same for tensors without names, which errors tell apart by their numbers.
+constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
+    return concat(tensors, axis, detail::operand);
 }
 
 /// The same for tensors that stand one behind the other.
@@ -103,6 +115,19 @@ constexpr expression concat(std::span<expression const> tensors, std::size_t axi
 /// The same for operands that are written out.
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis) {
     return concat(std::span<expression const>(tensors.begin(), tensors.size()), axis);
+}
+
+/// The same, with the keys that errors call the operands by: `concat({q, k}, 0, {"q", "k"})`.
+///
+/// \pre there are as many keys as tensors
+constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis,
+                            std::initializer_list<std::string_view> keys) {
+    BOOST_ASSERT(keys.size() == tensors.size());
+    std::vector<expression const*> operands;
+    for (expression const& tensor : tensors)
+        operands.push_back(&tensor);
+    return concat(operands, axis,
+                  [&](std::size_t k) { return "'" + std::string(keys.begin()[k]) + "'"; });
 }
 
 } // namespace reshard

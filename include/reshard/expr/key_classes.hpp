@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -47,15 +49,43 @@ inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& 
     return map.sources()[id].shape == value.shape ? std::optional(id) : std::nullopt;
 }
 
+/// The tensors of a source that have no elements, by shape and data type: all that is to know of one.
+class empty_tensors {
+public:
+    explicit empty_tensors(catalog const& source) : source_(source) {}
+
+    /// Whether there is one like it.
+    bool has(expression const& value) {
+        if (!std::exchange(is_filled_, true))
+            for (catalog_entry const& entry : source_)
+                if (is_empty(whole(entry.shape)))
+                    kinds_.insert(kind_of(entry.shape, entry.dtype));
+        return kinds_.contains(kind_of(value.shape, value.dtype));
+    }
+
+private:
+    static std::string kind_of(index_vector const& shape, data_type dtype) {
+        return to_string(shape) + std::string(name(dtype));
+    }
+
+    catalog const& source_;
+    bool is_filled_ = false;
+    std::unordered_set<std::string> kinds_;
+};
+
 } // namespace detail
 
-/// Sorts the keys of a mapping over `source` into classes.
+/// Sorts the keys of a mapping over `source` into classes. A tensor without elements that the source
+/// has under another name is renamed.
 inline key_classes classify(mapping const& map, catalog const& source) {
     key_classes classes;
     classes.removed = map.removed();
+    detail::empty_tensors empty(source);
     for (mapping_output const& output : map.outputs()) {
         auto const from = detail::whole_source_of(map, source, output);
+        bool const is_another = !from && output.value.pieces.size() == 0 && empty.has(output.value);
         auto& list = output.added                             ? classes.added
+                     : is_another                             ? classes.renamed
                      : !from                                  ? classes.transformed
                      : map.sources().key(*from) == output.key ? classes.identity
                                                               : classes.renamed;

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
                "permute of 'w': the permutation [0] does not name each of the 2 axes once");
     BOOST_TEST(
         message({w, source_tensor(1, {3}, data_type::f32)}, 1, {text("permute", "[1, 0]")}) ==
-        "permute of 'x': the permutation [1, 0] does not name each of the 1 axes once");
+        "permute of 'x': the permutation [1, 0] does not name the 1 axis once");
     BOOST_TEST(
         message({w}, 2, {axis(0), text("slice", "[0:2, :]")}) ==
         "slice of 'd': axis 0 has the extent 1, and 0:2 is no range of it; bounds count from "

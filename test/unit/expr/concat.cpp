@@ -90,4 +90,27 @@ BOOST_AUTO_TEST_CASE(an_extent_beyond_64_bits_is_refused) {
              "the product of the extents 4611686018427387904 and 2 does not fit 64 bits"));
 }
 
+BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_called_by_their_keys) {
+    expression const q = source_tensor(0, {4, 6}, data_type::f32);
+    expression const k = source_tensor(1, {2, 5}, data_type::f32);
+    expression const v = source_tensor(2, {2, 6}, data_type::bf16);
+    auto const message = [](auto const& call) {
+        try {
+            call();
+        } catch (error const& problem) {
+            return std::string(problem.what());
+        }
+        return std::string("accepted");
+    };
+    BOOST_TEST(message([&] {
+                   concat({q, k}, 0, {"l.0.q", "l.0.k"});
+               }) == "'l.0.k' has the extent 5 along axis 1, and 'l.0.q' has 6");
+    BOOST_TEST(message([&] {
+                   concat({q, q, v}, 0, {"l.0.q", "again", "l.0.v"});
+               }) ==
+               "'l.0.v' is bfloat16, and 'l.0.q' is float32; cast one of them with dtype=\"...\", "
+               "before the axis");
+    BOOST_TEST((concat({q, q}, 0, {"a", "b"}) == concat({q, q}, 0)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

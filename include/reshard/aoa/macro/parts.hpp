@@ -224,13 +224,13 @@ private:
                                   {},
                                   key};
         if (parts && *parts != count)
-            throw statement_error{errc::bad_macro,
-                                  "'" + key + "' is cut into " + std::to_string(count) +
-                                      " parts along axis " + std::to_string(place) +
-                                      ", and the parameter or another state into " +
-                                      std::to_string(*parts),
-                                  {},
-                                  key};
+            throw statement_error{
+                errc::bad_macro,
+                "'" + key + "' is cut into " + std::to_string(count) +
+                    (count == 1 ? " part" : " parts") + " along axis " + std::to_string(place) +
+                    ", and the parameter or another state into " + std::to_string(*parts),
+                {},
+                key};
         parts = count;
     }
 
