@@ -252,9 +252,7 @@ private:
             guarded(key, [&] {
                 auto const has = has_state(in_.source, value, each_suffix);
                 if (!has)
-                    fail(errc::unknown_key, "'" + key + each_suffix.suffix +
-                                                "' cannot be made: only some of what '" + key +
-                                                "' is made of has that state");
+                    fail_without_state(in_.source, value, each_suffix, key + each_suffix.suffix);
                 if (*has)
                     keys.push_back(key + each_suffix.suffix);
             });

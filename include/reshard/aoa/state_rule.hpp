@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 /// \file
 /// Optimizer state follows its parameter.
@@ -55,12 +57,13 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
 }
 
 /// Refuses a state of another data type than the first.
-inline void check_state_type(catalog_entry const& entry, data_type dtype, std::string const& key) {
-    if (entry.dtype != dtype)
+inline void check_state_type(catalog_entry const& entry, catalog_entry const& first,
+                             std::string const& key) {
+    if (entry.dtype != first.dtype)
         fail(errc::dtype_mismatch, "'" + entry.key + "' is " +
-                                       std::string(reshard::name(entry.dtype)) +
-                                       ", and another state that makes up '" + key + "' is " +
-                                       std::string(reshard::name(dtype)));
+                                       std::string(reshard::name(entry.dtype)) + ", and '" +
+                                       first.key + "', which makes up '" + key + "' too, is " +
+                                       std::string(reshard::name(first.dtype)));
 }
 
 /// The piece with the state in the place of the parameter.
@@ -89,42 +92,81 @@ inline expression scales_of(source_names const& source, expression const& tensor
     }
 }
 
-} // namespace detail
+/// Which of the tensors that a value is made of have that state, and which do not.
+struct state_survey {
+    std::vector<std::string> with, without; ///< keys of states; of many, the first ones
+    std::size_t with_count = 0, without_count = 0;
+};
 
-/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
-/// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
-/// first source; scales are those of its blocks.
-///
-/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
-///             when it has another shape than its parameter, or errc::dtype_mismatch when the
-///             states of the sources differ in type
-/// \pre        `parameter` is made of something
-/// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
-inline expression state_of(source_names const& source, bound_value const& parameter,
-                           state_suffix const& state, std::string const& key) {
+inline state_survey survey_states(source_names const& source, bound_value const& parameter,
+                                  state_suffix const& state) {
+    constexpr std::size_t most = 3;
+    state_survey found;
+    std::unordered_set<key_id> seen;
+    parameter.for_each_source([&](key_id from) {
+        if (!seen.insert(from).second)
+            return;
+        std::string key = std::string(source.parameter(from)) + state.suffix;
+        key_id const id = source.find(key);
+        bool const has = id != source_names::none;
+        auto& keys = has ? found.with : found.without;
+        ++(has ? found.with_count : found.without_count);
+        if (keys.size() < most)
+            keys.push_back("'" + key + "'" +
+                           (has ? " (" + std::string(reshard::name(source.entry(id).dtype)) + ", " +
+                                      to_string(source.entry(id).shape) + ")"
+                                : ""));
+    });
+    return found;
+}
+
+/// `'a', 'b' and 3 more`, of `count` in all.
+inline std::string listed(std::vector<std::string> const& quoted, std::size_t count) {
+    std::string text;
+    for (std::string const& each : quoted)
+        text += (text.empty() ? "" : ", ") + each;
+    return text +
+           (count > quoted.size() ? " and " + std::to_string(count - quoted.size()) + " more" : "");
+}
+
+/// Fails because only some, or none, of what `parameter` is made of have that state.
+[[noreturn]] inline void fail_without_state(source_names const& source,
+                                            bound_value const& parameter, state_suffix const& state,
+                                            std::string const& key) {
+    state_survey const found = survey_states(source, parameter, state);
+    fail(errc::unknown_key,
+         "'" + key + "' is made of " + listed(found.without, found.without_count) +
+             ", which the source does not have" +
+             (found.with_count == 0 ? "" : "; it has " + listed(found.with, found.with_count)));
+}
+
+inline expression make_state(source_names const& source, bound_value const& parameter,
+                             state_suffix const& state, std::string const& key) {
     expression const& tensor = parameter.tensor;
     auto const entry_of = [&](key_id from) -> catalog_entry const& {
-        return source.entry(detail::state_source(source, from, state, key));
+        return source.entry(state_source(source, from, state, key));
     };
     catalog_entry const& first = entry_of(parameter.first_source());
     if (state.scalar)
         return source_tensor(source.find(first.key), first.shape, first.dtype);
     for (key_id const from : parameter.sources)
-        detail::check_state_type(entry_of(from), first.dtype, key);
+        check_state_type(entry_of(from), first, key);
     if (!state.block.empty())
-        return detail::scales_of(source, tensor, first.dtype, state, key);
+        return scales_of(source, tensor, first.dtype, state, key);
     expression result{tensor.shape, first.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         key_id id = tensor.pieces.source(i);
         if (id != zero_source) {
-            id = detail::state_source(source, id, state, key);
-            detail::check_state_type(source.entry(id), first.dtype, key);
+            id = state_source(source, id, state, key);
+            check_state_type(source.entry(id), first, key);
         }
-        result.pieces.push_back(detail::state_piece(tensor.pieces[i], id, first.dtype));
+        result.pieces.push_back(state_piece(tensor.pieces[i], id, first.dtype));
     }
     return result;
 }
+
+} // namespace detail
 
 /// Whether each tensor that a value is made of has that state; nothing where only some have it.
 inline std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
@@ -138,6 +180,26 @@ inline std::optional<bool> has_state(source_names const& source, bound_value con
     if (with != 0 && with != count)
         return std::nullopt;
     return with != 0;
+}
+
+/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
+/// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
+/// first source; scales are those of its blocks.
+///
+/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
+///             when it has another shape than its parameter, or errc::dtype_mismatch when the
+///             states of the sources differ in type
+/// \pre        `parameter` is made of something
+/// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
+inline expression state_of(source_names const& source, bound_value const& parameter,
+                           state_suffix const& state, std::string const& key) {
+    try {
+        return detail::make_state(source, parameter, state, key);
+    } catch (error const& problem) {
+        if (problem.code() != errc::unknown_key)
+            throw;
+        detail::fail_without_state(source, parameter, state, key);
+    }
 }
 
 } // namespace reshard::aoa
