@@ -149,7 +149,7 @@ private:
             if (one.what.what != loss::kind::rounded)
                 keys.insert(one.what.key);
         for (finding const& one : lowered_.findings)
-            if (one.code == "shadowed")
+            if (one.code == "shadowed" || one.code == "replaced")
                 shadowed.insert(one.key);
         for (destruction const& one : result_.losses) {
             std::string_view const parameter = parameter_of(one.what.key, suffixes);

@@ -29,6 +29,7 @@ inline lowering lower_all(program const& expanded, catalog const& source,
         definer.define_targets();
     else
         definer.define_exports();
+    context.warn_replaced();
     detail::relate_copies(context);
     return std::move(context.result);
 }

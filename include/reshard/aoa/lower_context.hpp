@@ -134,6 +134,26 @@ struct lower_context {
                                    bound_again.where, one.origin});
     }
 
+    /// Warns of each tensor of the source that nothing has read and nothing can read any more: a
+    /// statement has bound its name.
+    void warn_replaced() {
+        for (std::uint32_t id = 0; id < code.text_count(); ++id) {
+            name const one{name::kind_type::text, false, id, {}};
+            binding const& bound = names[one];
+            if (bound.value == binding::none || bound.uses > 0 || bound.is_removed ||
+                bound.is_shadow || bound.source_value != source_names::none ||
+                names.source(one) == source_names::none)
+                continue;
+            std::string const key(code.text(one));
+            result.findings.push_back(
+                {severity::warning, "replaced", key,
+                 "'" + key +
+                     "' is made here, and nothing has read the source's tensor of that name, which "
+                     "is lost",
+                 bound.where, bound.origin});
+        }
+    }
+
     /// The shape of a key of the target; where it has only the key's states, theirs.
     ///
     /// \par Source 4.7 of the description of AOA; there states of two shapes are an error

@@ -226,11 +226,12 @@ private:
     }
 
     std::uint32_t read(statement const& one, name const& which) {
-        binding const& bound = in_.names[which];
+        binding& bound = in_.names[which];
         bool const is_shadow = bound.value != binding::none && bound.uses == 0 &&
                                bound.source_value == binding::none &&
                                which.kind == name::kind_type::text &&
                                in_.names.source(which) != source_names::none;
+        bound.is_shadow = bound.is_shadow || is_shadow;
         if (is_shadow)
             in_.warn(one, "shadowed", std::string(in_.code.text(which)),
                      "'" + std::string(in_.code.text(which)) +

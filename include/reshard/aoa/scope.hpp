@@ -48,6 +48,7 @@ struct binding {
     bool is_added = false;
     bool is_removed = false;
     bool is_wanted = false;   ///< the target has a tensor of that name
+    bool is_shadow = false;   ///< of a tensor of the source; that has been said
     text_span where;          ///< of the name, where it was bound
     std::uint32_t origin = 0; ///< of the statement that bound it
 };
