@@ -103,6 +103,8 @@ private:
         binding* const bound = in_.names.find(base);
         if (bound)
             bound->is_wanted = true;
+        if (binding* const own = state ? in_.names.find(wanted.key) : nullptr)
+            own->is_wanted = true;
         if (bound && bound->is_spoilt)
             return;
         if (bound && bound->is_added && bound->value == binding::none)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -26,11 +27,18 @@ struct tied_output {
     auto key() const { return std::tie(value, output->key); }
 };
 
-/// The texts of a program whose values have other names as well, by number.
-inline std::vector<std::uint32_t> tied_texts(lower_context const& context) {
+/// What tells the value of text number `id` from others, if an output may have that text for its
+/// key: one that the target has or, where the target is unknown, any.
+inline std::optional<value_identity> output_identity(lower_context& context, std::uint32_t id) {
+    binding const& bound = context.names[name{name::kind_type::text, false, id, {}}];
+    return bound.is_wanted || !context.target ? context.names.identity(id) : std::nullopt;
+}
+
+/// The texts of a program whose values have other such texts as well, by number.
+inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
     std::vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
-        if (auto const value = context.names.identity(id)) {
+        if (auto const value = output_identity(context, id)) {
             auto &named = is_named[value->is_source], &tied = is_tied[value->is_source];
             named.resize(std::max<std::size_t>(named.size(), value->number + std::size_t{1}));
             tied.resize(named.size());
@@ -39,14 +47,14 @@ inline std::vector<std::uint32_t> tied_texts(lower_context const& context) {
         }
     std::vector<std::uint32_t> found;
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
-        if (auto const value = context.names.identity(id))
+        if (auto const value = output_identity(context, id))
             if (is_tied[value->is_source][value->number])
                 found.push_back(id);
     return found;
 }
 
 /// Their outputs, by value, then by key. Most programs have none: no key is looked for then.
-inline std::vector<tied_output> tied_outputs(lower_context const& context) {
+inline std::vector<tied_output> tied_outputs(lower_context& context) {
     std::vector<tied_output> found;
     for (std::uint32_t const id : tied_texts(context)) {
         name const one{name::kind_type::text, false, id, {}};
