@@ -6,7 +6,6 @@
 #include <reshard/core/packed_vector.hpp>
 #include <reshard/expr/piece_list.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -38,9 +37,9 @@ namespace detail {
 
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
-    bool const is_empty = std::find(shape.begin(), shape.end(), index_t{0}) != shape.end();
-    return {shape, dtype,
-            is_empty ? piece_list(shape.size()) : piece_list::whole_of(source, shape, dtype)};
+    if (is_empty(whole(shape)))
+        return {shape, dtype, piece_list(shape.size())};
+    return {shape, dtype, piece_list::whole_of(source, shape, dtype)};
 }
 
 /// \throws error with errc::shape_mismatch when the tensor has no such axis
