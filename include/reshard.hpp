@@ -17,7 +17,12 @@
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/local.hpp>
+#include <reshard/model/fully_shard.hpp>
+#include <reshard/model/interleave.hpp>
+#include <reshard/model/optimizer_state.hpp>
 #include <reshard/model/parallel_tensor.hpp>
+#include <reshard/model/tied_weights.hpp>
+#include <reshard/model/zero.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/shard/check_rules.hpp>

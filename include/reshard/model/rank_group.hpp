@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,14 @@
 /// The ranks that differ along some axes of a mesh only: tensor-parallel groups and their like.
 
 namespace reshard {
+
+/// The number of the axis of that name, or nothing.
+constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_view name) {
+    for (std::size_t i = 0; i < ranks.ndim(); ++i)
+        if (ranks.all_axes[i].name() == name)
+            return i;
+    return std::nullopt;
+}
 
 /// The axes of these names.
 ///

@@ -1,7 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/shard/cover.hpp>
 #include <reshard/shard/shards_of.hpp>
+
+#include "support/held_once.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -43,24 +44,6 @@ void compare_with_each_rank(tensor_sharding const& tensor) {
     }
 }
 
-/// How often main copies hold each element.
-std::vector<int> times_held(tensor_sharding const& tensor) {
-    std::vector<int> times(static_cast<std::size_t>(element_count(tensor.shape)));
-    for_each_holder(tensor, whole(tensor.shape), copies::main,
-                    [&](holder_t, box const& region, std::optional<flat_range> const& flat) {
-                        for (box const& part : boxes_of(region, flat))
-                            for (auto at = next_position(part, 0, tensor.shape); at;
-                                 at = next_position(part, *at + 1, tensor.shape))
-                                ++times[static_cast<std::size_t>(*at)];
-                    });
-    return times;
-}
-
-void is_held_once(tensor_sharding const& tensor) {
-    auto const times = times_held(tensor);
-    BOOST_TEST(std::count(times.begin(), times.end(), 1) == element_count(tensor.shape));
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_example_of_flattening) {
@@ -76,13 +59,12 @@ BOOST_AUTO_TEST_CASE(the_example_of_flattening) {
         BOOST_TEST(held.size() == 1);
         std::vector<index_t> elements;
         for (box const& part : boxes_of(held[0].region, held[0].flat))
-            for (auto at = next_position(part, 0, {2, 6}); at;
-                 at = next_position(part, *at + 1, {2, 6}))
-                elements.push_back(*at);
+            for (index_t const i : test::elements_of(part, {2, 6}))
+                elements.push_back(i);
         BOOST_TEST((elements == expected[rank]));
     }
     compare_with_each_rank(tensor);
-    is_held_once(tensor);
+    BOOST_TEST(test::is_held_once(tensor));
 }
 
 BOOST_AUTO_TEST_CASE(tensor_parallel_over_six_ranks_holds_columns) {
@@ -105,7 +87,7 @@ BOOST_AUTO_TEST_CASE(uneven_regions_and_slices_with_padding) {
                         flat_sharing{6, flat_slices{begin, 3}});
         check(tensor);
         compare_with_each_rank(tensor);
-        is_held_once(tensor);
+        BOOST_TEST(test::is_held_once(tensor));
     }
 }
 
@@ -131,7 +113,7 @@ BOOST_AUTO_TEST_CASE(parts_are_stored_one_behind_the_other) {
     BOOST_TEST((held[0].region == box{{2, 0}, {2, 2}}));
     BOOST_TEST((held[1].region == box{{6, 0}, {2, 2}}));
     compare_with_each_rank(fused);
-    is_held_once(fused);
+    BOOST_TEST(test::is_held_once(fused));
     tensor_layout const listed = tensor_layout_of(fused);
     BOOST_TEST(listed.shards.size() == 4);
     BOOST_TEST((listed.shards.holders() == rank_vector{0, 0, 1, 1}));
@@ -146,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_copy_on_another_stage_is_no_main_copy) {
         "e", data_type::f32, {4, 2}, {{{0, 0}, first, {}}, {{0, 0}, last, {}, true}}};
     BOOST_TEST((holders_of(tied, {{2, 0}, {1, 1}}) == rank_vector{1, 5}));
     BOOST_TEST((holders_of(tied, {{2, 0}, {1, 1}}, copies::main) == rank_vector{1}));
-    is_held_once(tied);
+    BOOST_TEST(test::is_held_once(tied));
 }
 
 BOOST_AUTO_TEST_CASE(empty_boxes_are_held_and_empty_ranges_are_not) {

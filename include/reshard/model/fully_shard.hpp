@@ -1,0 +1,76 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_FULLY_SHARD_HPP
+#define RESHARD_MODEL_FULLY_SHARD_HPP
+
+#include <reshard/shard/sharding.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, over whatever cuts it already.
+
+namespace reshard {
+
+namespace detail {
+
+/// Whether an axis of the mesh behind `mesh_axis` cuts that axis of the tensor.
+constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
+                             std::size_t tensor_axis) {
+    for (std::size_t i = mesh_axis + 1; i < how.placements().size(); ++i)
+        if (how.placements()[i].cuts() && how.placements()[i].axis == tensor_axis)
+            return true;
+    return false;
+}
+
+} // namespace detail
+
+/// The distribution in which the ranks along `mesh_axis` cut what they would all hold by `how`.
+///
+/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide. Where tensor
+/// parallelism cuts the same axis, it cuts first, and the result is a strided shard. A mesh of two
+/// data-parallel axes of which one is given here is HSDP.
+///
+/// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an axis that
+///             is not there or does not divide, and for a mesh axis that does not replicate
+/// \par Source `fully_shard` of PyTorch
+constexpr distribution fully_shard(distribution const& how, std::string_view mesh_axis,
+                                   std::string_view key = "a tensor", std::size_t axis = 0) {
+    std::size_t const i = how.ranks().axis(mesh_axis);
+    std::vector<placement> placements = how.placements();
+    if (how.shape().empty())
+        fail(errc::bad_layout,
+             "'" + std::string(key) +
+                 "': a scalar cannot be fully sharded; give it one axis of extent 1");
+    if (placements[i].what != placement::kind::replicate)
+        fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" + std::string(mesh_axis) +
+                                   "' shards fully, so it must replicate, not " +
+                                   to_string(placements[i]));
+    split_rule const rule = axis == 0 ? split_rule::ceil : split_rule::even;
+    placements[i] = detail::is_cut_behind(how, i, axis) ? placement(strided_shard{axis, rule})
+                                                        : placement(shard{axis, rule});
+    return {how.ranks(), std::move(placements), how.shape(), key};
+}
+
+/// The same for a tensor of one part, or of copies of one.
+///
+/// \throws error with errc::bad_layout, for a tensor of more parts too
+inline tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
+                                   std::size_t axis = 0) {
+    for (std::size_t i = 0; i < tensor.parts.size(); ++i) {
+        if (i > 0 && !tensor.parts[i].is_copy)
+            fail(errc::bad_layout, "'" + tensor.key + "' has " +
+                                       std::to_string(tensor.parts.size()) +
+                                       " parts; only a tensor of one can be fully sharded");
+        tensor.parts[i].how = fully_shard(tensor.parts[i].how, mesh_axis, tensor.key, axis);
+    }
+    return tensor;
+}
+
+} // namespace reshard
+
+#endif

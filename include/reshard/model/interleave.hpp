@@ -1,0 +1,87 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_INTERLEAVE_HPP
+#define RESHARD_MODEL_INTERLEAVE_HPP
+
+#include <reshard/expr/concat.hpp>
+#include <reshard/expr/split.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+/// \file
+/// Fused weights: block after block, a part of each of several tensors.
+
+namespace reshard {
+
+namespace detail {
+
+/// \throws error with errc::shape_mismatch for less than one block, or more than an extent has rows
+constexpr void check_blocks(index_t extent, index_t blocks) {
+    if (blocks < 1 || extent % blocks != 0)
+        fail(errc::shape_mismatch, "tensors of extent " + std::to_string(extent) +
+                                       " along the axis cannot be interleaved in " +
+                                       std::to_string(blocks) + " equal blocks");
+}
+
+} // namespace detail
+
+/// The tensor that has, for each of `blocks`, that part of each of `tensors`, along an axis.
+///
+/// | fused weight | tensors | blocks |
+/// |---|---|---|
+/// | `linear_qkv` of Megatron-Core, `fused_qkv` of PaddlePaddle | q, k, v | key and value heads |
+/// | `fused_qkv_old` of PaddlePaddle | q, k, v | tensor-parallel ranks |
+/// | gate and up of PaddlePaddle (`fused_ffn`) | gate, up | tensor-parallel ranks |
+/// | `linear_fc1` of Megatron-Core, as one tensor of all ranks | gate, up | 1 |
+///
+/// \throws error with errc::shape_mismatch where the tensors do not fit one another, or the blocks them
+constexpr expression interleave(std::span<expression const> tensors, std::size_t axis,
+                                index_t blocks) {
+    std::vector<std::vector<expression>> parts;
+    for (expression const& tensor : tensors) {
+        detail::check_axis(tensor, axis);
+        detail::check_blocks(tensor.shape[axis], blocks);
+        parts.push_back(split(tensor, axis, static_cast<std::size_t>(blocks)));
+    }
+    std::vector<expression> order;
+    for (std::size_t block = 0; block < static_cast<std::size_t>(blocks); ++block)
+        for (std::vector<expression> const& of_one : parts)
+            order.push_back(of_one[block]);
+    return concat(order, axis);
+}
+constexpr expression interleave(std::initializer_list<expression> tensors, std::size_t axis,
+                                index_t blocks) {
+    return interleave(std::span(tensors.begin(), tensors.size()), axis, blocks);
+}
+
+/// The tensors of these extents along the axis that `fused` was made of.
+///
+/// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
+/// \throws error with errc::shape_mismatch where the extents do not sum to that of `fused`, or the blocks
+///         do not fit them
+constexpr std::vector<expression> deinterleave(expression const& fused, std::size_t axis,
+                                               index_t blocks,
+                                               std::vector<index_t> const& extents) {
+    std::vector<index_t> sizes;
+    for (index_t const extent : extents)
+        detail::check_blocks(extent, blocks);
+    for (index_t block = 0; block < blocks; ++block)
+        for (index_t const extent : extents)
+            sizes.push_back(extent / blocks);
+    auto const parts = split(fused, axis, sizes);
+    std::vector<expression> tensors;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+        std::vector<expression> of_one;
+        for (std::size_t n = i; n < parts.size(); n += extents.size())
+            of_one.push_back(parts[n]);
+        tensors.push_back(concat(of_one, axis));
+    }
+    return tensors;
+}
+
+} // namespace reshard
+
+#endif

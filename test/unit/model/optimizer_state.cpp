@@ -1,0 +1,98 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/model/optimizer_state.hpp>
+#include <reshard/model/parallel_tensor.hpp>
+#include <reshard/model/zero.hpp>
+
+#include "support/held_once.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(model_optimizer_state)
+
+namespace {
+
+std::string lines_of_state(std::vector<tensor_sharding> const& states, holder_t rank) {
+    std::string text;
+    for (shard_descriptor const& shard : shards_of(states, rank))
+        text += to_string(shard) + "\n";
+    return text;
+}
+
+buffer_rules one_buffer(index_t ranks) { return {1, ranks, 0, false}; }
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(moments_lie_where_their_parameter_lies) {
+    parallel_job const job({.tp = 2});
+    auto const states = states_of(
+        sharding_of({.key = "w", .shape = {4, 6}, .cut = row_parallel()}, job), paddle_states());
+    BOOST_TEST(lines_of_state(states, 1) == "w.w_0: F32 [4, 6] [0:4, 3:6]\n"
+                                            "w.moment1_0: F32 [4, 6] [0:4, 3:6]\n"
+                                            "w.moment2_0: F32 [4, 6] [0:4, 3:6]\n"
+                                            "w.beta1_pow_acc_0: F32 [1] [0:1]\n"
+                                            "w.beta2_pow_acc_0: F32 [1] [0:1]\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_that_is_its_own_master_has_no_other) {
+    parallel_job const job({});
+    parallel_tensor const bias{.key = "b", .shape = {3}, .dtype = data_type::f32};
+    auto const states = states_of({sharding_of(bias, job)}, megatron_states());
+    BOOST_TEST(lines_of_state(states, 0) == "optimizer.state.exp_avg.b: F32 [3] [0:3]\n"
+                                            "optimizer.state.exp_avg_sq.b: F32 [3] [0:3]\n");
+    BOOST_TEST(lines_of_state(states_of(sharding_of(bias, job), torch_states()), 0) ==
+               "state.b.exp_avg: F32 [3] [0:3]\n"
+               "state.b.exp_avg_sq: F32 [3] [0:3]\n"
+               "state.b.step: F32 [] []\n");
+}
+
+BOOST_AUTO_TEST_CASE(flat_state_follows_the_slices_and_scalars_are_on_every_rank) {
+    parallel_job const job({.tp = 2, .dp = 2});
+    auto const states = states_of(
+        shard_buffers(
+            std::vector{sharding_of({.key = "w", .shape = {4, 3}, .cut = fused_gate_up()}, job)},
+            one_buffer),
+        paddle_states());
+    BOOST_TEST(lines_of_state(states, 3) == "w.w_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.moment1_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.moment2_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.beta1_pow_acc_0: F32 [1] [0:1]\n"
+                                            "w.beta2_pow_acc_0: F32 [1] [0:1]\n");
+    for (tensor_sharding const& state : states) {
+        BOOST_TEST(test::is_held_once(state), state.key);
+        BOOST_TEST(test::is_inverse(state), state.key);
+    }
+    BOOST_TEST(holders_of(states[4], {{0}, {1}}).size() == 4);
+}
+
+BOOST_AUTO_TEST_CASE(scalars_of_experts_stages_and_owners_stay_there) {
+    parallel_job const job({.tp = 2, .dp = 2, .pp = 2, .ep = 2}, even_pipeline(2, 2), 2);
+    parallel_tensor const expert{.key = "x", .shape = {4}, .stage = on_layer(1), .expert = 1};
+    auto const of_expert = states_of(sharding_of(expert, job), torch_states());
+    BOOST_TEST((holders_of(of_expert[2], box{}) == std::vector<holder_t>{5, 7}));
+    parallel_tensor const dense{
+        .key = "w", .shape = {4, 2}, .cut = fused_qkv_cut(2, 1), .stage = on_layer(0)};
+    auto const owned = states_of(shard_whole({sharding_of(dense, job)}), torch_states());
+    BOOST_TEST((holders_of(owned[0], whole({4, 2})) == std::vector<holder_t>{0, 1}));
+    BOOST_TEST((holders_of(owned[2], box{}) == std::vector<holder_t>{0, 1}));
+    BOOST_TEST((holders_of(owned[2], box{}, copies::main) == std::vector<holder_t>{0}));
+}
+
+BOOST_AUTO_TEST_CASE(state_of_a_tied_weight_is_kept_once_for_both_ends) {
+    parallel_job const job({.tp = 2, .pp = 2}, even_pipeline(2, 2));
+    auto const states = states_of(
+        sharding_of(
+            {.key = "e", .shape = {4, 2}, .cut = vocabulary_parallel(), .stage = on_both_ends()},
+            job),
+        paddle_states());
+    BOOST_TEST(states.size() == 5);
+    BOOST_TEST((holders_of(states[3], {{0}, {1}}) == std::vector<holder_t>{0, 1, 2, 3}));
+    BOOST_TEST((holders_of(states[3], {{0}, {1}}, copies::main) == std::vector<holder_t>{0}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
