@@ -17,6 +17,7 @@
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/local.hpp>
+#include <reshard/local/copy_shared.hpp>
 #include <reshard/model/fully_shard.hpp>
 #include <reshard/model/interleave.hpp>
 #include <reshard/model/optimizer_state.hpp>
@@ -26,13 +27,16 @@
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/shard/check_rules.hpp>
+#include <reshard/shard/check_world.hpp>
 #include <reshard/shard/compact_layout.hpp>
 #include <reshard/shard/distribution.hpp>
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/shard/flat_share.hpp>
+#include <reshard/shard/gather_parts.hpp>
 #include <reshard/shard/replica.hpp>
 #include <reshard/shard/shards_of.hpp>
 #include <reshard/shard/typed_layout.hpp>
+#include <reshard/tensor/model_state.hpp>
 
 /// \file
 /// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in one process.

@@ -1,0 +1,91 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_LOAD_STATE_HPP
+#define RESHARD_STORAGE_LOAD_STATE_HPP
+
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/state_tensors.hpp>
+
+#include <vector>
+
+/// \file
+/// From a checkpoint into a model's state.
+
+namespace reshard {
+
+namespace detail {
+
+/// What one rank wants of a checkpoint, and where it goes.
+struct state_load {
+    built_state built;
+    std::vector<bytes_to_load> bytes;
+    state_dict tensors;
+
+    /// \pre `state` stays as it is
+    void prepare(model_state const& state, layout const& stored) {
+        built = build_all(state);
+        bytes = bytes_of(state, stored);
+        add_tensors(tensors, state, built);
+        for (bytes_to_load& wanted : bytes)
+            tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
+    }
+
+    /// Merges what was built, and puts the bytes in their places.
+    void finish(model_state& state) {
+        for (auto const& [deferred, shards] : built)
+            merge(*deferred, shards);
+        std::erase_if(state, [](auto const& named) {
+            return std::holds_alternative<stored_value>(named.second);
+        });
+        for (bytes_to_load& loaded : bytes) {
+            auto const [place, is_new] = state.try_emplace(loaded.name, stored_value{});
+            if (auto* const object = std::get_if<stored_object>(&place->second))
+                object->bytes = std::move(loaded.bytes);
+            else
+                place->second = stored_value{std::move(loaded.bytes)};
+        }
+    }
+};
+
+/// Refuses a common value of a checkpoint whose name the state has for something else.
+inline void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
+    for (bytes_to_load const& wanted : bytes) {
+        auto const place = state.find(wanted.name);
+        if (wanted.key.starts_with(common_prefix) && place != state.end() &&
+            !std::holds_alternative<stored_value>(place->second))
+            fail(errc::usage, "'" + wanted.name + "' is a common value of the checkpoint, and " +
+                                  "something else in the state; give it another name there");
+    }
+}
+
+} // namespace detail
+
+/// Fills a state from a checkpoint; each rank gives what it has.
+///
+/// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their cells,
+/// whoever saved them. The common values become those of the checkpoint, whatever they were; unsaved
+/// values stay.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike, before anything is written: as `load` of tensors, with
+///         errc::unknown_key for an object that the checkpoint does not have, errc::usage for a name
+///         that stands for two things, and what `build` throws; what `merge` throws comes later
+template <group Group>
+strict_verdict load_state(Group const& world, checkpoint const& source, model_state& state,
+                          load_options const& options = {}) {
+    std::filesystem::path const& path = source.metadata().path;
+    detail::state_load wanted;
+    agree_to_run(world, "load a state from " + path.string(), 0, attempt([&] {
+                     detail::at_path(path, [&] {
+                         wanted.prepare(state, source.files_layout());
+                         detail::check_names(state, wanted.bytes);
+                     });
+                 }));
+    strict_verdict verdict = load(world, source, wanted.tensors, options);
+    agree_on(world, [&] { wanted.finish(state); });
+    return verdict;
+}
+
+} // namespace reshard
+
+#endif

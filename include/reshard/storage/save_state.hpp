@@ -1,0 +1,64 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_SAVE_STATE_HPP
+#define RESHARD_STORAGE_SAVE_STATE_HPP
+
+#include <reshard/storage/save.hpp>
+#include <reshard/storage/state_tensors.hpp>
+
+/// \file
+/// From a model's state to a checkpoint.
+
+namespace reshard {
+
+namespace detail {
+
+/// All that one rank gives a checkpoint, as tensors; the first rank gives the common values.
+inline const_state_dict tensors_to_save(model_state const& state, built_state const& built,
+                                        bool is_first) {
+    const_state_dict all;
+    add_tensors(all, state, built);
+    for (held_object const& object : held_objects(state))
+        all.add(bytes_tensor(tensor_key(object.cell), object.bytes.size()),
+                view_of_bytes(object.bytes));
+    for (auto const& [descriptor, tensor] : all)
+        if (descriptor.key.starts_with(common_prefix))
+            fail(errc::bad_layout, "'" + descriptor.key + "': keys that begin with '" +
+                                       std::string(common_prefix) +
+                                       "' are those of common values; give it another one");
+    for (common_value const& value : common_values(state))
+        if (is_first)
+            all.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),
+                                 value.bytes.size()),
+                    view_of_bytes(value.bytes));
+    return all;
+}
+
+} // namespace detail
+
+/// Writes the states of all ranks as a checkpoint at `target`.
+///
+/// Deferred tensors are built first. Each different shard and each object is written once; common
+/// values are compared, and written by the first rank; unsaved values are not written.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike, and `target` is what it was: as `save` of tensors,
+///         `check_common` and `check_objects`, with errc::bad_layout for a key that begins as those
+///         of common values do, and what a factory throws
+template <group Group>
+void save_state(Group const& world, model_state const& state, std::filesystem::path const& target,
+                save_form form = save_form::sharded, write_options const& options = {}) {
+    detail::built_state built;
+    agree_to_run(world, "save a state to " + target.string(),
+                 digest_of(options) + static_cast<std::uint64_t>(form),
+                 attempt([&] { built = detail::build_all(state); }));
+    check_common(world, common_values(state));
+    check_objects(world, held_objects(state));
+    const_state_dict tensors;
+    agree_on(world, [&] { tensors = detail::tensors_to_save(state, built, world.rank() == 0); });
+    save(world, tensors, target, form, options);
+}
+
+} // namespace reshard
+
+#endif
