@@ -5,6 +5,7 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "spec.hpp"
+#include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -182,14 +183,36 @@ struct finding_group {
     std::size_t nameless = 0; ///< more of them, of no tensor
 };
 
+/// What a key of the target that nothing makes has in common with that of other layers; empty for
+/// other findings.
+std::string missing_kind(reported const& one) {
+    bool const is_missing =
+        one.severity == "error" && !one.where && one.code == name(errc::unknown_key);
+    return is_missing ? without_numbers(one.key) : "";
+}
+
+/// The statement that says of all keys of a kind that they have no source, where one does.
+std::string addition_of(std::string const& kind) {
+    std::size_t const star = kind.find('*');
+    bool const is_plain =
+        std::ranges::all_of(kind, [](char c) { return c == '*' || aoa::is_plain_char(c); });
+    if (star == kind.npos || kind.rfind('*') != star || !is_plain)
+        return {};
+    return "_ -> " + kind.substr(0, star) + "$LAYER_ID" + kind.substr(star + 1);
+}
+
 std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
     std::vector<finding_group> groups;
-    std::map<std::tuple<std::string, std::string, std::size_t, std::size_t>, std::size_t> places;
+    std::map<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>,
+             std::size_t>
+        places;
     for (reported const& one : findings) {
         auto const where = one.where.value_or(aoa::place{0, 0});
         auto const [place, is_new] = places.emplace(
-            std::tuple(one.severity, one.code, where.line, where.column), groups.size());
-        bool const is_alone = one.severity == "error" ? !one.where : one.key.empty() && !one.where;
+            std::tuple(one.severity, one.code, where.line, where.column, missing_kind(one)),
+            groups.size());
+        bool const is_alone = one.severity == "error" ? !one.where && missing_kind(one).empty()
+                                                      : one.key.empty() && !one.where;
         if (is_new || is_alone)
             groups.push_back({&one, {}});
         else if (one.key.empty())
@@ -198,6 +221,13 @@ std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
             groups[place->second].others.push_back(one.key);
     }
     return groups;
+}
+
+/// What to write for all keys of a group of which each message says what to write for one.
+std::string all_at_once(finding_group const& group) {
+    std::string const statement = addition_of(missing_kind(*group.first));
+    bool const can_add = group.first->message.find("write  _ -> ") != std::string::npos;
+    return can_add && !statement.empty() ? "; for all at once  " + statement : "";
 }
 
 /// `3 errors, 1 warning`.
@@ -212,7 +242,7 @@ std::string text_of(check_report const& report) {
     for (finding_group const& group : groups_of(report.findings)) {
         text += group.first->text + "\n";
         if (!group.others.empty())
-            text += "  the same for " + listed(group.others) + "\n";
+            text += "  the same for " + listed(group.others) + all_at_once(group) + "\n";
         if (group.nameless > 0)
             text += "  the same " + counted(group.nameless, "more time") + "\n";
     }

@@ -16,21 +16,6 @@ using namespace reshard;
 
 namespace {
 
-/// `model.layers.12.mlp` as `model.layers.*.mlp`.
-std::string without_numbers(std::string_view key) {
-    std::string text;
-    for (char const c : key) {
-        bool const is_digit = c >= '0' && c <= '9';
-        if (!is_digit)
-            text += c;
-        else if (text.empty() || text.back() == '.')
-            text += '*';
-        else if (text.back() != '*')
-            text += c;
-    }
-    return text;
-}
-
 /// `3 along axis 1`, or nothing where a tensor is whole.
 std::string parts_text(index_vector const& parts) {
     std::string text;
@@ -61,6 +46,20 @@ std::string table(std::vector<std::vector<std::string>> const& rows) {
             line +=
                 row[i] + std::string(i + 1 < row.size() ? widths[i] - row[i].size() + 2 : 0, ' ');
         text += (&row == &rows.front() ? bold(line) : line) + "\n";
+    }
+    return text;
+}
+
+std::string without_numbers(std::string_view key) {
+    std::string text;
+    for (char const c : key) {
+        bool const is_digit = c >= '0' && c <= '9';
+        if (!is_digit)
+            text += c;
+        else if (text.empty() || text.back() == '.')
+            text += '*';
+        else if (text.back() != '*')
+            text += c;
     }
     return text;
 }

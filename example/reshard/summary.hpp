@@ -6,6 +6,7 @@
 #include <reshard/shard/layout.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -21,6 +22,9 @@ std::string holder_table(reshard::layout const& held, std::vector<std::string> c
 
 /// What there is: a line for all tensors that differ only in the numbers in their keys, or a line each.
 std::string tensor_table(reshard::layout const& held, bool all);
+
+/// `model.layers.12.mlp` as `model.layers.*.mlp`.
+std::string without_numbers(std::string_view key);
 
 /// `rank 0`, `rank 1`, ...
 std::vector<std::string> rank_names(reshard::holder_t count);
