@@ -178,10 +178,9 @@ private:
 ///
 /// \pre `expanded.is_complete`
 inline program_report check(expansion const& expanded, lowering const& lowered,
-                            catalog const& source, catalog const* target = nullptr,
-                            std::vector<state_suffix> const& suffixes = default_state_suffixes()) {
+                            catalog const& source, catalog const* target = nullptr) {
     return detail::program_checker(expanded, lowered, source, target)
-        .run(with_scales(suffixes, expanded.code));
+        .run(with_scales(expanded.code.state_suffixes(), expanded.code));
 }
 
 /// Everything that is wrong with a program for the tensors of `source` and `target`, which may be
@@ -199,7 +198,7 @@ inline program_report check(program const& written, catalog const& source,
         return stopped;
     }
     lowering const lowered = lower_all(expanded.code, source, target, options.lowering);
-    return check(expanded, lowered, source, target, options.lowering.state_suffixes);
+    return check(expanded, lowered, source, target);
 }
 
 } // namespace reshard::aoa

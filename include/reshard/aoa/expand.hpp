@@ -95,6 +95,7 @@ inline void apply_macros(macro_context& context, std::vector<statement>& stateme
 inline expansion expand_all(program const& written, catalog const& source,
                             catalog const* target = nullptr, expand_options const& options = {}) {
     expansion result{written, {}};
+    result.code.set_state_suffixes(options.state_suffixes);
     macro_context context{result.code, options.reverse ? target : &source,
                           options.reverse ? &source : target, options, result.findings};
     std::vector<statement> statements = written.statements();

@@ -238,11 +238,10 @@ inline catalog catalog_of(std::vector<known_tensor> const& known) {
 /// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
 ///             an even one
-inline inference
-infer_source(program const& expanded, std::vector<known_tensor> const& known, catalog const& target,
-             std::vector<state_suffix> const& suffixes = default_state_suffixes()) {
+inline inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
+                              catalog const& target) {
     inference result;
-    auto const all = with_scales(suffixes, expanded);
+    auto const all = with_scales(expanded.state_suffixes(), expanded);
     detail::source_inferrer(result, expanded, known, source_names(target, all)).run();
     return result;
 }

@@ -29,7 +29,6 @@ enum class dtype_policy {
 
 /// What `lower` may be told.
 struct lower_options {
-    std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     dtype_policy policy = dtype_policy::equal;
     std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
     bool leave_unexpected = false; ///< a key of the target that nothing yields is no error: the
@@ -64,7 +63,7 @@ struct lower_context {
         : code(lowered),
           target(targets),
           options(chosen),
-          suffixes(with_scales(chosen.state_suffixes, lowered)),
+          suffixes(with_scales(lowered.state_suffixes(), lowered)),
           source(sources, suffixes),
           names(lowered, source),
           result{mapping(sources), {}, {}} {}

@@ -6,6 +6,7 @@
 #include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/name_table.hpp>
 #include <reshard/aoa/place.hpp>
+#include <reshard/aoa/state_suffix.hpp>
 
 #include <boost/assert.hpp>
 
@@ -68,6 +69,10 @@ public:
 
     /// The number of the names of that text, or nothing where no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const { return texts_.find(text); }
+
+    /// Which keys are the state of a parameter: what the program has been expanded for, and is to be
+    /// lowered for.
+    std::vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
     /// How many different texts and temporaries there are: their numbers are less.
     std::size_t text_count() const { return texts_.size(); }
@@ -154,6 +159,9 @@ public:
 
     void add(statement const& made) { statements_.push_back(made); }
     void replace_statements(std::vector<statement> made) { statements_ = std::move(made); }
+    void set_state_suffixes(std::vector<state_suffix> suffixes) {
+        state_suffixes_ = std::move(suffixes);
+    }
     void add_unmatched(statement const& one) { unmatched_.push_back(one); }
     /// \}
 
@@ -171,6 +179,7 @@ private:
     std::vector<std::vector<segment>> patterns_;
     std::vector<std::vector<attribute>> attributes_;
     std::vector<aoa::origin> origins_;
+    std::vector<state_suffix> state_suffixes_ = default_state_suffixes();
 };
 
 /// Whether a name of one program says what a name of another says. Temporaries are equal when they

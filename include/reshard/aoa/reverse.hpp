@@ -264,7 +264,7 @@ inline reversal reverse_all(program const& expanded, catalog const& source,
         return result;
     result.losses = losses_of(forward.map);
     catalog const made = target ? *target : detail::outputs_of(forward.map);
-    auto const suffixes = with_scales(options.lowering.state_suffixes, expanded);
+    auto const suffixes = with_scales(expanded.state_suffixes(), expanded);
     detail::reverse_sides const sides{source_names(source, suffixes), source_names(made, suffixes),
                                       forward.map, target != nullptr};
     detail::reverser(result, sides, options).run();

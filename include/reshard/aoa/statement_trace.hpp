@@ -26,12 +26,11 @@ namespace reshard::aoa {
 class statement_trace {
 public:
     /// Refers to the program, which must live as long.
-    explicit statement_trace(program const& code,
-                             std::vector<state_suffix> const& suffixes = default_state_suffixes())
+    explicit statement_trace(program const& code)
         : code_(code),
           chain_(code, code.statements()),
           last_(code.text_count(), name_chain::none),
-          suffixes_(with_scales(suffixes, code)) {
+          suffixes_(with_scales(code.state_suffixes(), code)) {
         for (std::uint32_t version = 0; version < chain_.version_count(); ++version)
             if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
                 last_[called.id] = version;

@@ -181,10 +181,12 @@ BOOST_AUTO_TEST_CASE(statements_that_change_nothing_are_noted) {
 BOOST_AUTO_TEST_CASE(state_follows_under_other_endings) {
     catalog const with(
         {tensor("a", {2, 4}), tensor("a/m", {2, 4}, data_type::f64), tensor("a/n", {})});
-    lower_options options;
+    expand_options options;
     options.state_suffixes = {{"/m", false}, {"/n", true}};
-    mapping const map =
-        lower(parsed("a -> x, permute='[]', dtype='float16'"), with, nullptr, options);
+    program const code =
+        expand(parsed("a^T -> t\nt -> x, dtype='float16'"), with, nullptr, options).code;
+    BOOST_TEST((code.state_suffixes() == options.state_suffixes));
+    mapping const map = lower(code, with);
     BOOST_TEST_REQUIRE(map.outputs().size() == 3u);
     BOOST_TEST((map.find("x/m")->value == transpose(source_tensor(1, {2, 4}, data_type::f64))));
     BOOST_TEST((map.find("x/n")->value == source_tensor(2, {}, data_type::f32)));
