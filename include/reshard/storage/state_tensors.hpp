@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_STATE_TENSORS_HPP
 #define RESHARD_STORAGE_STATE_TENSORS_HPP
 
+#include <reshard/core/nearest.hpp>
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/tensor/model_state.hpp>
