@@ -81,8 +81,7 @@ private:
     }
 
     static bool is_reversible(piece const& part) {
-        return !find_rounding(part) &&
-               is_castable(result(part.stored, part.casts), part.stored);
+        return !find_rounding(part) && is_castable(result(part.stored, part.casts), part.stored);
     }
 
     /// Pieces that hold all of a tensor together, each something that those before it have not.

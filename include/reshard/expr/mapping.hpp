@@ -168,7 +168,7 @@ private:
 
     source_list sources_;
     key_index source_places_; ///< of the first `placed_` sources
-    key_id placed_ = 0;               ///< the others are noted when `source` looks for a key
+    key_id placed_ = 0;       ///< the others are noted when `source` looks for a key
     mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<relation> relations_;
