@@ -27,11 +27,13 @@ constexpr bool is_plain(std::string_view text) {
            std::ranges::all_of(text, is_plain_char);
 }
 
-/// The text of a key as it has to be written.
+/// The text of a key as it has to be written. One with `'` was written in `"`, where its `$` and `*`
+/// meant themselves.
 inline std::string quoted_name(std::string_view text) {
     if (is_plain(text))
         return std::string(text);
-    bool const literal = text.find_first_of("$*\"") != std::string_view::npos;
+    bool const literal = text.find_first_of("$*\"") != std::string_view::npos &&
+                         text.find('\'') == std::string_view::npos;
     char const quote = literal ? '\'' : '"';
     return quote + std::string(text) + quote;
 }

@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(a_printed_program_says_the_same) {
 BOOST_AUTO_TEST_CASE(names_are_quoted_where_they_have_to_be) {
     BOOST_TEST(print(parsed("\"a\", \"a-b\", 'l.*' -> \"axis\", axis=0")) ==
                "a, \"a-b\", 'l.*' -> \"axis\", axis=0\n");
+    BOOST_TEST(print(parsed("\"it's $eg\" -> b")) == "\"it's $eg\" -> b\n");
 }
 
 BOOST_AUTO_TEST_CASE(what_follows_a_placeholder_does_not_become_part_of_it) {
