@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_STATEMENT_TEXT_HPP
 #define RESHARD_AOA_STATEMENT_TEXT_HPP
 
+#include <reshard/aoa/macro/digits.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/words.hpp>
 
@@ -38,16 +39,26 @@ inline std::string quoted_name(std::string_view text) {
     return quote + std::string(text) + quote;
 }
 
-/// Whether the text `behind` a placeholder would be read as more of its name.
+/// Whether the text `behind` a placeholder would be read as what is added to it.
+constexpr bool is_shift(std::string_view behind) {
+    std::size_t const sign = behind.find_first_not_of(" \t");
+    if (sign == std::string_view::npos || (behind[sign] != '+' && behind[sign] != '-'))
+        return false;
+    std::size_t const digit = behind.find_first_not_of(" \t", sign + 1);
+    return digit != std::string_view::npos && is_digit(behind[digit]);
+}
+
+/// Whether the text `behind` a placeholder would be read as more of it: of its name, or as a shift.
 constexpr bool goes_on(std::string_view placeholder, std::string_view behind) {
     auto const is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (is_shift(behind))
+        return true;
     if (placeholder == "EXPERT_ID" || placeholder == "LAYER_ID_OFFSET" || behind.empty())
         return false;
     if (placeholder == "LAYER_ID")
         return behind.starts_with("_OFFSET");
-    bool const is_digit = behind[0] >= '0' && behind[0] <= '9';
     bool const is_word = behind[0] == '_' && behind.size() > 1 && is_capital(behind[1]);
-    return is_digit || is_capital(behind[0]) || is_word;
+    return is_digit(behind[0]) || is_capital(behind[0]) || is_word;
 }
 
 /// What is added to a placeholder; `+0` where `behind`, the text that follows, would go on with its
@@ -56,9 +67,9 @@ inline std::string shift_text(segment const& placeholder, std::string_view behin
     index_t const shift = placeholder.first;
     if (shift == 0 && !goes_on(placeholder.text, behind))
         return {};
-    bool const is_digit = !behind.empty() && behind[0] >= '0' && behind[0] <= '9';
+    bool const adjoins = !behind.empty() && is_digit(behind[0]);
     std::string const digits = std::to_string(shift < 0 ? -shift : shift);
-    std::size_t const zeros = is_digit && digits.size() < 9 ? 9 - digits.size() : 0;
+    std::size_t const zeros = adjoins && digits.size() < 9 ? 9 - digits.size() : 0;
     return (shift < 0 ? '-' : '+') + std::string(zeros, '0') + digits;
 }
 

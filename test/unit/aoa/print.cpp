@@ -60,7 +60,10 @@ BOOST_AUTO_TEST_CASE(what_follows_a_placeholder_does_not_become_part_of_it) {
          {std::pair("a.$E + 0ID -> b.$E.w", "a.$E+0ID -> b.$E.w\n"),
           std::pair("a.$E + 0_B -> b.$E_0", "a.$E+0_B -> b.$E_0\n"),
           std::pair("a.$E + 0000000015 -> b.$E - 0000000025",
-                    "a.$E+0000000015 -> b.$E-0000000025\n")}) {
+                    "a.$E+0000000015 -> b.$E-0000000025\n"),
+          std::pair("\"a.$E+0+1\" -> \"b.$EXPERT_ID + 0 - 1\"",
+                    "\"a.$E+0+1\" -> \"b.$EXPERT_ID+0 - 1\"\n"),
+          std::pair("\"a.$E+0+x\" -> \"b.$E+0+ \"", "\"a.$E+x\" -> \"b.$E+ \"\n")}) {
         BOOST_TEST(print(parsed(written)) == printed);
         BOOST_TEST((parsed(printed) == parsed(written)), printed);
     }
