@@ -29,6 +29,7 @@
 #include <reshard/shard/check_rules.hpp>
 #include <reshard/shard/check_world.hpp>
 #include <reshard/shard/compact_layout.hpp>
+#include <reshard/shard/compact_sharding.hpp>
 #include <reshard/shard/distribution.hpp>
 #include <reshard/shard/equal_shares.hpp>
 #include <reshard/shard/flat_share.hpp>

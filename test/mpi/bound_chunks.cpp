@@ -37,9 +37,9 @@ public:
         program_.define("w", stored ? cast(w, *stored) : w);
         problem_ = problem_of(program_, source_layout_, target_layout_);
         whole_ = make_plan(problem_);
-        sources_.add(source_layout_.tensors[0].shards, 0, from);
+        sources_.add(0, 0, from);
         for (std::uint32_t i = 0; i < to.size(); ++i)
-            targets_.add(target_layout_.tensors[0].shards, i, to[i]);
+            targets_.add(0, i, to[i]);
     }
 
     bound(bound const&) = delete;

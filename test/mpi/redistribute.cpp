@@ -2,10 +2,10 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
+#include "support/agreed_error.hpp"
+
 #include <reshard/expr/algebra.hpp>
 
-#include <boost/mpi/collectives/all_gather.hpp>
-#include <boost/serialization/string.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace reshard;
+using reshard::test::agreed_error;
 
 namespace {
 
@@ -76,22 +77,6 @@ state_dict dict(Pieces&... pieces) {
     state_dict all;
     (all.add(pieces.descriptor, pieces.view()), ...);
     return all;
-}
-
-/// What `work` throws, code and words; it has to be the same on every rank.
-template <class Work>
-std::string agreed_error(mpi::communicator const& world, Work&& work) {
-    std::string text = "nothing was thrown";
-    try {
-        work();
-    } catch (error const& problem) {
-        text = std::string(name(problem.code())) + ": " + problem.what();
-    }
-    std::vector<std::string> all;
-    mpi::all_gather(world, text, all);
-    for (std::string const& other : all)
-        BOOST_TEST(other == text);
-    return text;
 }
 
 /// The program that leaves `w` as it is.
@@ -181,7 +166,8 @@ BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
     run(moving);
     for (std::size_t i = 0; i < target.elements.size(); ++i)
         BOOST_TEST(target.elements[i] == static_cast<float>(target.number(i) + 1000));
-    BOOST_TEST(moving.target_layout().find("w")->shards.size() == static_cast<std::size_t>(size));
+    BOOST_TEST(layout_of(moving.target_layout()).find("w")->shards.size() ==
+               static_cast<std::size_t>(size));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {

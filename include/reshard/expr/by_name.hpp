@@ -5,8 +5,7 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/layout.hpp>
-#include <reshard/shard/tensor_shards.hpp>
+#include <reshard/shard/held_tensor.hpp>
 
 #include <string>
 
@@ -28,13 +27,15 @@ inline std::string wanted_by_rank(tensor_shards const& shards) {
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
+/// \tparam Layout `layout` or `compact_layout`
 /// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants
 ///         it
-inline mapping by_name(catalog const& source, layout const& target) {
-    for (tensor_layout const& tensor : target.tensors)
+template <class Layout>
+mapping by_name(catalog const& source, Layout const& target) {
+    for (auto const& tensor : target.tensors)
         if (!source.find(tensor.key))
             fail(errc::unknown_key, "'" + tensor.key + "' is " +
-                                        detail::wanted_by_rank(&tensor.shards) +
+                                        detail::wanted_by_rank(held_in(target, tensor).shards) +
                                         ", and the source does not have it" +
                                         did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);

@@ -6,8 +6,8 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/resize.hpp>
+#include <reshard/shard/held_tensor.hpp>
 #include <reshard/shard/key_pattern.hpp>
-#include <reshard/shard/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,28 +39,32 @@ inline bool note_matches(std::vector<key_pattern> const& patterns, std::string c
 /// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as they
 /// are.
 ///
+/// \tparam     Layout `layout` or `compact_layout`
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
-inline mapping fit_shapes(mapping program, layout const& target,
-                          std::vector<std::string> const& allowed) {
+template <class Layout>
+mapping fit_shapes(mapping program, Layout const& target, std::vector<std::string> const& allowed) {
     if (allowed.empty())
         return program;
     std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
     std::vector<bool> used(patterns.size());
-    for (tensor_layout const& tensor : target.tensors) {
+    for (auto const& tensor : target.tensors) {
         if (!detail::note_matches(patterns, tensor.key, used))
             continue;
+        index_vector const& wanted = held_in(target, tensor).shape;
         mapping_output const* const output = program.find(tensor.key);
-        if (output && !output->added && output->value.shape != tensor.shape &&
-            output->value.ndim() == tensor.shape.size())
-            program.define(tensor.key, resize(output->value, tensor.shape));
+        if (output && !output->added && output->value.shape != wanted &&
+            output->value.ndim() == wanted.size())
+            program.define(tensor.key, resize(output->value, wanted));
     }
     auto const unused = std::find(used.begin(), used.end(), false);
     if (unused != used.end()) {
         std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
-        fail(errc::unknown_key, "allow_shape_mismatch: '" + text + "' matches none of the " +
-                                    std::to_string(target.tensors.size()) + " keys of the target" +
-                                    did_you_mean_key(text, target.tensors, &tensor_layout::key));
+        fail(errc::unknown_key,
+             "allow_shape_mismatch: '" + text + "' matches none of the " +
+                 std::to_string(target.tensors.size()) + " keys of the target" +
+                 did_you_mean_key(text, target.tensors,
+                                  [](auto const& tensor) -> auto const& { return tensor.key; }));
     }
     return program;
 }

@@ -16,7 +16,7 @@ namespace reshard {
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///
-/// Refers to all four, which must live as long. Shards are listed, not computed.
+/// Refers to all four, which must live as long.
 struct bound_plan {
     plan const& whole;
     plan_problem const& problem;
@@ -37,11 +37,11 @@ struct bound_end {
 ///
 /// \pre this process plays the source holder
 inline bound_end<void const*> source_end(bound_plan const& bound, transfer const& part) {
-    shard_table const& table = *bound.problem.sources[part.source_key].shards.table();
-    const_tensor_view const& view = bound.sources.at(table, part.source_shard);
+    source_side const& side = bound.problem.sources[part.source_key];
+    const_tensor_view const& view = bound.sources.at(side.tensor, part.source_shard);
     cut const geometry = cut_of(bound.whole, part);
     memory_place place =
-        place_in_shard(table, part.source_shard, geometry.source_offset, view.strides);
+        place_in_shard(side.shards, part.source_shard, geometry.source_offset, view.strides);
     place.strides = geometry.order.apply(
         factor_strides(place.strides, geometry.order.undo(geometry.extent), geometry.joins.source));
     return {view.data, place};
@@ -51,11 +51,11 @@ inline bound_end<void const*> source_end(bound_plan const& bound, transfer const
 ///
 /// \pre this process plays the target holder
 inline bound_end<void*> target_end(bound_plan const& bound, transfer const& part) {
-    shard_table const& table = *bound.problem.targets[part.target_key].shards.table();
-    tensor_view const& view = bound.targets.at(table, part.target_shard);
+    target_side const& side = bound.problem.targets[part.target_key];
+    tensor_view const& view = bound.targets.at(part.target_key, part.target_shard);
     cut const geometry = cut_of(bound.whole, part);
     memory_place place =
-        place_in_shard(table, part.target_shard, geometry.target_offset, view.strides);
+        place_in_shard(side.shards, part.target_shard, geometry.target_offset, view.strides);
     place.strides = factor_strides(place.strides, geometry.extent, geometry.joins.target);
     return {view.data, place};
 }

@@ -4,7 +4,7 @@
 #define RESHARD_LOCAL_PLACE_HPP
 
 #include <reshard/core/strides.hpp>
-#include <reshard/shard/shard_table.hpp>
+#include <reshard/shard/tensor_shards.hpp>
 
 /// \file
 /// From global coordinates to a place in the memory of a shard.
@@ -26,13 +26,15 @@ struct memory_place {
 /// \par Shape  `view_strides` has one number an axis, or one in all where the shard is a flat range
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
 ///             part
-inline memory_place place_in_shard(shard_table const& table, std::size_t shard,
-                                   index_vector const& global, index_vector const& view_strides) {
-    box const region = table.region(shard);
+/// \tparam     Shards `shard_table` or `tensor_shards`
+template <class Shards>
+memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vector const& global,
+                            index_vector const& view_strides) {
+    box const region = shards.region(shard);
     index_vector local = global;
     for (std::size_t axis = 0; axis < local.size(); ++axis)
         local[axis] -= region.offset[axis];
-    auto const flat = table.flat(shard);
+    auto const flat = shards.flat(shard);
     if (!flat)
         return {linear_offset(local, view_strides), view_strides};
     index_t const step = view_strides[0];

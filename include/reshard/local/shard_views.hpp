@@ -3,12 +3,14 @@
 #ifndef RESHARD_LOCAL_SHARD_VIEWS_HPP
 #define RESHARD_LOCAL_SHARD_VIEWS_HPP
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/shard/held_tensor.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 /// \file
@@ -18,54 +20,74 @@ namespace reshard {
 
 /// The tensors of the holders that this process plays, found by shard.
 ///
-/// Refers to the layout, which must live as long, and to the tensors' memory.
+/// A shard is a number of a tensor in its layout, and one among the shards of that tensor. Refers to
+/// the tensors' memory.
 template <class View>
 class shard_views {
 public:
     /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region.
     ///
+    /// \tparam Layout `layout` or `compact_layout`
     /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
-    void add(basic_state_dict<View> const& held, layout const& whole, holder_t holder) {
+    template <class Layout>
+    void add(basic_state_dict<View> const& held, Layout const& whole, holder_t holder) {
         for (auto const& local : held)
             views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
     }
 
-    /// Takes the tensor of shard number `shard` of `table`.
-    ///
-    /// \pre `shard < table.size()`, and the table lives as long as this
-    void add(shard_table const& table, std::uint32_t shard, View const& tensor) {
-        views_.emplace(place{&table, shard}, tensor);
+    /// Takes the tensor of shard number `shard` of tensor number `tensor`.
+    void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
+        views_.emplace(place{tensor, shard}, view);
+    }
+
+    bool contains(std::uint32_t tensor, std::uint32_t shard) const {
+        return views_.contains({tensor, shard});
     }
 
     /// \pre the shard was added
-    View const& at(shard_table const& table, std::uint32_t shard) const {
-        auto const found = views_.find({&table, shard});
+    View const& at(std::uint32_t tensor, std::uint32_t shard) const {
+        auto const found = views_.find({tensor, shard});
         BOOST_ASSERT(found != views_.end());
         return found->second;
     }
 
 private:
-    using place = std::pair<shard_table const*, std::uint32_t>;
+    using place = std::pair<std::uint32_t, std::uint32_t>;
 
-    /// Shards of a holder mostly come in the layout's order: each is sought behind the last one
-    /// found.
-    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
-        if (tensor_layout const* const tensor = whole.find(shard.key)) {
-            shard_table const& table = tensor->shards;
-            std::size_t const first = last_.first == &table ? last_.second + std::size_t{1} : 0;
-            for (std::size_t step = 0; step < table.size(); ++step) {
-                std::size_t const i = (first + step) % table.size();
-                if (table.holder(i) == holder && table.region(i) == shard.region &&
-                    table.flat(i) == shard.flat &&
-                    !views_.contains({&table, static_cast<std::uint32_t>(i)}))
-                    return last_ = {&table, static_cast<std::uint32_t>(i)};
-            }
+    template <class Layout>
+    place place_of(shard_descriptor const& shard, Layout const& whole, holder_t holder) {
+        auto const found = find_tensor(whole.tensors, shard.key);
+        if (found != whole.tensors.end()) {
+            auto const tensor = static_cast<std::uint32_t>(found - whole.tensors.begin());
+            held_tensor const held = held_in(whole, *found);
+            if (held.shape == shard.global_shape && held.dtype == shard.dtype)
+                if (auto const number = find_shard(shard, tensor, held.shards, holder))
+                    return {tensor, *number};
         }
         fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
                                    ", which the layout does not give it");
     }
 
-    place last_ = {nullptr, 0};
+    std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
+                                            tensor_shards const& shards, holder_t holder) {
+        auto const is_it = [&](std::uint32_t i) {
+            return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
+                   !contains(tensor, i);
+        };
+        if (shard_grid const* const grid = shards.grid()) {
+            auto const number = grid->find(holder);
+            return number && is_it(*number) ? number : std::nullopt;
+        }
+        auto const count = static_cast<std::uint32_t>(shards.size());
+        for (std::uint32_t step = 0; step < count; ++step) {
+            std::uint32_t const i = (last_ + step) % count;
+            if (shards.holder(i) == holder && is_it(i))
+                return last_ = i;
+        }
+        return std::nullopt;
+    }
+
+    std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
     boost::unordered_flat_map<place, View> views_;
 };
 

@@ -7,15 +7,20 @@
 #include <reshard/expr/digest.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/local/check_complete.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/mpi/exchange.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,13 +29,23 @@
 
 namespace reshard {
 
+/// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
+///
+/// A layout that is known by placements saves telling every shard to everybody: then each rank's
+/// memory and time grow with its own shards only, not with the number of ranks.
+template <class View>
+struct laid_out {
+    basic_state_dict<View> held;
+    std::optional<compact_layout> layout = std::nullopt; ///< nothing: other ranks know, or nobody
+};
+
 namespace detail {
 
 /// All that a prepared redistribution owns; the parts refer to one another, so it never moves.
 struct prepared_state {
     mapping program;
-    layout source;
-    layout target;
+    compact_layout source;
+    compact_layout target;
     plan_problem problem;
     plan whole;
     shard_views<const_tensor_view> sources;
@@ -58,14 +73,14 @@ public:
     process_cost const& cost() const { return state_->cost; }
 
     /// The layouts that all ranks make up together.
-    layout const& source_layout() const { return state_->source; }
-    layout const& target_layout() const { return state_->target; }
+    compact_layout const& source_layout() const { return state_->source; }
+    compact_layout const& target_layout() const { return state_->target; }
 
 private:
     explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
 
-    friend prepared prepare(mpi_group const& world, const_state_dict const& source,
-                            state_dict const& target, std::optional<mapping> program,
+    friend prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
+                            laid_out<tensor_view> target, std::optional<mapping> program,
                             redistribute_options const& options);
 
     std::unique_ptr<detail::prepared_state> state_;
@@ -141,7 +156,9 @@ inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict c
                  state_dict const& target) {
     auto const me = static_cast<holder_t>(ranks.rank());
     all.sources.add(source, all.source, me);
+    check_complete(all.sources, all.source, me);
     all.targets.add(target, all.target, me);
+    check_complete(all.targets, all.target, me);
     auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
     all.cost = cost_of(all.whole, sorted);
     all.moving.emplace(ranks.base(), bound_plan{all.whole, all.problem, all.sources, all.targets},
@@ -159,39 +176,79 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
     return digest.value();
 }
 
+/// The layout of one side: what some rank knows, or what all ranks say that they hold.
+template <class View>
+compact_layout layout_of_side(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
+    auto const count = static_cast<std::size_t>(ranks.size());
+    if (auto known = replicate_layout(ranks, std::move(side.layout), what)) {
+        if (known->holders > count)
+            fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
+                                       std::to_string(known->holders) +
+                                       " ranks, and the group has " + std::to_string(count));
+        return std::move(*known);
+    }
+    return compact_layout_of(gather_layout(ranks, side.held));
+}
+
 } // namespace detail
 
 /// Plans the filling of `target` from `source` and binds it to their memory; `run` moves the bytes.
 ///
 /// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a
-/// key, or nothing. Without a program, each target key is the source key of that name. Tensors that
-/// the program only adds (`_ -> key`) keep their content. A `boost::mpi::communicator` is a group
-/// too.
+/// key, or nothing. Where a rank knows the layout of a side, it gives that too; then the ranks
+/// compare a digest of it and tell nothing else of that side. Without a program, each target key is
+/// the source key of that name. Tensors that the program only adds (`_ -> key`) keep their content.
+/// A `boost::mpi::communicator` is a group too.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
-///         `make_plan`; errc::ranks_disagree for different programs or options;
+///         `make_plan`; errc::ranks_disagree for different programs, options or layouts;
+///         errc::bad_layout where a rank holds more or less than the layout says;
 ///         errc::memory_overlap where a target shares memory with another tensor
-inline prepared prepare(mpi_group const& world, const_state_dict const& source,
-                        state_dict const& target, std::optional<mapping> program = std::nullopt,
+inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
+                        laid_out<tensor_view> target, std::optional<mapping> program = std::nullopt,
                         redistribute_options const& options = {}) {
     agree_to_run(world, "redistribute", detail::digest_of_call(program, options), attempt([&] {
-                     check_memory({&source, 1}, {&target, 1});
+                     check_memory({&source.held, 1}, {&target.held, 1});
                  }));
     mpi_group const ranks =
         mpi_group::duplicate_of(world.base()); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
-    all->source = gather_layout(ranks, source);
-    all->target = gather_layout(ranks, target);
+    all->source = detail::layout_of_side(ranks, source, "source");
+    all->target = detail::layout_of_side(ranks, target, "target");
     agree_on(ranks, [&] {
         all->program =
             program ? std::move(*program) : by_name(catalog_of(all->source), all->target);
         all->program =
             fit_shapes(std::move(all->program), all->target, options.allow_shape_mismatch);
         detail::plan_for(*all, ranks.rank(), options);
-        detail::bind(*all, ranks, source, target);
+        detail::bind(*all, ranks, source.held, target.held);
     });
     return prepared(std::move(all));
+}
+
+/// The same for tensors whose layouts no rank knows: every rank tells all others what it holds.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as above
+inline prepared prepare(mpi_group const& world, const_state_dict const& source,
+                        state_dict const& target, std::optional<mapping> program = std::nullopt,
+                        redistribute_options const& options = {}) {
+    return prepare(world, laid_out<const_tensor_view>{source}, laid_out<tensor_view>{target},
+                   std::move(program), options);
+}
+
+/// Fills tensors from others of layouts that are known, by name or as `program` says.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `prepare`
+inline void redistribute(mpi_group const& world, laid_out<const_tensor_view> source,
+                         laid_out<tensor_view> target,
+                         std::optional<mapping> program = std::nullopt,
+                         redistribute_options const& options = {}) {
+    prepared all =
+        prepare(world, std::move(source), std::move(target), std::move(program), options);
+    run(all);
 }
 
 /// Fills the tensors of `target` from those of `source`, by name.

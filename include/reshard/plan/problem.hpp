@@ -5,7 +5,7 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/by_name.hpp>
-#include <reshard/shard/compact_layout.hpp>
+#include <reshard/shard/held_tensor.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,18 +17,17 @@
 
 namespace reshard {
 
-/// The number of no spread.
-inline constexpr std::uint32_t no_spread = 0xffffffff;
-
 /// A source tensor and who holds it. The name is for messages only.
 struct source_side {
     std::string_view key;
     data_type dtype{};
     tensor_shards shards = {};        ///< none: nobody holds any of it
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
+    std::uint32_t tensor = 0;         ///< its place in the layout; of no meaning without shards
 };
 
-/// A target tensor, who wants it, and what it is made of. The name is for messages only.
+/// A target tensor, who wants it, and what it is made of: `targets[i]` is tensor `i` of the layout.
+/// The name is for messages only.
 struct target_side {
     std::string_view key;
     data_type dtype{};
@@ -69,23 +68,6 @@ namespace detail {
 
 [[noreturn]] inline void fail_tensor(errc code, std::string_view key, std::string const& text) {
     fail(code, "'" + std::string(key) + "' " + text);
-}
-
-/// A tensor of either kind of layout, as plans see it.
-struct held_tensor {
-    index_vector const& shape;
-    data_type dtype;
-    tensor_shards shards;
-    std::uint32_t spread;
-};
-
-inline held_tensor held_in(layout const&, tensor_layout const& tensor) {
-    return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
-}
-
-inline held_tensor held_in(compact_layout const& all, compact_tensor const& tensor) {
-    tensor_spread const& spread = all.spread_of(tensor);
-    return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
 }
 
 /// Finds keys in things sorted by key: mostly the next one is asked for, and no search is needed.
@@ -157,6 +139,7 @@ std::vector<source_side> sources_of(mapping const& program, Layout const& source
         }
         held_tensor const held = held_in(source, *tensor);
         sides.push_back(source_of(wanted, &held));
+        sides.back().tensor = static_cast<std::uint32_t>(tensor - source.tensors.data());
     }
     return sides;
 }

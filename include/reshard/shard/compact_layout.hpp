@@ -4,7 +4,6 @@
 #define RESHARD_SHARD_COMPACT_LAYOUT_HPP
 
 #include <reshard/shard/catalog.hpp>
-#include <reshard/shard/shards_of.hpp>
 #include <reshard/shard/tensor_shards.hpp>
 
 #include <boost/unordered/unordered_map.hpp>
@@ -26,7 +25,7 @@ namespace reshard {
 /// A way of spreading a tensor of one shape: computed where it can be.
 struct tensor_spread {
     index_vector shape; ///< global
-    std::variant<shard_grid, shard_table> shards;
+    std::variant<shard_table, shard_grid> shards;
 
     /// The shards, which refer to this object.
     tensor_shards view() const {
@@ -101,32 +100,14 @@ private:
     boost::unordered_multimap<std::uint64_t, std::uint32_t> known_;
 };
 
-/// A grid where the tensor is one part that is not cut flat, a table otherwise.
-inline tensor_spread spread_of(tensor_sharding const& tensor) {
-    if (tensor.parts.size() == 1 && !tensor.parts[0].flat)
-        return {tensor.shape, shard_grid(tensor.parts[0].how)};
-    return {tensor.shape, tensor_layout_of(tensor).shards};
-}
-
 } // namespace detail
 
-/// The layout of these tensors.
-///
-/// \throws error with errc::bad_layout for a key that stands twice, or a sharding that contradicts
-///         itself
-inline compact_layout compact_layout_of(std::vector<tensor_sharding> tensors) {
-    std::sort(tensors.begin(), tensors.end(),
-              [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
-    compact_layout result;
+/// The layout in which tensors that are spread alike share their list of shards.
+inline compact_layout compact_layout_of(layout all) {
+    compact_layout result{all.holders, {}, {}};
     detail::spread_numbers numbers(result.spreads);
-    for (tensor_sharding& one : tensors) {
-        check(one);
-        if (!result.tensors.empty() && result.tensors.back().key == one.key)
-            fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
-                                       " stands twice in one layout; give each tensor once");
-        if (!one.parts.empty())
-            result.holders = std::max(result.holders, one.parts[0].how.ranks().rank_count());
-        std::uint32_t const number = numbers.number_of(detail::spread_of(one));
+    for (tensor_layout& one : all.tensors) {
+        std::uint32_t const number = numbers.number_of({one.shape, std::move(one.shards)});
         result.tensors.push_back({std::move(one.key), one.dtype, number});
     }
     return result;

@@ -5,6 +5,7 @@
 
 #include <reshard/core/hasher.hpp>
 #include <reshard/shard/distribution.hpp>
+#include <reshard/shard/grid_axis.hpp>
 
 #include <boost/assert.hpp>
 
@@ -19,21 +20,6 @@
 
 namespace reshard {
 
-/// One axis of a grid of shards.
-struct grid_axis {
-    placement how;                 ///< replicates or cuts
-    index_t extent = 1;            ///< how many shards stand along it
-    index_t holder_stride = 1;     ///< from the holder of one shard to that of the next
-    index_t shard_stride = 1;      ///< from the number of one shard to that of the next
-    index_t part_stride = 1;       ///< from one box to the next, or from one replica
-    std::vector<index_t> begins{}; ///< of the parts, where sizes are given; one more than parts
-
-    constexpr index_t along(index_t number, index_t stride) const {
-        return number / stride % extent;
-    }
-    constexpr bool operator==(grid_axis const&) const = default;
-};
-
 /// The shards of a tensor that placements on a mesh make: all questions about them are answered in
 /// time that does not depend on the number of ranks.
 ///
@@ -47,24 +33,34 @@ public:
     /// Placements `only` leave their mesh axis out, axes of one rank do not matter.
     constexpr explicit shard_grid(distribution const& how) : shape_(how.shape()) {
         index_vector const extents = how.ranks().shape();
+        std::vector<held_axis> axes;
         index_t stride = 1;
         for (std::size_t i = extents.size(); i-- > 0; stride *= extents[i]) {
             placement const& placed = how.placements()[i];
             if (placed.what == placement::kind::only)
                 first_holder_ += placed.coordinate * stride;
             else if (extents[i] > 1)
-                axes_.push_back(axis_of(placed, extents[i], stride));
+                axes.push_back({placed, extents[i], stride});
         }
-        std::reverse(axes_.begin(), axes_.end());
-        for (bool const strided : {false, true})
-            for (std::uint8_t i = 0; i < axes_.size(); ++i)
-                if (axes_[i].how.cuts() && axes_[i].how.strided == strided)
-                    cutting_.push_back(i);
-        find_step();
+        add_axes(axes);
+    }
+
+    /// The shards from holder `first` on; the fastest axis stands first.
+    ///
+    /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
+    ///      than 1, and no two shards have one holder
+    constexpr shard_grid(index_vector const& shape, holder_t first,
+                         std::vector<held_axis> const& axes)
+        : shape_(shape), first_holder_(first) {
+        add_axes(axes);
     }
 
     constexpr std::size_t ndim() const { return shape_.size(); }
     constexpr index_vector const& shape() const { return shape_; }
+    constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }
+
+    /// The slowest first.
+    constexpr std::vector<grid_axis> const& axes() const { return axes_; }
 
     /// The number of shards.
     constexpr std::size_t size() const { return static_cast<std::size_t>(shards_); }
@@ -181,6 +177,17 @@ public:
     constexpr bool operator==(shard_grid const&) const = default;
 
 private:
+    constexpr void add_axes(std::vector<held_axis> const& axes) {
+        for (held_axis const& one : axes)
+            axes_.push_back(axis_of(one));
+        std::reverse(axes_.begin(), axes_.end());
+        for (bool const strided : {false, true})
+            for (std::uint8_t i = 0; i < axes_.size(); ++i)
+                if (axes_[i].how.cuts() && axes_[i].how.strided == strided)
+                    cutting_.push_back(i);
+        find_step();
+    }
+
     /// Mostly holders are evenly spaced: then one multiplication tells them.
     constexpr void find_step() {
         step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
@@ -190,14 +197,14 @@ private:
     }
 
     /// The axis outside those that are there: its strides are the products of their extents.
-    constexpr grid_axis axis_of(placement const& placed, index_t extent, index_t holder_stride) {
-        index_t& parts = placed.cuts() ? boxes_ : replicas_;
-        grid_axis axis{placed, extent, holder_stride, shards_, parts, {}};
-        shards_ *= extent;
-        parts *= extent;
-        if (placed.what == placement::kind::sizes) {
+    constexpr grid_axis axis_of(held_axis const& one) {
+        index_t& parts = one.how.cuts() ? boxes_ : replicas_;
+        grid_axis axis{one.how, one.extent, one.holder_stride, shards_, parts, {}};
+        shards_ *= one.extent;
+        parts *= one.extent;
+        if (one.how.what == placement::kind::sizes) {
             axis.begins.push_back(0);
-            for (index_t const size : placed.sizes)
+            for (index_t const size : one.how.sizes)
                 axis.begins.push_back(axis.begins.back() + size);
         }
         return axis;

@@ -41,7 +41,7 @@ public:
             files.push_back(inputs_.back().data());
             names_.push_back(file.path.string());
         }
-        views_ = views_in_files<const_tensor_view>(metadata_, *held_, files);
+        views_ = views_in_files<const_tensor_view>(metadata_, files);
     }
 
     checkpoint_metadata const& metadata() const { return metadata_; }
@@ -55,7 +55,7 @@ public:
 
     /// Shard `shard` of tensor `tensor` of the metadata.
     const_tensor_view const& view(std::size_t tensor, std::size_t shard) const {
-        return views_.at(held_->tensors[tensor].shards, static_cast<std::uint32_t>(shard));
+        return views_.at(static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(shard));
     }
 
 private:

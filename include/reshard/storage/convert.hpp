@@ -163,7 +163,7 @@ convert_report convert(Group const& world, checkpoint const& source,
     checkpoint_writer writer(world, target, files, options.writing.replace);
     index_t read = 0;
     agree_on(world, [&] {
-        auto const targets = views_in_files<tensor_view>(files.metadata, held, writer.files());
+        auto const targets = views_in_files<tensor_view>(files.metadata, writer.files());
         read = detail::fill_files({whole, work, source.views(), targets}, options.progress);
         memory.look();
     });

@@ -6,7 +6,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/local/shard_views.hpp>
 
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 /// \file
@@ -21,21 +21,18 @@ View view_in_file(checkpoint_tensor const& tensor, checkpoint_shard const& shard
     return View{file + shard.begin, tensor.dtype, shape, row_major_strides(shape)};
 }
 
-/// The shards of the files that are there, found by their place in `held`.
+/// The shards of the files that are there, found by their place in `layout_of(metadata)`.
 ///
 /// `files[i]` is the first byte of file `i`, or null where this process does not have it.
-///
-/// \pre `held == layout_of(metadata)`
 template <class View, class Byte>
-shard_views<View> views_in_files(checkpoint_metadata const& metadata, layout const& held,
+shard_views<View> views_in_files(checkpoint_metadata const& metadata,
                                  std::vector<Byte*> const& files) {
     shard_views<View> views;
-    for (std::size_t t = 0; t < metadata.tensors.size(); ++t) {
+    for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t) {
         checkpoint_tensor const& tensor = metadata.tensors[t];
         for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
             if (Byte* const file = files[tensor.shards[i].file])
-                views.add(held.tensors[t].shards, i,
-                          view_in_file<View>(tensor, tensor.shards[i], file));
+                views.add(t, i, view_in_file<View>(tensor, tensor.shards[i], file));
     }
     return views;
 }

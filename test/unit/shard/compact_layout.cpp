@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/shard/compact_layout.hpp>
+#include <reshard/shard/compact_sharding.hpp>
 
 #include "support/placements.hpp"
 #include "support/says.hpp"

@@ -1,0 +1,82 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_REPLICATE_LAYOUT_HPP
+#define RESHARD_MPI_REPLICATE_LAYOUT_HPP
+
+#include <reshard/core/hasher.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/serialization/bytes.hpp>
+#include <reshard/serialization/compact_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A layout that some ranks know becomes one that all know.
+
+namespace reshard {
+
+namespace detail {
+
+/// The lowest rank that gave a text, or nothing.
+///
+/// \throws error with errc::ranks_disagree where two ranks gave different ones
+inline std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
+                                               std::string_view what) {
+    std::optional<std::size_t> first;
+    for (std::size_t rank = 0; rank < told.size(); ++rank) {
+        if (told[rank].empty())
+            continue;
+        if (!first)
+            first = rank;
+        if (told[rank] != told[*first])
+            fail(errc::ranks_disagree, "ranks " + std::to_string(*first) + " and " +
+                                           std::to_string(rank) +
+                                           " give different layouts of the " + std::string(what) +
+                                           "; give all ranks the same one, or none");
+    }
+    return first;
+}
+
+inline std::string digest_text(std::string const& bytes) {
+    hasher digest;
+    digest.add(bytes);
+    return std::to_string(digest.value());
+}
+
+} // namespace detail
+
+/// The layout that the ranks know, on every rank; nothing where no rank knows one.
+///
+/// Ranks compare digests. Where all know it no more is sent; otherwise the lowest rank that does
+/// tells it. `what` is for messages: `source` or `target`.
+///
+/// \par Collective every rank of the group, in the same order
+/// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
+/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts; on every
+///         rank alike
+template <group Group>
+std::optional<compact_layout>
+replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+    std::string const bytes = mine ? to_bytes(*mine) : std::string();
+    auto const told = world.all_gather(mine ? detail::digest_text(bytes) : std::string());
+    auto const first = detail::first_teller(told, what);
+    if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
+        return mine;
+    bool const tells = *first == static_cast<std::size_t>(world.rank());
+    auto const layouts = world.all_gather(tells ? bytes : std::string());
+    agree_on(world, [&] {
+        if (!mine)
+            mine = from_bytes<compact_layout>(layouts[*first]);
+    });
+    return mine;
+}
+
+} // namespace reshard
+
+#endif

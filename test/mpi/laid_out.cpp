@@ -1,0 +1,235 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include "support/agreed_error.hpp"
+#include "support/placements.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/shard/compact_sharding.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+
+BOOST_AUTO_TEST_SUITE(mpi_laid_out)
+
+namespace {
+
+/// What one rank holds of a layout: floats, whose values say where in which tensor they stand.
+class rank_tensors {
+public:
+    rank_tensors(layout const& all, int rank) {
+        for (tensor_layout const& tensor : all.tensors)
+            for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+                if (tensor.shards.holder(i) == static_cast<holder_t>(rank)) {
+                    shards_.push_back(descriptor_of(tensor, i));
+                    elements_.emplace_back(
+                        static_cast<std::size_t>(element_count(local_shape(shards_.back()))),
+                        untouched);
+                }
+    }
+
+    void fill() {
+        for (std::size_t i = 0; i < shards_.size(); ++i)
+            for (std::size_t n = 0; n < elements_[i].size(); ++n)
+                elements_[i][n] = value(shards_[i], n);
+    }
+
+    std::size_t wrong_elements() const {
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < shards_.size(); ++i)
+            for (std::size_t n = 0; n < elements_[i].size(); ++n)
+                wrong += elements_[i][n] != value(shards_[i], n);
+        return wrong;
+    }
+
+    bool is_untouched() const {
+        return std::ranges::all_of(elements_, [](std::vector<float> const& one) {
+            return std::ranges::all_of(one, [](float x) { return x == untouched; });
+        });
+    }
+
+    /// All but the first `without` shards.
+    state_dict views(std::size_t without = 0) {
+        state_dict held;
+        for (std::size_t i = without; i < shards_.size(); ++i)
+            held.add(shards_[i],
+                     tensor_view{elements_[i].data(), data_type::f32, local_shape(shards_[i]),
+                                 row_major_strides(local_shape(shards_[i]))});
+        return held;
+    }
+
+private:
+    static constexpr float untouched = -1;
+
+    /// Tensor `a` counts from 0, `b` from 1000, and so on.
+    static float value(shard_descriptor const& shard, std::size_t n) {
+        index_t const begin = shard.flat ? shard.flat->begin : 0;
+        index_vector place = unravel_index(begin + static_cast<index_t>(n), shard.region.shape);
+        for (std::size_t axis = 0; axis < place.size(); ++axis)
+            place[axis] += shard.region.offset[axis];
+        index_t const base = (shard.key[0] - 'a') * 1000;
+        return static_cast<float>(base + ravel_index(place, shard.global_shape));
+    }
+
+    std::vector<shard_descriptor> shards_;
+    std::vector<std::vector<float>> elements_;
+};
+
+/// Two axes, at most `ranks` ranks.
+mesh any_mesh_of(oracle::random_numbers& random, int ranks) {
+    index_t const slow = random.between(1, ranks);
+    return mesh{{"dp", slow}, {"tp", random.between(1, ranks / slow)}};
+}
+
+/// Mostly placements; now and then slices of a flat buffer, of which there are none without elements.
+tensor_sharding any_sharding(oracle::random_numbers& random, mesh const& ranks, char key,
+                             index_vector const& shape) {
+    std::string const name(1, key);
+    if (element_count(shape) > 0 && random.chance(25))
+        return sharding_of(name, data_type::f32,
+                           distribution(ranks, {replicate{}, replicate{}}, shape),
+                           flat_sharing{.axes = 3, .slices = {}});
+    return sharding_of(name, data_type::f32, test::any_placement_of(random, ranks, shape));
+}
+
+/// Layouts of the same tensors, equal on every rank. Each element of a source is held by somebody.
+struct two_layouts {
+    compact_layout source, target;
+
+    two_layouts(std::uint64_t seed, int ranks) {
+        oracle::random_numbers random(seed);
+        mesh const before = any_mesh_of(random, ranks), after = any_mesh_of(random, ranks);
+        std::vector<tensor_sharding> from, to;
+        for (char key = 'a'; key < 'e'; ++key) {
+            index_vector const shape = test::any_shape(random);
+            from.push_back(any_sharding(random, before, key, shape));
+            to.push_back(any_sharding(random, after, key, shape));
+        }
+        source = compact_layout_of(from);
+        target = compact_layout_of(to);
+    }
+};
+
+struct laid_out_fixture {
+    boost::mpi::communicator world;
+    int rank = world.rank();
+    int size = world.size();
+    int last = size - 1;
+
+    /// Six rows over all ranks, and six columns.
+    mesh everybody{{"x", size}};
+    compact_layout rows = compact_layout_of(
+        {sharding_of("a", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
+    compact_layout columns = compact_layout_of(
+        {sharding_of("a", data_type::f32, distribution(everybody, {shard{1}}, {6, 6}))});
+    rank_tensors have{layout_of(rows), rank};
+    rank_tensors want{layout_of(columns), rank};
+
+    laid_out_fixture() { have.fill(); }
+
+    std::string error_of(std::optional<compact_layout> source, std::optional<compact_layout> target,
+                         state_dict const& held, state_dict const& wanted) {
+        std::string const text = agreed_error(world, [&] {
+            redistribute(world, laid_out<const_tensor_view>{held, source},
+                         laid_out<tensor_view>{wanted, target});
+        });
+        BOOST_TEST(want.is_untouched());
+        // The next call finds every rank in the same place.
+        redistribute(world, have.views(), want.views());
+        BOOST_TEST(want.wrong_elements() == 0u);
+        return text;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, laid_out_fixture) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        two_layouts const both(seed, size);
+        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        source.fill();
+        bool const tells_source = seed % 4 != 1, tells_target = seed % 4 != 2;
+        bool const speaks = seed % 3 != 0 || rank == static_cast<int>(seed) % size;
+        auto const known = [&](bool tells, compact_layout const& all) {
+            return tells && speaks ? std::optional(all) : std::nullopt;
+        };
+        prepared moving = prepare(
+            world, laid_out<const_tensor_view>{source.views(), known(tells_source, both.source)},
+            laid_out<tensor_view>{target.views(), known(tells_target, both.target)});
+        run(moving);
+        BOOST_TEST(target.wrong_elements() == 0u, "seed " << seed << ", rank " << rank);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, laid_out_fixture) {
+    for (std::uint64_t seed = 100; seed < 120; ++seed) {
+        two_layouts const both(seed, size);
+        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        source.fill();
+        prepared const known =
+            prepare(world, laid_out<const_tensor_view>{source.views(), both.source},
+                    laid_out<tensor_view>{target.views(), both.target});
+        prepared const told = prepare(world, source.views(), target.views());
+        BOOST_TEST((known.cost() == told.cost()), "seed " << seed << ", rank " << rank);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, laid_out_fixture) {
+    mapping program;
+    expression const a = program.source("a", {6, 6}, data_type::f32);
+    program.define("b", transpose(a));
+    compact_layout const turned = compact_layout_of(
+        {sharding_of("b", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
+    rank_tensors result(layout_of(turned), rank);
+    state_dict const views = result.views();
+    redistribute(world, laid_out<const_tensor_view>{have.views(), rows},
+                 laid_out<tensor_view>{views, turned}, program);
+    for (auto const& [descriptor, view] : views)
+        for (index_t n = 0; n < element_count(view.shape); ++n) {
+            index_t const row = descriptor.region.offset[0] + n / 6;
+            BOOST_TEST(static_cast<float const*>(view.data)[n] ==
+                       static_cast<float>(n % 6 * 6 + row));
+        }
+}
+
+BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, laid_out_fixture) {
+    if (size == 1)
+        return;
+    BOOST_TEST(error_of(rank == last ? columns : rows, columns, have.views(), want.views()) ==
+               "ranks_disagree: ranks 0 and " + std::to_string(last) +
+                   " give different layouts of the source; give all ranks the same one, or none");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, laid_out_fixture) {
+    compact_layout const wide = compact_layout_of({sharding_of(
+        "a", data_type::f32, distribution(mesh{{"x", size + 1}}, {shard{0}}, {6, 6}))});
+    BOOST_TEST(error_of(rows, wide, have.views(), want.views()) ==
+               "bad_layout: the layout of the target is for " + std::to_string(size + 1) +
+                   " ranks, and the group has " + std::to_string(size));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, laid_out_fixture) {
+    index_t const mine = (6 + size - 1) / size; // rows of rank 0
+    BOOST_TEST(error_of(rows, columns, have.views(rank == 0 ? 1 : 0), want.views()) ==
+               "bad_layout: rank 0 holds no tensor for a: F32 [6, 6] [0:" + std::to_string(mine) +
+                   ", 0:6], which the layout gives it; add it to the state dict");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, laid_out_fixture) {
+    if (size == 1)
+        return;
+    index_t const mine = (6 + size - 1) / size;
+    BOOST_TEST(error_of(columns, columns, have.views(), want.views()) ==
+               "bad_layout: rank 0 holds a: F32 [6, 6] [0:" + std::to_string(mine) +
+                   ", 0:6], which the layout does not give it");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

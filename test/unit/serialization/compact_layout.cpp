@@ -1,0 +1,100 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/serialization/compact_layout.hpp>
+
+#include "support/archives.hpp"
+#include "support/placements.hpp"
+#include "support/trials.hpp"
+
+#include <reshard/shard/compact_sharding.hpp>
+
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(serialization_compact_layout)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+/// Cut by rows on the second of three stages, by sizes, flat, and a scalar on all ranks.
+compact_layout four_tensors() {
+    mesh const ranks{{"pp", 3}, {"tp", 2}};
+    return compact_layout_of(
+        {sharding_of("rows", data_type::bf16, distribution(ranks, {only{1}, shard{0}}, {40, 50})),
+         sharding_of("sizes", data_type::f32,
+                     distribution(ranks, {placement(1, {3, 0, 4}), replicate{}}, {2, 7})),
+         sharding_of("flat", data_type::f32, distribution(ranks, {replicate{}, replicate{}}, {5}),
+                     flat_sharing{.axes = 3, .slices = {}}),
+         sharding_of("scalar", data_type::u64,
+                     distribution(ranks, {replicate{}, replicate{}}, {}))});
+}
+
+/// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`, by the numbers behind.
+std::string with_grid(int holders, std::string const& axes) {
+    return "1920165988 7 1 " + std::to_string(holders) + " 1 2 4 6 1 0 " + axes +
+           " 1 1 119 10 0 1920165988\n";
+}
+
+std::string said_of(std::string const& text) {
+    return said([&] { from_text<compact_layout>(text); });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(compact_layouts_come_back_as_they_were) {
+    BOOST_TEST(comes_back(four_tensors()));
+    BOOST_TEST(comes_back(compact_layout{}));
+    for (std::uint64_t seed = 0; seed < trials(300); ++seed) {
+        oracle::random_numbers random(seed);
+        compact_layout const all =
+            compact_layout_of({sharding_of("w", data_type::f32, any_distribution(random))});
+        BOOST_TEST(comes_back(all), "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_keys_take_their_names_and_some_bytes) {
+    std::vector<tensor_sharding> tensors;
+    for (int i = 1000; i < 2000; ++i)
+        tensors.push_back(sharding_of(
+            "key" + std::to_string(i), data_type::f32,
+            distribution({{"dp", 10'000}, {"tp", 10}}, {shard{0}, shard{1}}, {100'000, 100})));
+    // A name of 7, its length of 8, a type and a number of 4; one way of spreading for all.
+    BOOST_TEST(to_bytes(compact_layout_of(tensors)).size() < 1000u * (7 + 8 + 1 + 4) + 200u);
+}
+
+BOOST_AUTO_TEST_CASE(a_grid_is_read_as_it_is_written) {
+    // Two axes of 2 and 3 holders: the fast one, 1 apart, cuts the columns; the other one, 2 apart, copies.
+    compact_layout const all = from_text<compact_layout>(with_grid(6, "2 2 1 0 0 2 1 0 0 0 0 3 2"));
+    shard_grid const& grid = *all.spread_of(all.tensors[0]).view().grid();
+    BOOST_TEST(grid.size() == 6u);
+    BOOST_TEST((grid.region(3) == box{{0, 3}, {4, 3}}));
+    BOOST_TEST(grid.holder(3) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
+    BOOST_TEST(cut_archives_that_pass(four_tensors()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
+    BOOST_TEST(damaged_archives_that_pass(four_tensors()) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
+    BOOST_TEST(said_of(with_grid(5, "2 2 1 0 0 2 1 0 0 0 0 3 2")) ==
+               "corrupt_file: the archive has shards on 6 ranks of 5");
+    BOOST_TEST(said_of(with_grid(6, "2 2 1 0 0 2 1 0 0 0 0 3 1")) ==
+               "corrupt_file: the archive has 3 holders 1 apart, each of which are 2");
+    BOOST_TEST(said_of(with_grid(6, "1 2 2 0 0 2 1")) ==
+               "corrupt_file: the archive has placements that do not fit a tensor of shape [4, 6]");
+    BOOST_TEST(said_of(with_grid(6, "1 1 0 0 0 2 1")) ==
+               "corrupt_file: the archive has the placement only 0 along a mesh axis");
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_spread_in_no_way_is_refused) {
+    BOOST_TEST(said_of("1920165988 7 1 1 0 1 1 119 10 0 1920165988\n") ==
+               "corrupt_file: the archive has 'w' spread in way 0 of 0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
