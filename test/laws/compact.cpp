@@ -7,6 +7,7 @@
 #include "support/trials.hpp"
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/shard/compact_sharding.hpp>
 
 #include <boost/test/unit_test.hpp>
 
