@@ -3,10 +3,12 @@
 #ifndef RESHARD_BENCH_LOG_PLOT_HPP
 #define RESHARD_BENCH_LOG_PLOT_HPP
 
+#include <reshard/draw/svg.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +18,10 @@
 /// A picture of how something grows: both axes logarithmic, a line a series.
 
 namespace bench {
+
+using reshard::svg_line;
+using reshard::svg_number;
+using reshard::svg_text;
 
 /// Points of one line, each greater than 0.
 struct plot_series {
@@ -34,20 +40,16 @@ public:
     /// \throws std::runtime_error when the file cannot be written
     void write(std::string const& path) {
         fit();
-        std::ofstream file(path);
-        file << R"(<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" )"
-             << R"(font-family="sans-serif" font-size="12">)" << '\n'
-             << R"(<rect width="640" height="400" fill="white"/>)" << '\n';
-        text(file, 320, 24, title_, "middle");
-        text(file, 320, 390, x_name_, "middle");
-        text(file, 60, 44, y_name_, "start");
+        std::string body = svg_text({320, 24}, title_, "middle") +
+                           svg_text({320, 390}, x_name_, "middle") + svg_text({60, 44}, y_name_);
         for (int power = x_.first; power <= x_.second; ++power)
-            tick(file, x_at(std::pow(10, power)), 350, power, true);
+            body += tick_below(x_at(std::pow(10, power)), power);
         for (int power = y_.first; power <= y_.second; ++power)
-            tick(file, 60, y_at(std::pow(10, power)), power, false);
+            body += tick_beside(y_at(std::pow(10, power)), power);
         for (std::size_t i = 0; i < all_.size(); ++i)
-            draw(file, i);
-        file << "</svg>\n";
+            body += draw(i);
+        std::ofstream file(path);
+        file << reshard::svg_document({title_, description(), {640, 400}}, body);
         file.close();
         if (!file)
             throw std::runtime_error("cannot write '" + path + "'");
@@ -77,46 +79,31 @@ private:
         return 350 - 290 * (std::log10(y) - y_.first) / std::max(1, y_.second - y_.first);
     }
 
-    static std::string number(double value) {
-        char digits[32];
-        std::snprintf(digits, sizeof digits, "%.6g", value);
-        return digits;
+    std::string description() const {
+        std::string names;
+        for (plot_series const& one : all_)
+            names += (names.empty() ? "" : "; ") + one.name;
+        return "Against " + x_name_ + ", both axes logarithmic: " + names + ".";
     }
 
-    static void text(std::ofstream& file, double x, double y, std::string const& words,
-                     char const* anchor) {
-        file << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\" text-anchor=\"" << anchor
-             << "\">" << words << "</text>\n";
+    static std::string tick_below(double x, int power) {
+        return svg_line({x, 60}, {x, 350}, "#ddd") +
+               svg_text({x, 368}, svg_number(std::pow(10, power)), "middle");
+    }
+    static std::string tick_beside(double y, int power) {
+        return svg_line({60, y}, {500, y}, "#ddd") +
+               svg_text({54, y + 4}, svg_number(std::pow(10, power)), "end");
     }
 
-    static void line(std::ofstream& file, std::pair<double, double> from,
-                     std::pair<double, double> to, char const* colour) {
-        file << "<line x1=\"" << number(from.first) << "\" y1=\"" << number(from.second)
-             << "\" x2=\"" << number(to.first) << "\" y2=\"" << number(to.second) << "\" stroke=\""
-             << colour << "\"/>\n";
-    }
-
-    static void tick(std::ofstream& file, double x, double y, int power, bool is_below) {
-        std::string const label = number(std::pow(10, power));
-        if (is_below) {
-            line(file, {x, 60}, {x, 350}, "#ddd");
-            text(file, x, 368, label, "middle");
-        } else {
-            line(file, {60, y}, {500, y}, "#ddd");
-            text(file, 54, y + 4, label, "end");
-        }
-    }
-
-    void draw(std::ofstream& file, std::size_t i) const {
+    std::string draw(std::size_t i) const {
         static constexpr char const* colours[] = {"#1b6ca8", "#c2410c", "#3f7d20", "#7c3aed"};
         char const* const colour = colours[i % std::size(colours)];
-        file << "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"" << colour << "\" points=\"";
+        std::vector<reshard::svg_point> points;
         for (auto const& [x, y] : all_[i].points)
-            file << number(x_at(x)) << ',' << number(y_at(y)) << ' ';
-        file << "\"/>\n";
+            points.push_back({x_at(x), y_at(y)});
         double const y = 70 + 18 * static_cast<double>(i);
-        line(file, {512, y - 4}, {532, y - 4}, colour);
-        text(file, 538, y, all_[i].name, "start");
+        return reshard::svg_polyline(points, colour) +
+               svg_line({512, y - 4}, {532, y - 4}, colour) + svg_text({538, y}, all_[i].name);
     }
 
     std::string title_, x_name_, y_name_;

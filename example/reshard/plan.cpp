@@ -4,16 +4,21 @@
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
+#include "plan_picture.hpp"
 #include "spec.hpp"
 #include "summary.hpp"
 
-#include <reshard/plan/cost.hpp>
-#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/rounds.hpp>
 #include <reshard/shard/main_copies.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace tool {
 
@@ -25,6 +30,8 @@ namespace json = boost::json;
 struct plan_command {
     job_files files;
     bool key_details = false;
+    std::optional<index_t> budget;
+    std::string picture; ///< a file, or empty
 };
 
 /// What a plan gives and moves for one target tensor.
@@ -42,6 +49,8 @@ struct dry_run {
     std::vector<std::string> keys;
     std::vector<key_cost> by_key;
     plan_cost cost;
+    std::vector<process_memory> memory;
+    plan_rounds rounds;
 };
 
 bool has_elements(shard_table const& shards, std::size_t i) {
@@ -65,37 +74,90 @@ index_t count_shards(layout const& held) {
     return count;
 }
 
-dry_run make_dry_run(source_spec const& source, job const& all) {
+/// A budget that is too small is an error that names the option, too.
+plan_rounds make_rounds(plan_flows const& flows, holder_t ranks, plan_command const& options) {
+    if (!options.budget)
+        return rounds_of(flows, ranks);
+    try {
+        return rounds_of(flows, ranks, *options.budget);
+    } catch (error const& problem) {
+        fail(problem.code(), options.files.target + ": --memory-budget: " + problem.what());
+    }
+}
+
+std::vector<key_cost> key_costs(plan_flows const& flows) {
+    std::vector<key_cost> by_kind(flows.size());
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](flow const& one) {
+            ++by_kind[kind].transfers;
+            by_kind[kind].bytes += one.bytes;
+        });
+    std::vector<key_cost> by_key;
+    for (std::size_t t = 0; t < flows.problem().targets.size(); ++t)
+        by_key.push_back(by_kind[flows.kind_of(t)]);
+    return by_key;
+}
+
+dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
     layout const& target = *all.target;
     plan_problem const problem = problem_of(all.map(), source.held, target);
-    plan const whole = make_plan(problem);
+    plan_flows const flows(problem);
     holder_t const ranks = std::max(source.held.holders, target.holders);
-    dry_run result{source.held.holders,
-                   target.holders,
-                   count_main_copies(source.held),
-                   count_shards(target),
-                   {},
-                   {},
-                   cost_of(whole, ranks)};
+    dry_run result;
+    result.source_ranks = source.held.holders;
+    result.target_ranks = target.holders;
+    result.source_pieces = count_main_copies(source.held);
+    result.target_pieces = count_shards(target);
+    result.cost = cost_of(flows, ranks);
     for (tensor_layout const& tensor : target.tensors)
         result.keys.push_back(tensor.key);
-    result.by_key.resize(result.keys.size());
-    for (transfer const& part : whole.transfers) {
-        ++result.by_key[part.target_key].transfers;
-        result.by_key[part.target_key].bytes += wire_bytes(whole, part);
-    }
+    result.by_key = key_costs(flows);
+    result.memory = memory_of(problem, ranks);
+    result.rounds = make_rounds(flows, ranks, options);
+    if (!options.picture.empty())
+        write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget);
     return result;
 }
 
-json::array json_of(std::vector<process_cost> const& ranks) {
+/// What a rank needs where all is done in one round.
+///
+/// \throws error with errc::overflow where that does not fit 64 bits
+index_t peak_of(dry_run const& run, std::size_t rank) {
+    constexpr auto what = "the bytes of a rank";
+    process_memory const& held = run.memory[rank];
+    return checked_add(checked_add(held.source_bytes, held.target_bytes, what),
+                       staging_of(run.cost.by_process[rank]), what);
+}
+
+json::array json_of_ranks(dry_run const& run) {
     json::array list;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t rank = 0; rank < run.memory.size(); ++rank) {
+        process_cost const& one = run.cost.by_process[rank];
         list.push_back({{"rank", rank},
-                        {"bytes_in", ranks[rank].bytes_in},
-                        {"bytes_out", ranks[rank].bytes_out},
-                        {"bytes_local", ranks[rank].bytes_local},
-                        {"messages_in", ranks[rank].messages_in},
-                        {"messages_out", ranks[rank].messages_out}});
+                        {"bytes_in", one.bytes_in},
+                        {"bytes_out", one.bytes_out},
+                        {"bytes_local", one.bytes_local},
+                        {"messages_in", one.messages_in},
+                        {"messages_out", one.messages_out},
+                        {"source_bytes", run.memory[rank].source_bytes},
+                        {"target_bytes", run.memory[rank].target_bytes},
+                        {"peak_bytes", peak_of(run, rank)}});
+    }
+    return list;
+}
+
+json::array json_of_rounds(dry_run const& run) {
+    json::array list;
+    for (plan_round const& one : run.rounds.rounds)
+        list.push_back({{"keys", one.last - one.first},
+                        {"first_key", run.keys[one.first]},
+                        {"last_key", run.keys[one.last - 1]},
+                        {"released", one.released.size()},
+                        {"transfers", one.transfers},
+                        {"bytes", one.bytes},
+                        {"bytes_local", one.bytes_local},
+                        {"peak_bytes", one.peak_bytes},
+                        {"peak_rank", one.peak_process}});
     return list;
 }
 
@@ -110,7 +172,12 @@ json::object json_of(dry_run const& run, bool key_details) {
                           {"bytes", run.cost.bytes},
                           {"bytes_local", run.cost.bytes_local},
                           {"peak_extra_bytes", run.cost.peak_extra_bytes},
-                          {"by_rank", json_of(run.cost.by_process)}};
+                          {"imbalance",
+                           {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
+                            {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
+                          {"least_memory_budget", run.rounds.least_budget},
+                          {"rounds", json_of_rounds(run)},
+                          {"by_rank", json_of_ranks(run)}};
     if (!key_details)
         return document;
     json::object details;
@@ -121,26 +188,77 @@ json::object json_of(dry_run const& run, bool key_details) {
     return document;
 }
 
-std::string rank_table(std::vector<process_cost> const& ranks) {
-    std::vector<std::vector<std::string>> rows{
-        {"rank", "bytes in", "bytes out", "bytes local", "messages in", "messages out"}};
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-        rows.push_back({std::to_string(rank), grouped(ranks[rank].bytes_in),
-                        grouped(ranks[rank].bytes_out), grouped(ranks[rank].bytes_local),
-                        std::to_string(ranks[rank].messages_in),
-                        std::to_string(ranks[rank].messages_out)});
-    return table(rows);
+/// The ranks that the table shows: all, or of many those that move most, and how many are left out.
+std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
+    constexpr std::size_t most = 64, shown = 16;
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < cost.by_process.size(); ++rank)
+        ranks.push_back(rank);
+    if (ranks.size() <= most)
+        return {ranks, 0};
+    auto const moved = [&](std::size_t rank) {
+        process_cost const& one = cost.by_process[rank];
+        return static_cast<double>(one.bytes_in) + static_cast<double>(one.bytes_out);
+    };
+    std::ranges::stable_sort(ranks, std::greater<>(), moved);
+    std::size_t const left_out = ranks.size() - shown;
+    ranks.resize(shown);
+    return {ranks, left_out};
 }
 
-std::string text_of(dry_run const& run, bool key_details) {
-    std::string text = std::to_string(run.source_ranks) + " ranks to " +
-                       std::to_string(run.target_ranks) + ", " + counted(run.keys.size(), "key") +
-                       ": " + grouped(run.source_pieces) + " source pieces, " +
-                       grouped(run.target_pieces) + " target pieces\n" +
-                       grouped(run.cost.transfers) + " transfers of " + grouped(run.cost.bytes) +
-                       " bytes, " + grouped(run.cost.bytes_local) + " of them within a rank, in " +
-                       grouped(run.cost.messages) + " messages\n" + rank_table(run.cost.by_process);
-    if (!key_details)
+std::string rank_table(dry_run const& run) {
+    auto const [ranks, left_out] = shown_ranks(run.cost);
+    std::vector<std::vector<std::string>> rows{{"rank", "bytes in", "bytes out", "bytes local",
+                                                "messages in", "messages out", "peak memory"}};
+    for (std::size_t const rank : ranks) {
+        process_cost const& one = run.cost.by_process[rank];
+        rows.push_back({std::to_string(rank), grouped(one.bytes_in), grouped(one.bytes_out),
+                        grouped(one.bytes_local), std::to_string(one.messages_in),
+                        std::to_string(one.messages_out), grouped(peak_of(run, rank))});
+    }
+    return table(rows) + (left_out == 0 ? ""
+                                        : "  and " + counted(left_out, "rank") +
+                                              " that move less; --json lists all\n");
+}
+
+std::string round_table(dry_run const& run) {
+    constexpr std::size_t most = 64;
+    auto const& rounds = run.rounds.rounds;
+    std::vector<std::vector<std::string>> rows{
+        {"round", "keys", "bytes", "bytes local", "peak memory", "of rank", "first key"}};
+    for (std::size_t i = 0; i < std::min(most, rounds.size()); ++i)
+        rows.push_back({std::to_string(i + 1), std::to_string(rounds[i].last - rounds[i].first),
+                        grouped(rounds[i].bytes), grouped(rounds[i].bytes_local),
+                        grouped(rounds[i].peak_bytes), std::to_string(rounds[i].peak_process),
+                        run.keys[rounds[i].first]});
+    return table(rows) +
+           (rounds.size() <= most
+                ? ""
+                : "  and " + counted(rounds.size() - most, "round") + " more; --json lists all\n");
+}
+
+std::string ratio_text(double ratio) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", ratio);
+    return text;
+}
+
+std::string text_of(dry_run const& run, plan_command const& options) {
+    std::string text =
+        std::to_string(run.source_ranks) + " ranks to " + std::to_string(run.target_ranks) + ", " +
+        counted(run.keys.size(), "key") + ": " + grouped(run.source_pieces) + " source pieces, " +
+        grouped(run.target_pieces) + " target pieces\n" + grouped(run.cost.transfers) +
+        " transfers of " + grouped(run.cost.bytes) + " bytes, " + grouped(run.cost.bytes_local) +
+        " of them within a rank, in " + grouped(run.cost.messages) + " messages\n" +
+        "the busiest rank gets " + ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
+        " times the mean, and gives " + ratio_text(imbalance(run.cost, &process_cost::bytes_out)) +
+        " times the mean\n" +
+        "the least memory budget with which it can be done: " + grouped(run.rounds.least_budget) +
+        " bytes\n" + rank_table(run);
+    if (options.budget)
+        text += counted(run.rounds.rounds.size(), "round") + " within " + grouped(*options.budget) +
+                " bytes on each rank\n" + round_table(run);
+    if (!options.key_details)
         return text;
     std::vector<std::vector<std::string>> rows{{"key", "transfers", "bytes"}};
     for (std::size_t i = 0; i < run.keys.size(); ++i)
@@ -153,9 +271,27 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
     print_notes(all, options.files);
-    dry_run const run = with_files(options.files, [&] { return make_dry_run(source, all); });
+    dry_run const run =
+        with_files(options.files, [&] { return make_dry_run(source, all, options); });
     return as_json ? json_outcome(json_of(run, options.key_details))
-                   : outcome{text_of(run, options.key_details)};
+                   : outcome{text_of(run, options)};
+}
+
+/// `--memory-budget` and `--picture`.
+void add_plan_options(CLI::App& command, plan_command& options) {
+    command
+        .add_option_function<index_t>(
+            "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },
+            "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in "
+            "rounds, "
+            "and a source that no later round needs is given up")
+        ->transform(CLI::AsSizeValue(true))
+        ->check(complaint_about_bytes, "");
+    command
+        .add_option("--picture", options.picture,
+                    "Write a picture of who sends whom, and of the rounds, to a file that ends in "
+                    ".svg; one that is there is replaced")
+        ->check(complaint_about_picture, "");
 }
 
 } // namespace
@@ -164,13 +300,15 @@ void add_plan(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<plan_command>();
     CLI::App* const command =
         add_command(app, chosen, "plan", "Show who would send what, without sending it",
-                    "  reshard plan --source six.json --target two.json\n"
-                    "  reshard plan --source model --target layout.json --program fuse.aoa --json");
+                    "  reshard plan --source six.json --target two.json --picture plan.svg\n"
+                    "  reshard plan --source model --target layout.json --program fuse.aoa "
+                    "--memory-budget 80GB --json");
     add_source(*command, options->files);
     add_target(*command, options->files)->required();
     add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
+    add_plan_options(*command, *options);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });

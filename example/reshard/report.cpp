@@ -2,6 +2,8 @@
 
 #include "report.hpp"
 
+#include <reshard/draw/byte_text.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -35,17 +37,6 @@ int status_of(reshard::errc code) {
     case reshard::errc::io: return io_failure;
     default: return refused_input;
     }
-}
-
-std::string short_bytes(index_t bytes) {
-    constexpr char const* units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    if (bytes < 1000)
-        return std::to_string(bytes) + " B";
-    double value = static_cast<double>(bytes) / 1000;
-    std::size_t unit = 0;
-    for (; value >= 999.5; ++unit)
-        value /= 1000;
-    return formatted("%.3g ", value) + units[unit];
 }
 
 std::string grouped(index_t number) {
@@ -114,7 +105,7 @@ void progress_bar::operator()(index_t bytes, index_t all) {
     percent_ = percent;
     auto const filled = static_cast<std::size_t>(percent * width / 100);
     std::cerr << "\r[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " +
-                     std::to_string(percent) + " % of " + short_bytes(all)
+                     std::to_string(percent) + " % of " + reshard::byte_text(all)
               << std::flush;
 }
 

@@ -24,9 +24,6 @@ enum status { done = 0, no = 1, wrong_usage = 2, refused_input = 3, io_failure =
 /// The status with which the tool ends after an error.
 int status_of(reshard::errc code);
 
-/// `1.5 GB`: three digits, powers of 1000.
-std::string short_bytes(index_t bytes);
-
 /// `1,234,567`.
 std::string grouped(index_t number);
 

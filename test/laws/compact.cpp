@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 
 #include "support/placements.hpp"
@@ -96,6 +97,23 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
             BOOST_TEST(same({holder_set::nobody(), me}), "seed " << seed << ", rank " << rank);
         }
         BOOST_TEST(same({holder_set({0, 2, 5}), holder_set({1, 2})}), "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(patterns_cost_what_the_transfers_that_they_stand_for_cost) {
+    for (std::uint64_t seed = 0; seed < test::trials(1000); ++seed) {
+        two_forms const one = drawn(seed).all();
+        plan_options const options{.processes = static_cast<holder_t>(seed % 4),
+                                   .shared_sources = seed % 7 == 0,
+                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 3)};
+        holder_t const holders = std::max(one.source.holders, one.target.holders);
+        holder_t const processes = options.processes == 0 ? holders : options.processes;
+        plan_problem const computed = problem_of(one.program, one.source, one.target);
+        plan_problem const listed = problem_of(one.program, one.listed_source, one.listed_target);
+        plan_cost const expected = cost_of(make_plan(listed, {}, options), processes, options);
+        BOOST_TEST((cost_of(plan_flows(computed, options), processes) == expected),
+                   "seed " << seed);
+        BOOST_TEST((cost_of(plan_flows(listed, options), processes) == expected), "seed " << seed);
     }
 }
 

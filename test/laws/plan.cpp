@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/cost.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/verify.hpp>
 
@@ -154,6 +154,7 @@ BOOST_AUTO_TEST_CASE(what_goes_out_comes_in_and_every_byte_is_counted) {
             BOOST_TEST(sum.messages_in == cost.messages);
             BOOST_TEST(sum.bytes_in + sum.bytes_local == cost.bytes);
             BOOST_TEST(sum.bytes_local == cost.bytes_local);
+            BOOST_TEST((cost_of(plan_flows(one.problem, options), processes) == cost));
             if (processes == 1)
                 BOOST_TEST(sum.bytes_in == 0);
         }

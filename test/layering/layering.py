@@ -25,6 +25,7 @@ ROOMS = {
     "model": ["core", "shard", "expr"],
     "adapt": ["core", "tensor"],
     "format": ["core", "shard"],
+    "draw": ["core", "plan"],
     "local": ["core", "group", "shard", "tensor", "copy", "expr", "plan"],
     "serialization": ["core", "group", "shard", "copy", "expr", "plan", "aoa"],
     "mpi": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local",

@@ -204,11 +204,45 @@ cat >wanted.json <<'END'
                               {"rank": 2, "offset": [4, 0], "shape": [0, 3]}]}}}
 END
 document plan --source source.json --target wanted.json
-expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes")}' \
+expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "least_memory_budget", "rounds")}' \
     "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
 expects output '[(r["rank"], r["bytes_in"], r["bytes_local"], r["messages_in"]) for r in d["by_rank"]]' \
     '[(0, 12, 24, 1), (1, 12, 0, 1), (2, 0, 0, 0), (3, 0, 0, 0)]'
 expects output 'sum(r["bytes_out"] for r in d["by_rank"]), sum(r["messages_out"] for r in d["by_rank"])' '(24, 2)'
+# Rank 0 has 24 bytes and gets 36, of which 12 from rank 1; they are staged on both.
+expects output '[(r["source_bytes"], r["target_bytes"], r["peak_bytes"]) for r in d["by_rank"]]' \
+    '[(24, 36, 72), (12, 12, 48), (12, 0, 12), (12, 0, 24)]'
+expects output 'd["imbalance"], d["least_memory_budget"]' "({'bytes_in': 2.0, 'bytes_out': 2.0}, 72)"
+expects output 'd["rounds"]' "[{'keys': 1, 'first_key': 'w', 'last_key': 'w', 'released': 1, 'transfers': 3, 'bytes': 48, 'bytes_local': 24, 'peak_bytes': 72, 'peak_rank': 0}]"
+cat >one.json <<'END'
+{"tensors": {"a": {"dtype": "F32", "shape": [10], "shards": [{"rank": 0, "offset": [0], "shape": [10]}]},
+             "b": {"dtype": "F32", "shape": [5], "shards": [{"rank": 0, "offset": [0], "shape": [5]}]}}}
+END
+cat >other.json <<'END'
+{"tensors": {"a": {"dtype": "F32", "shape": [10], "shards": [{"rank": 1, "offset": [0], "shape": [10]}]},
+             "b": {"dtype": "F32", "shape": [5], "shards": [{"rank": 1, "offset": [0], "shape": [5]}]}}}
+END
+# 60 bytes on rank 0, and 40 staged; then 20 and 40 on rank 1, and 20 staged.
+succeeds 1 plan --source one.json --target other.json --memory-budget 100 --json
+expects output '[(r["first_key"], r["peak_bytes"], r["peak_rank"]) for r in d["rounds"]]' "[('a', 100, 0), ('b', 80, 1)]"
+refuses 3 "^other.json: --memory-budget: 'a' cannot be filled with a memory budget of 99 bytes: in a round of its own, rank 0 needs 100 bytes of tensors and staging; a budget of 100 bytes would do" \
+    plan --source one.json --target other.json --memory-budget 99
+refuses 2 'plan.png' plan --source one.json --target other.json --picture plan.png
+refuses 4 '^nowhere/plan.svg: ' plan --source one.json --target other.json --picture nowhere/plan.svg
+succeeds 1 plan --source one.json --target other.json --memory-budget 100 --picture plan.svg --json
+checks=$((checks + 1))
+python3 - plan.svg <<'END' || report "plan.svg is not the picture that was expected"
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+name = "{http://www.w3.org/2000/svg}"
+texts = [t.text for t in root.iter(name + "text")]
+titles = [t.text for t in root.iter(name + "title")]
+wanted = ["Who sends whom: 1 to 2 ranks", "rank 0 to rank 1: 60 B",
+          "round 1: 40 B written, 100 B needed by rank 0", "round 2: 20 B written, 80 B needed by rank 1"]
+sys.exit(0 if titles == wanted and "memory budget: 100 B" in texts and root.find(name + "desc").text else 1)
+END
+[ -z "$(ls -A | grep partial)" ] || report "something half-written is left: $(ls -A)"
+
 succeeds 1 plan --source source.json --target wanted.json --json --key-details
 expects output 'd["key_details"]' "{'w': {'transfers': 3, 'bytes': 48}}"
 

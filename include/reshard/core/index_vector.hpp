@@ -99,13 +99,14 @@ struct index_vector {
 
 /// `a * b`.
 ///
-/// \pre    neither is negative
-/// \throws error with errc::overflow when the product does not fit 64 bits
-constexpr index_t checked_multiply(index_t a, index_t b) {
+/// \param what the factors, for the message
+/// \pre        neither is negative
+/// \throws     error with errc::overflow when the product does not fit 64 bits
+constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (a != 0 && b > std::numeric_limits<index_t>::max() / a)
-        fail(errc::overflow, "the product of the extents " + std::to_string(a) + " and " +
-                                 std::to_string(b) + " does not fit 64 bits");
+        fail(errc::overflow, "the product of " + std::string(what) + " " + std::to_string(a) +
+                                 " and " + std::to_string(b) + " does not fit 64 bits");
     return a * b;
 }
 

@@ -9,6 +9,7 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,6 +48,94 @@ struct plan_cost {
 inline constexpr index_t chunk_bytes = index_t{1} << 20;
 inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 
+/// Equal transfers from one process to another; within one, where it is both.
+///
+/// \par Units `bytes` of one of them, on the wire
+struct flow {
+    holder_t source = 0;
+    holder_t target = 0;
+    index_t bytes = 0;
+    index_t count = 1;
+
+    constexpr bool operator==(flow const&) const = default;
+};
+
+/// What a process needs beside its tensors to give and to get so much: packed copies of what is
+/// under way.
+///
+/// \par Units bytes
+constexpr index_t staging_of(process_cost const& one) {
+    return std::min(one.bytes_in + one.bytes_out, staging_bytes);
+}
+
+/// The most that one process gives, gets or keeps in relation to what all do on average: 1 where
+/// all do equally much, or nothing.
+///
+/// \param what a member that counts bytes or messages
+constexpr double imbalance(plan_cost const& cost, index_t process_cost::*what) {
+    index_t most = 0;
+    double sum = 0;
+    for (process_cost const& one : cost.by_process) {
+        most = std::max(most, one.*what);
+        sum += static_cast<double>(one.*what);
+    }
+    if (most == 0)
+        return 1;
+    return static_cast<double>(most) * static_cast<double>(cost.by_process.size()) / sum;
+}
+
+/// Adds flows up to the cost of a plan.
+class cost_counter {
+public:
+    constexpr explicit cost_counter(holder_t processes) {
+        cost_.by_process = std::vector<process_cost>(processes, process_cost{});
+    }
+
+    /// \pre    both of its ends are processes, and neither number of it is negative
+    /// \throws error with errc::overflow when all bytes together do not fit 64 bits
+    constexpr void add(flow const& one) {
+        BOOST_ASSERT(one.source < cost_.by_process.size() && one.target < cost_.by_process.size());
+        constexpr auto what = "the bytes of all transfers";
+        index_t const bytes = checked_multiply(one.bytes, one.count, what);
+        cost_.transfers += one.count;
+        cost_.bytes = checked_add(cost_.bytes, bytes, what);
+        if (one.source == one.target) {
+            cost_.by_process[one.target].bytes_local += bytes;
+            cost_.bytes_local += bytes;
+            return;
+        }
+        cost_.by_process[one.target].bytes_in += bytes;
+        cost_.by_process[one.source].bytes_out += bytes;
+        pairs_.push_back(std::uint64_t{one.source} << 32 | one.target);
+        if (pairs_.size() >= 2 * distinct_ + (1 << 16))
+            keep_distinct();
+    }
+
+    /// What all flows so far cost.
+    constexpr plan_cost cost() && {
+        keep_distinct();
+        for (std::uint64_t const pair : pairs_) {
+            ++cost_.by_process[static_cast<holder_t>(pair >> 32)].messages_out;
+            ++cost_.by_process[static_cast<holder_t>(pair)].messages_in;
+        }
+        cost_.messages = static_cast<index_t>(pairs_.size());
+        for (process_cost const& one : cost_.by_process)
+            cost_.peak_extra_bytes = std::max(cost_.peak_extra_bytes, staging_of(one));
+        return std::move(cost_);
+    }
+
+private:
+    constexpr void keep_distinct() {
+        std::sort(pairs_.begin(), pairs_.end());
+        pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+        distinct_ = pairs_.size();
+    }
+
+    plan_cost cost_;
+    std::vector<std::uint64_t> pairs_; ///< who sends whom, repeated less often than not
+    std::size_t distinct_ = 0;         ///< how many there were when last counted
+};
+
 /// Counts a plan made for everybody, over `processes` processes.
 ///
 /// \par Units bytes, and messages: all that one process gives another is one
@@ -55,42 +144,14 @@ inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 /// \throws error with errc::overflow when all bytes together do not fit 64 bits
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
-    plan_cost cost;
-    cost.by_process = std::vector<process_cost>(processes, process_cost{});
-    auto const process_of = [&](holder_t holder) {
-        holder_t const process = options.process_of(holder);
-        BOOST_ASSERT(process < processes);
-        return process;
-    };
-    std::vector<std::pair<holder_t, holder_t>> pairs;
+    cost_counter counter(processes);
     for (transfer const& part : whole.transfers) {
-        index_t const bytes = wire_bytes(whole, part);
-        holder_t const target = process_of(part.target_holder);
-        bool const is_local = part.source_holder == no_holder || options.shared_sources ||
-                              options.process_of(part.source_holder) == target;
-        ++cost.transfers;
-        cost.bytes = checked_add(cost.bytes, bytes, "the bytes of all transfers");
-        (is_local ? cost.by_process[target].bytes_local : cost.by_process[target].bytes_in) +=
-            bytes;
-        if (is_local) {
-            cost.bytes_local += bytes;
-            continue;
-        }
-        holder_t const source = process_of(part.source_holder);
-        cost.by_process[source].bytes_out += bytes;
-        pairs.push_back({source, target});
+        holder_t const target = options.process_of(part.target_holder);
+        bool const stays = part.source_holder == no_holder || options.shared_sources;
+        counter.add({stays ? target : options.process_of(part.source_holder), target,
+                     wire_bytes(whole, part)});
     }
-    std::sort(pairs.begin(), pairs.end());
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-    for (auto const& [source, target] : pairs) {
-        ++cost.by_process[source].messages_out;
-        ++cost.by_process[target].messages_in;
-    }
-    cost.messages = static_cast<index_t>(pairs.size());
-    for (process_cost const& one : cost.by_process)
-        cost.peak_extra_bytes =
-            std::max(cost.peak_extra_bytes, std::min(one.bytes_in + one.bytes_out, staging_bytes));
-    return cost;
+    return std::move(counter).cost();
 }
 
 } // namespace reshard

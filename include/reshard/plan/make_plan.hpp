@@ -70,14 +70,11 @@ private:
     constexpr void name_source(transfer& entry, key_id source, std::uint32_t source_box) const {
         if (source == zero_source)
             return;
-        shard_index const& index = sources_.of(source);
-        tensor_shards const& shards = problem_.sources[source].shards;
-        shard_part const chosen = index.replica(
-            source_box, index.choose(source_box, shards, entry.target_holder, options_));
+        shard_part const chosen = sources_.giver(source, source_box, entry.target_holder, options_);
         entry.source_key = source;
         entry.source_shard = chosen.shard;
         entry.source_part = chosen.part;
-        entry.source_holder = shards.holder(chosen.shard);
+        entry.source_holder = problem_.sources[source].shards.holder(chosen.shard);
     }
 
     constexpr std::uint16_t chain_number(cast_chain const& chain) {

@@ -138,14 +138,18 @@ constexpr cut cut_of(plan const& whole, transfer const& part) {
 /// move.
 ///
 /// A chain that ends narrower is run by the sender, another by the receiver.
+constexpr data_type wire_dtype(data_type source, data_type target) {
+    return bits(target) <= bits(source) ? target : source;
+}
+
+/// The same of a transfer; the target's where there is no source.
 ///
 /// \pre `part` is a transfer of `whole`
 constexpr data_type wire_dtype(plan const& whole, transfer const& part) {
     data_type const target = whole.target_dtypes[part.target_key];
-    if (part.source_key == zero_source)
-        return target;
-    data_type const source = whole.source_dtypes[part.source_key];
-    return bits(target) <= bits(source) ? target : source;
+    return part.source_key == zero_source
+               ? target
+               : wire_dtype(whole.source_dtypes[part.source_key], target);
 }
 
 /// The bytes that a transfer puts on the wire.

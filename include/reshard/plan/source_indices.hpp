@@ -34,6 +34,16 @@ public:
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
+    /// Which shard of `source` gives its box `source_box` to the holder `target`.
+    ///
+    /// \pre `source` is a source of the problem, and `source_box` a box of its index
+    constexpr shard_part giver(key_id source, std::uint32_t source_box, holder_t target,
+                               plan_options const& options) const {
+        shard_index const& index = of(source);
+        return index.replica(
+            source_box, index.choose(source_box, problem_.sources[source].shards, target, options));
+    }
+
 private:
     constexpr shard_index index_spread(std::uint32_t spread) const {
         shard_index index(kinds_.spreads()[spread]);

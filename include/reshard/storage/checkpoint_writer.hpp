@@ -6,6 +6,7 @@
 #include <reshard/storage/file_views.hpp>
 #include <reshard/storage/staging.hpp>
 #include <reshard/storage/target_files.hpp>
+#include <reshard/storage/write_whole_file.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
@@ -18,16 +19,6 @@
 /// The files of a checkpoint as tensors in memory, to be filled, and then to appear all at once.
 
 namespace reshard {
-
-namespace detail {
-
-inline void write_text(std::filesystem::path const& path, std::string const& text) {
-    mapped_output file(path, text.size());
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(file.data()));
-    file.sync();
-}
-
-} // namespace detail
 
 /// A checkpoint that is being written: the files that this process writes, as memory.
 ///
@@ -79,7 +70,7 @@ public:
         });
         agree_on(world, [&] {
             if (world.rank() == 0 && !plan_.index.empty())
-                detail::write_text(directory_.path() / hf_index_name, plan_.index);
+                detail::write_new_file(directory_.path() / hf_index_name, plan_.index);
         });
         directory_.commit(world);
     }

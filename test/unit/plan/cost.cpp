@@ -92,6 +92,26 @@ BOOST_AUTO_TEST_CASE(bytes_that_nobody_can_count_are_refused) {
     BOOST_TEST(cost_of(make_plan(fewer()), 2).bytes == 8646911284551352320);
 }
 
+BOOST_AUTO_TEST_CASE(imbalance_is_the_most_over_the_mean) {
+    whole_problem const all = scattered();
+    plan_cost const cost = cost_of(make_plan(all()), 3);
+    BOOST_TEST(imbalance(cost, &process_cost::bytes_out) == 3);       // 16 of 16, of three
+    BOOST_TEST(imbalance(cost, &process_cost::bytes_in) == 1.5);      // 8 of 16
+    BOOST_TEST(imbalance(cost, &process_cost::messages_in) == 1.5);   // 1 of 2
+    BOOST_TEST(imbalance(plan_cost(), &process_cost::bytes_in) == 1); // nobody has too much
+}
+
+BOOST_AUTO_TEST_CASE(many_flows_between_two_processes_are_one_message) {
+    cost_counter counter(3);
+    for (int i = 0; i < 200'000; ++i)
+        counter.add({static_cast<holder_t>(i % 3), 0, 5, 2});
+    plan_cost const cost = std::move(counter).cost();
+    BOOST_TEST(cost.transfers == 400'000);
+    BOOST_TEST(cost.messages == 2);
+    BOOST_TEST(cost.bytes == 2'000'000);
+    BOOST_TEST(cost.bytes_local == 10 * 66'667);
+}
+
 BOOST_AUTO_TEST_CASE(staging_is_bounded) {
     index_t const large = 100'000'000;
     whole_problem const all({{part("w", {large}, {{0}, {large}})}},

@@ -1,0 +1,66 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "plan_picture.hpp"
+
+#include "report.hpp"
+
+#include <reshard/draw/heat_map.hpp>
+#include <reshard/draw/timeline.hpp>
+#include <reshard/storage/write_whole_file.hpp>
+
+#include <algorithm>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+heat_bins bins_of(plan_flows const& flows) {
+    heat_bins bins(std::max<holder_t>(1, flows.problem().source_holders),
+                   std::max<holder_t>(1, flows.problem().target_holders));
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](flow one) {
+            one.count = flows.count(kind);
+            bins.add(one);
+        });
+    return bins;
+}
+
+/// What a reader who does not see the picture should know.
+std::string description_of(heat_bins const& bins, std::vector<plan_round> const& rounds,
+                           std::optional<index_t> budget) {
+    index_t most = 0;
+    for (plan_round const& one : rounds)
+        most = std::max(most, one.peak_bytes);
+    return "Above, a square for each pair of " +
+           (bins.width() == 1 ? std::string("ranks")
+                              : "bins of " + std::to_string(bins.width()) + " ranks") +
+           ", the darker the more one sends the other, at most " + byte_text(bins.most_bytes()) +
+           "; what stays on a rank is left out. Below, " + counted(rounds.size(), "round") +
+           ", as wide as what they write and as high as the memory that the neediest rank has, at "
+           "most " +
+           byte_text(most) + (budget ? " of a budget of " + byte_text(*budget) : std::string()) +
+           ".";
+}
+
+} // namespace
+
+std::string complaint_about_picture(std::string const& path) {
+    return path.ends_with(".svg") ? ""
+                                  : "'" + path + "' is no name of a picture; it has to end in .svg";
+}
+
+void write_plan_picture(std::string const& path, plan_flows const& flows,
+                        std::vector<plan_round> const& rounds, std::optional<index_t> budget) {
+    heat_bins const bins = bins_of(flows);
+    std::string const title = "Who sends whom: " + std::to_string(bins.sources()) + " to " +
+                              std::to_string(bins.targets()) + " ranks";
+    svg_point const size{heat_map_size.x, heat_map_size.y + timeline_size.y + 40};
+    std::string const body = svg_text({size.x / 2, 24}, title, "middle") +
+                             draw_heat_map(bins, {0, 30}) +
+                             draw_timeline(rounds, budget, {0, heat_map_size.y + 40});
+    write_whole_file(path, svg_document({title, description_of(bins, rounds, budget), size}, body));
+}
+
+} // namespace tool

@@ -1,0 +1,29 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PLAN_PICTURE_HPP
+#define RESHARD_TOOL_PLAN_PICTURE_HPP
+
+#include <reshard/plan/rounds.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// A plan as a picture in a file.
+
+namespace tool {
+
+/// Refuses a name that is none of a picture; nothing where it is fine.
+std::string complaint_about_picture(std::string const& path);
+
+/// Draws who sends whom, and the rounds below it, with a line at the budget.
+///
+/// \throws error with errc::io, naming the file; then what is there is what it was
+void write_plan_picture(std::string const& path, reshard::plan_flows const& flows,
+                        std::vector<reshard::plan_round> const& rounds,
+                        std::optional<reshard::index_t> budget);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,177 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_FLOWS_HPP
+#define RESHARD_PLAN_FLOWS_HPP
+
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/make_patterns.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What passes between processes, from patterns: equal tensors are counted, not listed.
+
+namespace reshard {
+
+namespace detail {
+
+/// Which of the shards of one side are held alike: the same boxes by the same holders. By spread.
+constexpr std::vector<std::uint32_t> held_alike(shard_kinds const& kinds) {
+    auto const& spreads = kinds.spreads();
+    std::vector<std::uint64_t> digests;
+    for (std::uint32_t i = 0; i < spreads.size(); ++i) {
+        hasher digest;
+        digest.add(std::uint64_t{kinds.kind(i)});
+        for (std::size_t shard = 0; spreads[i] && shard < spreads[i].size(); ++shard)
+            digest.add(std::uint64_t{spreads[i].holder(shard)});
+        digests.push_back(digest.value());
+    }
+    auto const same = [&](std::uint32_t a, std::uint32_t b) {
+        if (kinds.kind(a) != kinds.kind(b))
+            return false;
+        for (std::size_t shard = 0; spreads[a] && shard < spreads[a].size(); ++shard)
+            if (spreads[a].holder(shard) != spreads[b].holder(shard))
+                return false;
+        return true;
+    };
+    return classify(digests, same).class_of;
+}
+
+} // namespace detail
+
+/// Target tensors by what filling them costs whom.
+///
+/// Refers to the problem that it was made from, which must live as long.
+class plan_flows {
+public:
+    /// Plans for everybody.
+    ///
+    /// \throws error as `make_patterns`
+    constexpr explicit plan_flows(plan_problem const& problem, plan_options const& options = {})
+        : problem_(problem),
+          options_(options),
+          sources_(problem),
+          targets_(problem.targets),
+          patterns_(detail::pattern_finder(problem, {}, options, sources_).find()),
+          source_places_(detail::held_alike(sources_.kinds())),
+          target_places_(detail::held_alike(targets_)) {
+        std::vector<std::uint64_t> digests;
+        for (std::uint32_t t = 0; t < problem.targets.size(); ++t)
+            digests.push_back(digest_of(t));
+        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) { return alike(a, b); });
+        counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
+        for (std::uint32_t const kind : kinds_.class_of)
+            ++counts_[kind];
+    }
+
+    constexpr plan_problem const& problem() const { return problem_; }
+    constexpr plan_options const& options() const { return options_; }
+    constexpr pattern_plan const& patterns() const { return patterns_; }
+
+    /// How many kinds of target tensors there are.
+    constexpr std::size_t size() const { return counts_.size(); }
+    /// The kind of target tensor `t`.
+    constexpr std::uint32_t kind_of(std::size_t t) const { return kinds_.class_of[t]; }
+    /// How many target tensors are of that kind.
+    constexpr index_t count(std::size_t kind) const { return counts_[kind]; }
+    /// One of the target tensors of that kind.
+    constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
+
+    /// Calls `visit(flow)` for each transfer of one tensor of that kind.
+    template <class Visitor>
+    constexpr void for_each(std::size_t kind, Visitor&& visit) const {
+        std::uint32_t const t = example(kind);
+        target_side const& target = problem_.targets[t];
+        placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
+        for (std::size_t i = 0; i < cuts.size(); ++i) {
+            cut_place const& part = cuts.place(i);
+            holder_t const taker = target.shards.holder(part.target_shard);
+            visit(flow{process_of_giver(target.pieces->source(part.piece), part, taker),
+                       options_.process_of(taker),
+                       byte_count(element_count(cuts.geometry().extent(i)), wire(t, part.piece))});
+        }
+    }
+
+private:
+    constexpr holder_t process_of_giver(key_id source, cut_place const& part,
+                                        holder_t taker) const {
+        if (source == zero_source || options_.shared_sources)
+            return options_.process_of(taker);
+        shard_part const given = sources_.giver(source, part.source_box, taker, options_);
+        return options_.process_of(problem_.sources[source].shards.holder(given.shard));
+    }
+
+    constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
+        key_id const source = problem_.targets[t].pieces->source(piece);
+        data_type const target = problem_.targets[t].dtype;
+        return source == zero_source ? target : wire_dtype(problem_.sources[source].dtype, target);
+    }
+
+    /// Who holds a source how; 0 is nobody, of zeros.
+    constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
+        key_id const source = problem_.targets[t].pieces->source(piece);
+        return source == zero_source
+                   ? 0
+                   : std::uint64_t{source_places_[sources_.kinds().spread(source)]} + 1;
+    }
+
+    constexpr std::uint64_t digest_of(std::uint32_t t) const {
+        hasher digest;
+        digest.add(std::uint64_t{patterns_.pattern_of[t]});
+        digest.add(std::uint64_t{target_places_[targets_.spread(t)]});
+        for (std::size_t i = 0; i < pieces_of(t); ++i) {
+            digest.add(place_of_source(t, i));
+            digest.add(static_cast<std::uint64_t>(bits(wire(t, i))));
+        }
+        return digest.value();
+    }
+
+    constexpr bool alike(std::uint32_t a, std::uint32_t b) const {
+        if (patterns_.pattern_of[a] != patterns_.pattern_of[b] ||
+            target_places_[targets_.spread(a)] != target_places_[targets_.spread(b)] ||
+            pieces_of(a) != pieces_of(b))
+            return false;
+        for (std::size_t i = 0; i < pieces_of(a); ++i)
+            if (place_of_source(a, i) != place_of_source(b, i) ||
+                bits(wire(a, i)) != bits(wire(b, i)))
+                return false;
+        return true;
+    }
+
+    constexpr std::size_t pieces_of(std::uint32_t t) const {
+        return problem_.targets[t].pieces->size();
+    }
+
+    plan_problem const& problem_;
+    plan_options options_;
+    detail::source_indices sources_;
+    detail::shard_kinds targets_;
+    pattern_plan patterns_;
+    std::vector<std::uint32_t> source_places_; ///< by spread
+    std::vector<std::uint32_t> target_places_;
+    equal_classes kinds_;
+    std::vector<index_t> counts_;
+};
+
+/// What all transfers cost, over `processes` processes: as `cost_of(plan)`, in time that does not
+/// depend on how many equal tensors there are.
+///
+/// \par Units bytes and messages
+/// \pre `options.process_of(h) < processes` for every holder `h`
+/// \throws error with errc::overflow when all bytes together do not fit 64 bits
+constexpr plan_cost cost_of(plan_flows const& flows, holder_t processes) {
+    cost_counter counter(processes);
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](flow one) {
+            one.count = flows.count(kind);
+            counter.add(one);
+        });
+    return std::move(counter).cost();
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,132 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/flows.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/shard/compact_layout.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::whole_problem;
+
+BOOST_AUTO_TEST_SUITE(plan_flows_)
+
+namespace {
+
+std::vector<flow> flows_of(plan_flows const& all, std::size_t kind) {
+    std::vector<flow> found;
+    all.for_each(kind, [&](flow const& one) { found.push_back(one); });
+    return found;
+}
+
+/// Two equal layers of 6 floats on rank 0 and a third on rank 1; halves are wanted.
+whole_problem three_layers() {
+    std::vector<std::vector<shard_descriptor>> source(2), target(2);
+    for (std::string const key : {"a", "b", "c"}) {
+        source[key == "c"].push_back(part(key, {6}, {{0}, {6}}));
+        target[0].push_back(part(key, {6}, {{0}, {3}}));
+        target[1].push_back(part(key, {6}, {{3}, {3}}));
+    }
+    return {source, target};
+}
+
+/// `count` tensors of 1024 by 64 floats, rows over `from` ranks, then over `to`.
+struct wide_job {
+    wide_job(std::size_t count, index_t from, index_t to) {
+        std::vector<tensor_sharding> sources, targets;
+        for (std::size_t i = 0; i < count; ++i) {
+            std::string const key = "w" + std::to_string(i);
+            program.define(key, program.source(key, {1024, 64}, data_type::f32));
+            sources.push_back(rows(key, from));
+            targets.push_back(rows(key, to));
+        }
+        source = compact_layout_of(std::move(sources));
+        target = compact_layout_of(std::move(targets));
+    }
+
+    static tensor_sharding rows(std::string const& key, index_t ranks) {
+        return sharding_of(key, data_type::f32,
+                           distribution(mesh({{"dp", ranks}}), {shard{0}}, {1024, 64}));
+    }
+
+    mapping program;
+    compact_layout source, target;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(tensors_held_alike_are_one_kind) {
+    whole_problem const all = three_layers();
+    plan_problem const problem = all();
+    plan_flows const flows(problem);
+    BOOST_TEST(flows.patterns().patterns.size() == 1u); // one geometry,
+    BOOST_TEST_REQUIRE(flows.size() == 2u);             // and two ways in which it is held
+    BOOST_TEST(flows.kind_of(0) == flows.kind_of(1));
+    BOOST_TEST(flows.kind_of(0) != flows.kind_of(2));
+    BOOST_TEST(flows.count(flows.kind_of(0)) == 2);
+    BOOST_TEST(flows.count(flows.kind_of(2)) == 1);
+    BOOST_TEST((flows_of(flows, flows.kind_of(0)) == std::vector<flow>{{0, 0, 12}, {0, 1, 12}}));
+    BOOST_TEST((flows_of(flows, flows.kind_of(2)) == std::vector<flow>{{1, 0, 12}, {1, 1, 12}}));
+}
+
+BOOST_AUTO_TEST_CASE(equal_tensors_are_counted) {
+    whole_problem const all = three_layers();
+    plan_problem const problem = all();
+    plan_cost const cost = cost_of(plan_flows(problem), 2);
+    BOOST_TEST(cost.transfers == 6);
+    BOOST_TEST(cost.messages == 2);
+    BOOST_TEST(cost.bytes == 72);
+    BOOST_TEST(cost.bytes_local == 36);
+    BOOST_TEST(cost.peak_extra_bytes == 36);
+    BOOST_TEST((cost.by_process[0] == process_cost{12, 24, 24, 1, 1}));
+    BOOST_TEST((cost.by_process[1] == process_cost{24, 12, 12, 1, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_other_widths_are_other_kinds) {
+    mapping program;
+    program.define("a", cast(program.source("a", {4}, data_type::f32), data_type::bf16));
+    program.define("b", program.source("b", {4}, data_type::f32));
+    shard_descriptor const a{"a", data_type::bf16, {4}, {{0}, {4}}, {}};
+    whole_problem const all({{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}},
+                            {{}, {a, part("b", {4}, {{0}, {4}})}}, program);
+    plan_problem const problem = all();
+    plan_flows const flows(problem);
+    BOOST_TEST(flows.size() == 2u);
+    BOOST_TEST(cost_of(flows, 2).bytes == 8 + 16);
+}
+
+BOOST_AUTO_TEST_CASE(zeros_and_what_is_shared_stay) {
+    mapping program;
+    program.define(
+        "w", concat({program.source("w", {2}, data_type::f32), zeros({1}, data_type::f32)}, 0));
+    whole_problem const all({{part("w", {2}, {{0}, {2}})}}, {{}, {part("w", {3}, {{0}, {3}})}},
+                            program);
+    plan_problem const problem = all();
+    BOOST_TEST((cost_of(plan_flows(problem), 2).by_process[1] == process_cost{8, 0, 4, 1, 0}));
+    plan_flows const shared(problem, {.shared_sources = true});
+    BOOST_TEST((cost_of(shared, 2).by_process[1] == process_cost{0, 0, 12, 0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_ranks_are_counted_by_arithmetic) {
+    // 256 tensors of 1024 rows: one a rank, then two on each of 512; the even row of rank 2 r comes
+    // from rank 2 r, the odd one from 2 r + 1. Rank 0 keeps its first row.
+    wide_job const job(256, 1024, 512);
+    plan_problem const problem = problem_of(job.program, job.source, job.target);
+    plan_flows const flows(problem);
+    BOOST_TEST(flows.size() == 1u);
+    plan_cost const cost = cost_of(flows, 1024);
+    index_t const row = 64 * 4 * 256; // bytes of one row of all tensors
+    BOOST_TEST(cost.transfers == 1024 * 256);
+    BOOST_TEST(cost.bytes == 1024 * row);
+    BOOST_TEST(cost.bytes_local == row);
+    BOOST_TEST(cost.messages == 1023);
+    BOOST_TEST((cost.by_process[0] == process_cost{row, 0, row, 1, 0}));
+    BOOST_TEST((cost.by_process[511] == process_cost{2 * row, row, 0, 2, 1}));
+    BOOST_TEST((cost.by_process[512] == process_cost{0, row, 0, 0, 1}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
