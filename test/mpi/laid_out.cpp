@@ -3,13 +3,11 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
-#include "support/placements.hpp"
+#include "support/rank_tensors.hpp"
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/shard/compact_sharding.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,106 +15,12 @@
 
 using namespace reshard;
 using reshard::test::agreed_error;
+using reshard::test::rank_tensors;
+using reshard::test::two_layouts;
 
 BOOST_AUTO_TEST_SUITE(mpi_laid_out)
 
 namespace {
-
-/// What one rank holds of a layout: floats, whose values say where in which tensor they stand.
-class rank_tensors {
-public:
-    rank_tensors(layout const& all, int rank) {
-        for (tensor_layout const& tensor : all.tensors)
-            for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-                if (tensor.shards.holder(i) == static_cast<holder_t>(rank)) {
-                    shards_.push_back(descriptor_of(tensor, i));
-                    elements_.emplace_back(
-                        static_cast<std::size_t>(element_count(local_shape(shards_.back()))),
-                        untouched);
-                }
-    }
-
-    void fill() {
-        for (std::size_t i = 0; i < shards_.size(); ++i)
-            for (std::size_t n = 0; n < elements_[i].size(); ++n)
-                elements_[i][n] = value(shards_[i], n);
-    }
-
-    std::size_t wrong_elements() const {
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < shards_.size(); ++i)
-            for (std::size_t n = 0; n < elements_[i].size(); ++n)
-                wrong += elements_[i][n] != value(shards_[i], n);
-        return wrong;
-    }
-
-    bool is_untouched() const {
-        return std::ranges::all_of(elements_, [](std::vector<float> const& one) {
-            return std::ranges::all_of(one, [](float x) { return x == untouched; });
-        });
-    }
-
-    /// All but the first `without` shards.
-    state_dict views(std::size_t without = 0) {
-        state_dict held;
-        for (std::size_t i = without; i < shards_.size(); ++i)
-            held.add(shards_[i],
-                     tensor_view{elements_[i].data(), data_type::f32, local_shape(shards_[i]),
-                                 row_major_strides(local_shape(shards_[i]))});
-        return held;
-    }
-
-private:
-    static constexpr float untouched = -1;
-
-    /// Tensor `a` counts from 0, `b` from 1000, and so on.
-    static float value(shard_descriptor const& shard, std::size_t n) {
-        index_t const begin = shard.flat ? shard.flat->begin : 0;
-        index_vector place = unravel_index(begin + static_cast<index_t>(n), shard.region.shape);
-        for (std::size_t axis = 0; axis < place.size(); ++axis)
-            place[axis] += shard.region.offset[axis];
-        index_t const base = (shard.key[0] - 'a') * 1000;
-        return static_cast<float>(base + ravel_index(place, shard.global_shape));
-    }
-
-    std::vector<shard_descriptor> shards_;
-    std::vector<std::vector<float>> elements_;
-};
-
-/// Two axes, at most `ranks` ranks.
-mesh any_mesh_of(oracle::random_numbers& random, int ranks) {
-    index_t const slow = random.between(1, ranks);
-    return mesh{{"dp", slow}, {"tp", random.between(1, ranks / slow)}};
-}
-
-/// Mostly placements; now and then slices of a flat buffer, of which there are none without elements.
-tensor_sharding any_sharding(oracle::random_numbers& random, mesh const& ranks, char key,
-                             index_vector const& shape) {
-    std::string const name(1, key);
-    if (element_count(shape) > 0 && random.chance(25))
-        return sharding_of(name, data_type::f32,
-                           distribution(ranks, {replicate{}, replicate{}}, shape),
-                           flat_sharing{.axes = 3, .slices = {}});
-    return sharding_of(name, data_type::f32, test::any_placement_of(random, ranks, shape));
-}
-
-/// Layouts of the same tensors, equal on every rank. Each element of a source is held by somebody.
-struct two_layouts {
-    compact_layout source, target;
-
-    two_layouts(std::uint64_t seed, int ranks) {
-        oracle::random_numbers random(seed);
-        mesh const before = any_mesh_of(random, ranks), after = any_mesh_of(random, ranks);
-        std::vector<tensor_sharding> from, to;
-        for (char key = 'a'; key < 'e'; ++key) {
-            index_vector const shape = test::any_shape(random);
-            from.push_back(any_sharding(random, before, key, shape));
-            to.push_back(any_sharding(random, after, key, shape));
-        }
-        source = compact_layout_of(from);
-        target = compact_layout_of(to);
-    }
-};
 
 struct laid_out_fixture {
     boost::mpi::communicator world;

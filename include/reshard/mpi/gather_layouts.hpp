@@ -4,6 +4,7 @@
 #define RESHARD_MPI_GATHER_LAYOUTS_HPP
 
 #include <reshard/group/group.hpp>
+#include <reshard/serialization/bytes.hpp>
 #include <reshard/serialization/descriptor.hpp>
 #include <reshard/shard/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -16,17 +17,25 @@
 
 namespace reshard {
 
-/// The layouts of all ranks' state dicts together, equal on every rank.
+/// The layout of what all ranks hold together, equal on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \post   rank `r` is holder `r` of the result
 /// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types
+template <group Group>
+layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
+    std::vector<std::vector<shard_descriptor>> all;
+    for (std::string const& bytes : world.all_gather(list_to_bytes(held)))
+        all.push_back(list_from_bytes<shard_descriptor>(bytes));
+    return layout_of(all);
+}
+
+/// The same of state dicts.
+///
+/// \par Collective every rank of the group, in the same order
 template <group Group, class View>
 layout gather_layout(Group const& world, basic_state_dict<View> const& held) {
-    std::vector<std::vector<shard_descriptor>> all;
-    for (std::string const& bytes : world.all_gather(to_bytes(held.descriptors())))
-        all.push_back(descriptors_from_bytes(bytes));
-    return layout_of(all);
+    return gather_layout(world, held.descriptors());
 }
 
 } // namespace reshard

@@ -3,17 +3,10 @@
 #ifndef RESHARD_MPI_REDISTRIBUTE_HPP
 #define RESHARD_MPI_REDISTRIBUTE_HPP
 
-#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/digest.hpp>
-#include <reshard/expr/fit_shapes.hpp>
-#include <reshard/group/agree.hpp>
-#include <reshard/local/check_complete.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/mpi/exchange.hpp>
-#include <reshard/mpi/gather_layouts.hpp>
-#include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/replicate_layout.hpp>
-#include <reshard/plan/make_plan.hpp>
+#include <reshard/mpi/plan_sides.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,25 +22,12 @@
 
 namespace reshard {
 
-/// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
-///
-/// A layout that is known by placements saves telling every shard to everybody: then each rank's
-/// memory and time grow with its own shards only, not with the number of ranks.
-template <class View>
-struct laid_out {
-    basic_state_dict<View> held;
-    std::optional<compact_layout> layout = std::nullopt; ///< nothing: other ranks know, or nobody
-};
-
 namespace detail {
 
 /// All that a prepared redistribution owns; the parts refer to one another, so it never moves.
 struct prepared_state {
-    mapping program;
-    compact_layout source;
-    compact_layout target;
+    looked_up planned;
     plan_problem problem;
-    plan whole;
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     process_cost cost;
@@ -72,9 +52,9 @@ public:
     /// What this process gives and gets.
     process_cost const& cost() const { return state_->cost; }
 
-    /// The layouts that all ranks make up together.
-    compact_layout const& source_layout() const { return state_->source; }
-    compact_layout const& target_layout() const { return state_->target; }
+    /// The layouts that all ranks make up together; of one that was looked up, this rank's part.
+    compact_layout const& source_layout() const { return state_->planned.source; }
+    compact_layout const& target_layout() const { return state_->planned.target; }
 
 private:
     explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
@@ -144,27 +124,23 @@ inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
     return cost;
 }
 
-/// Plans what this process gives and gets. Communicates with nobody.
-inline void plan_for(prepared_state& all, int rank, redistribute_options const& options) {
-    all.problem = problem_of(all.program, all.source, all.target);
-    holder_set const me({static_cast<holder_t>(rank)});
-    all.whole = make_plan(all.problem, {me, me}, plan_options_of(options));
-}
-
 /// Binds the plan to the tensors. Communicates with nobody.
 inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
                  state_dict const& target) {
     auto const me = static_cast<holder_t>(ranks.rank());
-    all.sources.add(source, all.source, me);
-    check_complete(all.sources, all.source, me);
-    all.targets.add(target, all.target, me);
-    check_complete(all.targets, all.target, me);
-    auto sorted = sort_by_peer(all.whole, ranks.rank(), ranks.size());
-    all.cost = cost_of(all.whole, sorted);
-    all.moving.emplace(ranks.base(), bound_plan{all.whole, all.problem, all.sources, all.targets},
-                       process_transfers{rotated_lanes(all.whole, sorted.to, ranks.rank(), 1),
-                                         rotated_lanes(all.whole, sorted.from, ranks.rank(), -1),
-                                         std::move(sorted.local)});
+    looked_up const& planned = all.planned;
+    all.problem = problem_of(planned.program, planned.source, planned.target);
+    all.sources.add(source, planned.source, me);
+    check_complete(all.sources, planned.source, me);
+    all.targets.add(target, planned.target, me);
+    check_complete(all.targets, planned.target, me);
+    auto sorted = sort_by_peer(planned.whole, ranks.rank(), ranks.size());
+    all.cost = cost_of(planned.whole, sorted);
+    all.moving.emplace(
+        ranks.base(), bound_plan{planned.whole, all.problem, all.sources, all.targets},
+        process_transfers{rotated_lanes(planned.whole, sorted.to, ranks.rank(), 1),
+                          rotated_lanes(planned.whole, sorted.from, ranks.rank(), -1),
+                          std::move(sorted.local)});
 }
 
 /// A number that stands for the call: equal where ranks do the same.
@@ -174,20 +150,6 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
     digest.add(program ? digest_of(*program) : 0);
     digest.add(digest_of(options));
     return digest.value();
-}
-
-/// The layout of one side: what some rank knows, or what all ranks say that they hold.
-template <class View>
-compact_layout layout_of_side(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
-    auto const count = static_cast<std::size_t>(ranks.size());
-    if (auto known = replicate_layout(ranks, std::move(side.layout), what)) {
-        if (known->holders > count)
-            fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
-                                       std::to_string(known->holders) +
-                                       " ranks, and the group has " + std::to_string(count));
-        return std::move(*known);
-    }
-    return compact_layout_of(gather_layout(ranks, side.held));
 }
 
 } // namespace detail
@@ -214,16 +176,10 @@ inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> sour
     mpi_group const ranks =
         mpi_group::duplicate_of(world.base()); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
-    all->source = detail::layout_of_side(ranks, source, "source");
-    all->target = detail::layout_of_side(ranks, target, "target");
-    agree_on(ranks, [&] {
-        all->program =
-            program ? std::move(*program) : by_name(catalog_of(all->source), all->target);
-        all->program =
-            fit_shapes(std::move(all->program), all->target, options.allow_shape_mismatch);
-        detail::plan_for(*all, ranks.rank(), options);
-        detail::bind(*all, ranks, source.held, target.held);
-    });
+    detail::two_sides sides{detail::known_by_some(ranks, source, "source"),
+                            detail::known_by_some(ranks, target, "target")};
+    all->planned = detail::plan_for(ranks, std::move(sides), std::move(program), options);
+    agree_on(ranks, [&] { detail::bind(*all, ranks, source.held, target.held); });
     return prepared(std::move(all));
 }
 

@@ -6,7 +6,6 @@
 #include <reshard/plan/make_patterns.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -51,7 +50,7 @@ private:
         target_side const& target = problem_.targets[t];
         std::vector<std::uint16_t> chains;
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
-            chains.push_back(chain_number((*target.pieces)[i].casts));
+            chains.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             cut_place const& part = cuts.place(i);
             transfer entry{.target_holder = target.shards.holder(part.target_shard),
@@ -75,17 +74,6 @@ private:
         entry.source_shard = chosen.shard;
         entry.source_part = chosen.part;
         entry.source_holder = problem_.sources[source].shards.holder(chosen.shard);
-    }
-
-    constexpr std::uint16_t chain_number(cast_chain const& chain) {
-        auto& chains = result_.chains;
-        auto const number = static_cast<std::size_t>(
-            std::find(chains.begin(), chains.end(), chain) - chains.begin());
-        if (number > std::numeric_limits<std::uint16_t>::max())
-            fail(errc::limit_exceeded, "a plan has more than 65536 different chains of casts");
-        if (number == chains.size())
-            chains.push_back(chain);
-        return static_cast<std::uint16_t>(number);
     }
 
     plan_problem const& problem_;

@@ -84,6 +84,9 @@ struct redistribute_options {
     /// Patterns of target keys whose shapes may differ from what the source has or the program yields
     /// (see `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> allow_shape_mismatch = {};
+    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they hold;
+    /// of more, each looks up what its own tensors are made of in a directory that all share.
+    holder_t gather_up_to = 256;
 
     constexpr bool operator==(redistribute_options const&) const = default;
 };
@@ -97,6 +100,7 @@ constexpr plan_options plan_options_of(redistribute_options const& options) {
 constexpr std::uint64_t digest_of(redistribute_options const& options) {
     hasher digest;
     digest.add(std::uint64_t{options.processes_per_node});
+    digest.add(std::uint64_t{options.gather_up_to});
     for (std::string const& pattern : options.allow_shape_mismatch)
         digest.add(pattern);
     return digest.value();

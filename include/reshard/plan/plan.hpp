@@ -127,6 +127,23 @@ struct plan {
     constexpr bool operator==(plan const&) const = default;
 };
 
+namespace detail {
+
+/// The number of a chain; a new one is added.
+///
+/// \throws error with errc::limit_exceeded for more than a transfer can count
+constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain const& chain) {
+    auto const number =
+        static_cast<std::size_t>(std::find(chains.begin(), chains.end(), chain) - chains.begin());
+    if (number > std::numeric_limits<std::uint16_t>::max())
+        fail(errc::limit_exceeded, "a plan has more than 65536 different chains of casts");
+    if (number == chains.size())
+        chains.push_back(chain);
+    return static_cast<std::uint16_t>(number);
+}
+
+} // namespace detail
+
 /// The geometry of one transfer.
 ///
 /// \pre `part` is a transfer of `whole`

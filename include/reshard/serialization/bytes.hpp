@@ -13,6 +13,8 @@
 #include <istream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 /// \file
 /// A layout, catalog, mapping or plan as bytes, or as text that every machine reads.
@@ -64,6 +66,28 @@ std::string to_bytes(T const& value) {
 template <storable_alone T>
 T from_bytes(std::string const& bytes) {
     return detail::read_all<boost::archive::binary_iarchive, T>(bytes);
+}
+
+/// A list as bytes, for this library on machines of this kind; its elements may be parts of other
+/// values.
+template <storable T>
+std::string list_to_bytes(std::vector<T> const& list) {
+    std::ostringstream stream;
+    boost::archive::binary_oarchive archive(stream, boost::archive::no_header);
+    detail::write_list(archive, list);
+    return std::move(stream).str();
+}
+
+/// The list that `list_to_bytes` made bytes of.
+///
+/// \throws error with errc::corrupt_file for bytes that it did not make
+template <storable T>
+std::vector<T> list_from_bytes(std::string const& bytes) {
+    return detail::blame_archive("list of " + std::string(form_of<T>.name) + "s", [&] {
+        std::istringstream stream(bytes);
+        boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
+        return detail::read_list<T>(archive);
+    });
 }
 
 /// A value as numbers in ASCII, for every machine.

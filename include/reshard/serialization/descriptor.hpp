@@ -6,12 +6,8 @@
 #include <reshard/serialization/core.hpp>
 #include <reshard/shard/descriptor.hpp>
 
-#include <boost/archive/binary_iarchive.hpp>
-#include <boost/archive/binary_oarchive.hpp>
-
-#include <sstream>
-#include <string>
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 /// \file
 /// Descriptors as bytes, for ranks to tell each other what they hold.
@@ -60,25 +56,6 @@ void read_from(Archive& archive, shard_descriptor& shard) {
     shard.dtype = detail::read_dtype(archive);
     archive >> shard.global_shape >> shard.region;
     shard.flat = detail::read_flat(archive);
-}
-
-/// A list of descriptors as bytes, for this library on machines of this kind.
-inline std::string to_bytes(std::vector<shard_descriptor> const& shards) {
-    std::ostringstream stream;
-    boost::archive::binary_oarchive archive(stream, boost::archive::no_header);
-    detail::write_list(archive, shards);
-    return std::move(stream).str();
-}
-
-/// The list that `to_bytes` made bytes of.
-///
-/// \throws error with errc::corrupt_file for bytes that it did not make
-inline std::vector<shard_descriptor> descriptors_from_bytes(std::string const& bytes) {
-    return detail::blame_archive("list of shards", [&] {
-        std::istringstream stream(bytes);
-        boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
-        return detail::read_list<shard_descriptor>(archive);
-    });
 }
 
 } // namespace reshard

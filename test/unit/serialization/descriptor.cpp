@@ -2,6 +2,8 @@
 
 #include <reshard/serialization/descriptor.hpp>
 
+#include <reshard/serialization/bytes.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
@@ -12,7 +14,9 @@ namespace {
 
 using shards = std::vector<shard_descriptor>;
 
-shards round_trip(shards const& held) { return descriptors_from_bytes(to_bytes(held)); }
+shards round_trip(shards const& held) {
+    return list_from_bytes<shard_descriptor>(list_to_bytes(held));
+}
 
 } // namespace
 
@@ -53,10 +57,11 @@ BOOST_AUTO_TEST_CASE(keys_may_have_any_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_of_others_are_refused) {
-    std::string const bytes = to_bytes({{"w", data_type::f32, {9}, {{0}, {9}}, flat_range{2, 7}}});
+    std::string const bytes =
+        list_to_bytes(shards{{"w", data_type::f32, {9}, {{0}, {9}}, flat_range{2, 7}}});
     for (std::size_t size = 0; size < bytes.size(); ++size)
         BOOST_CHECK_EXCEPTION(
-            descriptors_from_bytes(bytes.substr(0, size)), error,
+            list_from_bytes<shard_descriptor>(bytes.substr(0, size)), error,
             [](error const& problem) { return problem.code() == errc::corrupt_file; });
 }
 

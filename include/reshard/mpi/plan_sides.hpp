@@ -1,0 +1,92 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_PLAN_SIDES_HPP
+#define RESHARD_MPI_PLAN_SIDES_HPP
+
+#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/mpi/look_up.hpp>
+#include <reshard/mpi/replicate_layout.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// From what ranks know of two layouts to the plan of each.
+
+namespace reshard {
+
+/// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
+///
+/// A layout that is known by placements saves telling every shard to everybody: then each rank's
+/// memory and time grow with its own shards only, not with the number of ranks.
+template <class View>
+struct laid_out {
+    basic_state_dict<View> held;
+    std::optional<compact_layout> layout = std::nullopt; ///< nothing: other ranks know, or nobody
+};
+
+namespace detail {
+
+/// Both sides as far as they are known without telling every shard.
+struct two_sides {
+    known_side source;
+    known_side target;
+
+    bool are_known() const { return source.layout && target.layout; }
+};
+
+/// What some rank knows of one side, on every rank.
+template <class View>
+known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
+    auto const count = static_cast<std::size_t>(ranks.size());
+    auto known = replicate_layout(ranks, std::move(side.layout), what);
+    if (known && known->holders > count)
+        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
+                                   std::to_string(known->holders) + " ranks, and the group has " +
+                                   std::to_string(count));
+    return {std::move(known), side.held.descriptors()};
+}
+
+/// Every rank learns all shards of a side that none knows.
+inline void gather_unknown(mpi_group const& ranks, known_side& side) {
+    if (!side.layout)
+        side.layout = compact_layout_of(gather_layout(ranks, side.held));
+}
+
+/// Plans what this process gives and gets, between layouts that all ranks know. Communicates with
+/// nobody.
+inline looked_up plan_of_known(two_sides sides, std::optional<mapping> program, holder_t rank,
+                               redistribute_options const& options) {
+    looked_up result{{}, std::move(*sides.source.layout), std::move(*sides.target.layout), {}};
+    result.program = fit_shapes(program ? std::move(*program)
+                                        : by_name(catalog_of(result.source), result.target),
+                                result.target, options.allow_shape_mismatch);
+    holder_set const me({rank});
+    result.whole = make_plan(problem_of(result.program, result.source, result.target), {me, me},
+                             plan_options_of(options));
+    return result;
+}
+
+inline looked_up plan_for(mpi_group const& ranks, two_sides sides, std::optional<mapping> program,
+                          redistribute_options const& options) {
+    bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
+    if (!sides.are_known() && !is_small)
+        return look_up(ranks, sides.source, sides.target, std::move(program), options);
+    gather_unknown(ranks, sides.source);
+    gather_unknown(ranks, sides.target);
+    looked_up result;
+    agree_on(ranks, [&] {
+        result = plan_of_known(std::move(sides), std::move(program),
+                               static_cast<holder_t>(ranks.rank()), options);
+    });
+    return result;
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

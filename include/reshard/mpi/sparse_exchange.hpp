@@ -1,0 +1,115 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_SPARSE_EXCHANGE_HPP
+#define RESHARD_MPI_SPARSE_EXCHANGE_HPP
+
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Texts for few others, when nobody knows from how many it gets some.
+
+namespace reshard {
+
+/// A text for a rank, or from one.
+struct addressed_text {
+    int rank = 0;
+    std::string bytes;
+
+    bool operator==(addressed_text const&) const = default;
+};
+
+/// Rounds in which each rank sends texts to some others; time and memory grow with what a rank itself
+/// sends and gets, not with the number of ranks.
+///
+/// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds have
+/// tags of their own, as a rank may leave one while another still looks for its messages.
+///
+/// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication protocols
+///             for dynamic sparse data exchange" (PPoPP 2010)
+class sparse_exchange {
+public:
+    /// \par Collective nobody: nothing is sent before `run`
+    /// \pre nobody else communicates over `world`, and its errors end the job
+    explicit sparse_exchange(mpi_group const& world) : world_(world) {}
+
+    /// Sends each text to its rank. Returns those that came, by ranks, one a rank.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    /// \pre `outgoing` has one text a rank at most
+    std::vector<addressed_text> run(std::vector<addressed_text> const& outgoing) {
+        int const tag = first_tag + round_++ % tags;
+        std::vector<MPI_Request> sends;
+        for (addressed_text const& one : outgoing)
+            send(one, tag, sends);
+        std::vector<addressed_text> arrived;
+        MPI_Request barrier = MPI_REQUEST_NULL;
+        for (bool in_barrier = false, done = false; !done;) {
+            receive(tag, arrived);
+            int passed = 0;
+            if (in_barrier) {
+                MPI_Test(&barrier, &passed, MPI_STATUS_IGNORE);
+                done = passed != 0;
+                continue;
+            }
+            MPI_Testall(static_cast<int>(sends.size()), sends.data(), &passed, MPI_STATUSES_IGNORE);
+            if (passed)
+                MPI_Ibarrier(world_.base(), &barrier);
+            in_barrier = passed != 0;
+        }
+        std::sort(arrived.begin(), arrived.end(),
+                  [](addressed_text const& a, addressed_text const& b) { return a.rank < b.rank; });
+        return arrived;
+    }
+
+private:
+    static constexpr int first_tag = 0x1000;
+    static constexpr int tags = 0x100;
+    static constexpr std::size_t piece_bytes = std::size_t{1} << 30; ///< MPI counts in `int`
+
+    /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are taken.
+    void send(addressed_text const& one, int tag, std::vector<MPI_Request>& sends) const {
+        for (std::size_t first = 0;; first += piece_bytes) {
+            std::size_t const bytes = std::min(piece_bytes, one.bytes.size() - first);
+            sends.push_back(MPI_REQUEST_NULL);
+            MPI_Issend(one.bytes.data() + first, static_cast<int>(bytes), MPI_BYTE, one.rank, tag,
+                       world_.base(), &sends.back());
+            if (bytes < piece_bytes)
+                return;
+        }
+    }
+
+    /// Takes one piece, where one has come.
+    void receive(int tag, std::vector<addressed_text>& arrived) const {
+        int there = 0;
+        MPI_Message message;
+        MPI_Status status;
+        MPI_Improbe(MPI_ANY_SOURCE, tag, world_.base(), &there, &message, &status);
+        if (!there)
+            return;
+        int bytes = 0;
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        auto place = std::find_if(arrived.begin(), arrived.end(), [&](addressed_text const& one) {
+            return one.rank == status.MPI_SOURCE;
+        });
+        if (place == arrived.end())
+            place = arrived.insert(place, {status.MPI_SOURCE, {}});
+        std::size_t const before = place->bytes.size();
+        place->bytes.resize(before + static_cast<std::size_t>(bytes));
+        MPI_Mrecv(place->bytes.data() + before, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    }
+
+    mpi_group world_;
+    int round_ = 0;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,185 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include "support/agreed_error.hpp"
+#include "support/rank_tensors.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+using reshard::test::rank_tensors;
+using reshard::test::two_layouts;
+
+BOOST_AUTO_TEST_SUITE(mpi_look_up)
+
+namespace {
+
+struct look_up_fixture {
+    boost::mpi::communicator world;
+    mpi_group ranks = mpi_group::duplicate_of(world);
+    int rank = world.rank();
+    int size = world.size();
+    int last = size - 1;
+    redistribute_options asking{.gather_up_to = 0};
+};
+
+/// The transfers of one process in words: whose region of which key becomes which, in what order.
+std::vector<std::string> words_of(looked_up const& planned, holder_t me) {
+    std::vector<std::string> all;
+    plan_problem const problem = problem_of(planned.program, planned.source, planned.target);
+    for (transfer const& moved : planned.whole.transfers) {
+        cut const part = cut_of(planned.whole, moved);
+        std::string const source =
+            moved.source_key == zero_source
+                ? "zeros"
+                : std::string(planned.program.sources()[moved.source_key].key) +
+                      to_string(part.source_box());
+        all.push_back(
+            std::to_string(moved.source_holder) + " to " + std::to_string(moved.target_holder) +
+            ": " + source + " as " + to_string(part.target_box()) +
+            (moved.target_holder == me ? std::string(problem.targets[moved.target_key].key)
+                                       : std::string()));
+    }
+    return all;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(texts_reach_those_for_whom_they_are, look_up_fixture) {
+    sparse_exchange exchange(ranks);
+    for (int round = 0; round < 300; ++round) {
+        // Rank r writes to the rank `round` behind it, and rank 0 to itself too.
+        int const to = (rank + round) % size;
+        std::vector<addressed_text> texts{{to, std::string(static_cast<std::size_t>(rank), 'x')}};
+        if (rank == 0 && to != 0)
+            texts.push_back({0, "self" + std::to_string(round)});
+        std::vector<addressed_text> expected;
+        int const from = (rank + size - round % size) % size;
+        expected.push_back({from, std::string(static_cast<std::size_t>(from), 'x')});
+        if (rank == 0 && to != 0)
+            expected.insert(expected.begin(), {0, "self" + std::to_string(round)});
+        BOOST_TEST((exchange.run(texts) == expected), "round " << round);
+    }
+    BOOST_TEST(exchange.run({}).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_directory_finds_what_shares_elements, look_up_fixture) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        two_layouts const both(seed, size);
+        layout const all = layout_of(both.source);
+        rank_tensors const mine(all, rank);
+        sparse_exchange exchange(ranks);
+        auto const keys = gather_keys(ranks, exchange, mine.shards());
+        shard_directory directory(ranks, exchange, keys, mine.shards());
+        oracle::random_numbers random(seed * 100 + static_cast<std::uint64_t>(rank));
+        auto const key = static_cast<key_id>(random.below(static_cast<index_t>(keys.size())));
+        box region;
+        for (index_t const extent : keys[key].shape) {
+            index_t const first = extent == 0 ? 0 : random.below(extent);
+            region.offset.push_back(first);
+            region.shape.push_back(random.between(0, extent - first));
+        }
+        std::size_t expected = 0;
+        tensor_layout const& tensor = *all.find(keys[key].key);
+        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+            expected += std::ranges::any_of(tensor.shards.boxes(i), [&](box const& part) {
+                return !is_empty(part) && intersect(part, region).has_value();
+            });
+        auto const found = directory.look_up({{key, 0, 0, region, {}}});
+        BOOST_TEST(found.size() == expected, "seed " << seed << ", rank " << rank);
+        for (directory_entry const& one : found)
+            BOOST_TEST((one.key == key));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        two_layouts const both(seed, size);
+        rank_tensors const source(layout_of(both.source), rank);
+        rank_tensors const target(layout_of(both.target), rank);
+        // Now and then one side is known.
+        known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.shards()};
+        known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards()};
+        looked_up const found = look_up(ranks, from, to, std::nullopt, asking);
+        looked_up const gathered =
+            detail::plan_for(ranks, {from, to}, std::nullopt, redistribute_options{});
+        auto const me = static_cast<holder_t>(rank);
+        // What others get has no key here that this rank would know.
+        auto const sorted = [](std::vector<std::string> words) {
+            std::ranges::sort(words);
+            return words;
+        };
+        BOOST_TEST((sorted(words_of(found, me)) == sorted(words_of(gathered, me))),
+                   "seed " << seed << ", rank " << rank);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(whatever_is_looked_up_every_element_arrives, look_up_fixture) {
+    for (std::uint64_t seed = 200; seed < 240; ++seed) {
+        two_layouts const both(seed, size);
+        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        source.fill();
+        prepared moving = prepare(world, source.views(), target.views(), std::nullopt, asking);
+        run(moving);
+        BOOST_TEST(target.wrong_elements() == 0u, "seed " << seed << ", rank " << rank);
+        prepared const gathered = prepare(world, source.views(), target.views());
+        BOOST_TEST((moving.cost() == gathered.cost()), "seed " << seed << ", rank " << rank);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_rank_knows_its_own_shards_only, look_up_fixture) {
+    mesh const everybody{{"x", size}};
+    auto const spread = [&](shard how) {
+        return layout_of(compact_layout_of(
+            {sharding_of("a", data_type::f32, distribution(everybody, {how}, {8, 8}))}));
+    };
+    rank_tensors source(spread({0}), rank), target(spread({1}), rank);
+    prepared const moving = prepare(world, source.views(), target.views(), std::nullopt, asking);
+    BOOST_TEST(layout_of(moving.source_layout()).find("a")->shards.size() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_nobody_holds_is_the_same_error_on_every_rank, look_up_fixture) {
+    auto const on = [](index_t rows) {
+        return shard_descriptor{"a", data_type::f32, {4}, {{0}, {rows}}, {}};
+    };
+    std::vector<float> have(3), want(4, -1);
+    const_state_dict source;
+    state_dict target;
+    if (rank == 0)
+        source.add(on(3), const_tensor_view{have.data(), data_type::f32, {3}, {1}});
+    if (rank == last)
+        target.add(on(4), tensor_view{want.data(), data_type::f32, {4}, {1}});
+    BOOST_TEST(agreed_error(world, [&] { redistribute(world, source, target, asking); }) ==
+               "not_covered: 'a' elements [3:4], which rank " + std::to_string(last) +
+                   " wants, are held by nobody; source 'a' lacks [3:4]");
+    BOOST_TEST((want == std::vector<float>(4, -1)));
+}
+
+BOOST_FIXTURE_TEST_CASE(one_key_of_two_shapes_is_the_same_error_on_every_rank, look_up_fixture) {
+    if (size == 1)
+        return;
+    std::vector<float> have(5);
+    index_t const extent = rank == last ? 5 : 4;
+    const_state_dict source;
+    source.add({"a", data_type::f32, {extent}, {{0}, {extent}}, {}},
+               const_tensor_view{have.data(), data_type::f32, {extent}, {1}});
+    BOOST_TEST(agreed_error(world, [&] { redistribute(world, source, {}, asking); }) ==
+               "shape_mismatch: 'a' has the global shape [4] on rank 0 and [5] on rank " +
+                   std::to_string(last));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_key_that_no_source_has_is_the_same_error_on_every_rank, look_up_fixture) {
+    std::vector<float> want(4, -1);
+    state_dict target;
+    if (rank == last)
+        target.add({"b", data_type::f32, {4}, {{0}, {4}}, {}},
+                   tensor_view{want.data(), data_type::f32, {4}, {1}});
+    BOOST_TEST(agreed_error(world, [&] { redistribute(world, {}, target, asking); }) ==
+               "unknown_key: 'b' is wanted, and the source does not have it");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
