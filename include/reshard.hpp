@@ -18,11 +18,15 @@
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/local.hpp>
 #include <reshard/local/copy_shared.hpp>
+#include <reshard/model/first_step.hpp>
 #include <reshard/model/fully_shard.hpp>
+#include <reshard/model/inner_optimizer.hpp>
 #include <reshard/model/interleave.hpp>
+#include <reshard/model/numbered_names.hpp>
 #include <reshard/model/optimizer_state.hpp>
 #include <reshard/model/parallel_tensor.hpp>
 #include <reshard/model/tied_weights.hpp>
+#include <reshard/model/variable_names.hpp>
 #include <reshard/model/zero.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/verify.hpp>

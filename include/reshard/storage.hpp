@@ -10,6 +10,7 @@
 #include <reshard/storage/load_state.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_state.hpp>
+#include <reshard/storage/whole_tensors.hpp>
 
 /// \file
 /// Checkpoints: opened, loaded, saved, converted and compared through a group.

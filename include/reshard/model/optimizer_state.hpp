@@ -49,6 +49,16 @@ inline std::vector<state_kind> torch_states() {
             {.prefix = "state.", .suffix = ".step", .scalar_shape = index_vector{}}};
 }
 
+/// The key of that state of a parameter.
+inline std::string key_of(state_kind const& kind, std::string_view parameter) {
+    return kind.prefix + std::string(parameter) + kind.suffix;
+}
+
+/// Whether an optimizer keeps that for parameters of a data type.
+constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
+    return !kind.is_master || kind.dtype != parameter;
+}
+
 namespace detail {
 
 /// Where a number lies that belongs to a tensor: on the stages, experts and owners that have some of it.
@@ -89,9 +99,9 @@ inline std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
                                               std::vector<state_kind> const& kinds) {
     std::vector<tensor_sharding> states;
     for (state_kind const& kind : kinds) {
-        if (kind.is_master && kind.dtype == parameter.dtype)
+        if (!is_kept_for(kind, parameter.dtype))
             continue;
-        std::string key = kind.prefix + parameter.key + kind.suffix;
+        std::string key = key_of(kind, parameter.key);
         tensor_sharding state =
             kind.scalar_shape ? detail::scalar_of(parameter, key, *kind.scalar_shape) : parameter;
         state.key = std::move(key);

@@ -3,6 +3,7 @@
 #include <reshard/model/parallel_tensor.hpp>
 #include <reshard/shard/shards_of.hpp>
 
+#include "support/held_once.hpp"
 #include "support/says.hpp"
 
 #include <string>
@@ -34,6 +35,31 @@ BOOST_AUTO_TEST_CASE(layers_stand_on_their_stages) {
     BOOST_TEST((all_holders({.key = "h", .shape = {4}, .stage = on_last_stage()}, job) ==
                 rank_vector{4, 5, 6, 7}));
     BOOST_TEST(all_holders({.key = "t", .shape = {4}}, job).size() == 8);
+}
+
+BOOST_AUTO_TEST_CASE(linear_layers_of_paddle_are_cut_along_their_outputs_or_inputs) {
+    // Weights are [in, out]. With sequence parallelism it is the same: only what passes between layers is cut.
+    parallel_job const job({.tp = 4, .dp = 2});
+    auto const spread = [&](index_vector const& shape, tensor_cut const& cut) {
+        tensor_sharding const tensor = sharding_of({.key = "w", .shape = shape, .cut = cut}, job);
+        BOOST_TEST(test::is_held_once(tensor));
+        return tensor;
+    };
+    tensor_sharding const column = spread({6, 8}, column_parallel(weight_order::in_out));
+    tensor_sharding const column_bias = spread({8}, column_parallel_bias());
+    tensor_sharding const row = spread({8, 6}, row_parallel(weight_order::in_out));
+    tensor_sharding const row_bias = spread({6}, replicated());
+    tensor_sharding const words = spread({12, 6}, vocabulary_parallel());
+    for (holder_t rank = 0; rank < 8; ++rank) {
+        index_t const t = rank % 4;
+        BOOST_TEST((shards_of(column, rank).at(0).region == box{{0, 2 * t}, {6, 2}}));
+        BOOST_TEST((shards_of(column_bias, rank).at(0).region == box{{2 * t}, {2}}));
+        BOOST_TEST((shards_of(row, rank).at(0).region == box{{2 * t, 0}, {2, 6}}));
+        BOOST_TEST((shards_of(row_bias, rank).at(0).region == whole({6})));
+        BOOST_TEST((shards_of(words, rank).at(0).region == box{{3 * t, 0}, {3, 6}}));
+    }
+    BOOST_TEST(holders_of(row_bias, whole({6})).size() == 8);
+    BOOST_TEST((holders_of(row_bias, whole({6}), copies::main) == rank_vector{0}));
 }
 
 BOOST_AUTO_TEST_CASE(an_embedding_that_is_the_head_stands_on_both_ends) {

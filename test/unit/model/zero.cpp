@@ -175,6 +175,22 @@ BOOST_AUTO_TEST_CASE(large_tensors_are_cut_into_padded_slices_and_small_ones_are
     BOOST_TEST((shards_of(sliced, 1)[0].region == whole({5, 2})));
 }
 
+BOOST_AUTO_TEST_CASE(the_model_sees_all_of_a_parameter_and_the_optimizer_its_slice) {
+    // Each rank stores 3 elements: 12, of which the last 2 are padding.
+    BOOST_TEST(padded_slices(10, 4).length == 3);
+    auto const sliced =
+        shard_slices(spread({{.key = "w", .shape = {5, 2}}}, parallel_job({.dp = 4})));
+    index_t real = 0;
+    for (holder_t rank = 0; rank < 4; ++rank) {
+        shard_descriptor const slice = shards_of(sliced[0], rank).at(0);
+        BOOST_TEST((slice.region == whole({5, 2})));
+        BOOST_TEST((local_shape(slice) == index_vector{rank < 3 ? 3 : 1}));
+        BOOST_TEST(slice.flat->begin == 3 * rank);
+        real += slice.flat->size();
+    }
+    BOOST_TEST(real == 10);
+}
+
 BOOST_AUTO_TEST_CASE(slices_of_fused_and_tensor_parallel_weights_cover_them) {
     parallel_job const job({.tp = 2, .dp = 4, .pp = 2}, even_pipeline(2, 2));
     obeys_the_laws(shard_slices(
