@@ -1,0 +1,105 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard.hpp>
+#include <reshard/mpi.hpp>
+
+#include <boost/mpi/environment.hpp>
+
+#include <iostream>
+
+// A small mixture of experts was trained on two tensor-parallel times two data-parallel ranks, its Adam state in
+// the buckets of ZeRO-1. Here it moves to four pipeline stages, state and all. Run it on four ranks.
+
+namespace {
+
+using namespace reshard;
+
+/// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
+std::vector<parallel_tensor> model() {
+    std::vector<parallel_tensor> all{{.key = "embed",
+                                      .shape = {13, 12},
+                                      .cut = vocabulary_parallel(16),
+                                      .stage = on_first_stage()},
+                                     {.key = "norm", .shape = {12}, .stage = on_last_stage()}};
+    for (index_t layer = 0; layer < 5; ++layer) {
+        std::string const at = "layers." + std::to_string(layer) + ".";
+        stage_place const here = on_layer(layer);
+        all.push_back(
+            {.key = at + "qkv", .shape = {24, 12}, .cut = fused_qkv_cut(4, 2), .stage = here});
+        all.push_back({.key = at + "o", .shape = {12, 12}, .cut = row_parallel(), .stage = here});
+        if (layer == 0)
+            all.push_back(
+                {.key = at + "up", .shape = {16, 12}, .cut = fused_gate_up(), .stage = here});
+        for (index_t expert = 0; layer > 0 && expert < 4; ++expert)
+            all.push_back({.key = at + "experts." + std::to_string(expert) + ".up",
+                           .shape = {8, 12},
+                           .cut = fused_gate_up(),
+                           .stage = here,
+                           .expert = expert});
+    }
+    return all;
+}
+
+/// Who holds what of the model and of its state: two moments and a master weight for each parameter.
+std::vector<tensor_sharding> spread(parallelism const& degrees) {
+    parallel_job const job(degrees, uneven_pipeline(5, degrees.pp), 4);
+    std::vector<tensor_sharding> all;
+    for (parallel_tensor const& tensor : model())
+        all.push_back(sharding_of(tensor, job));
+    for (auto& state : states_of(shard_buffers(all, megatron_buckets), megatron_states()))
+        all.push_back(std::move(state));
+    return all;
+}
+
+/// What one rank has of it, in memory.
+struct rank_tensors {
+    std::vector<std::vector<std::byte>> memory;
+    state_dict shards;
+
+    rank_tensors() = default;
+    rank_tensors(std::vector<tensor_sharding> const& all, int rank) {
+        for (shard_descriptor const& shard : shards_of(all, static_cast<holder_t>(rank))) {
+            index_vector const shape = local_shape(shard);
+            memory.emplace_back(
+                static_cast<std::size_t>(byte_count(element_count(shape), shard.dtype)));
+            shards.add(shard, tensor_view{memory.back().data(), shard.dtype, shape,
+                                          row_major_strides(shape)});
+        }
+    }
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    if (world.size() < 4) {
+        std::cerr << "Run this on four ranks.\n";
+        return 1;
+    }
+    auto const on = [&](parallelism const& degrees, int ranks) {
+        return world.rank() < ranks ? rank_tensors(spread(degrees), world.rank()) : rank_tensors();
+    };
+
+    // The first rank makes the model and gives each rank its part.
+    rank_tensors whole = on({}, 1), back = on({}, 1);
+    std::size_t number = 0;
+    for (auto& bytes : whole.memory)
+        for (std::byte& each : bytes)
+            each = static_cast<std::byte>(++number % 251);
+    rank_tensors trained = on({.tp = 2, .dp = 2}, 4), staged = on({.pp = 4}, 4);
+    redistribute(world, whole.shards, trained.shards);
+
+    // The change of strategy.
+    prepared change = prepare(world, trained.shards, staged.shards);
+    run(change);
+
+    redistribute(world, staged.shards, back.shards);
+    if (world.rank() != 0)
+        return 0;
+    std::cout << "Rank 0 had " << trained.shards.size() << " shards and has "
+              << staged.shards.size() << "; it got " << change.cost().bytes_in
+              << " bytes of others. "
+              << (back.memory == whole.memory ? "Every byte came back.\n" : "This is wrong.\n");
+    return back.memory == whole.memory ? 0 : 1;
+}
