@@ -29,6 +29,8 @@
 #include <reshard/model/variable_names.hpp>
 #include <reshard/model/zero.hpp>
 #include <reshard/plan/cost.hpp>
+#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/rounds.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/shard/check_rules.hpp>
 #include <reshard/shard/check_world.hpp>

@@ -3,7 +3,9 @@
 #ifndef RESHARD_MPI_HPP
 #define RESHARD_MPI_HPP
 
+#include <reshard/mpi/prepare_cached.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/redistribute_in_rounds.hpp>
 
 /// \file
 /// Everything that needs MPI: `redistribute` over a communicator, and `prepare` and `run`.

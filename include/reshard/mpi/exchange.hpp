@@ -34,7 +34,8 @@ struct process_transfers {
 /// finished the earliest is therefore started at both ends, with memory that no later chunk can take
 /// from it; so no order of waiting can lock.
 ///
-/// \par Units staging is at most `2 * staged` chunks of `chunk_bytes`: 8 MiB
+/// \par Units staging is at most `2 * staged` chunks of `chunk_bytes`: 8 MiB; and in each direction no
+///            more than what travels, as `staging_of` has it
 class exchange {
 public:
     /// \par Collective nobody: nothing is sent before `run`
@@ -56,13 +57,16 @@ public:
     ///
     /// \par Collective every rank of the communicator
     void run() {
-        outgoing_.next = 0;
-        incoming_.next = 0;
+        outgoing_.rewind();
+        incoming_.rewind();
         post();
         run_local();
         while (pending_ > 0)
             advance(true);
     }
+
+    /// The memory in which chunks are packed and unpacked.
+    index_t staging_bytes() const { return outgoing_.staging_bytes + incoming_.staging_bytes; }
 
 private:
     /// As many as outlast a time slice: a sender that waits for its core starves no receiver.
@@ -80,24 +84,37 @@ private:
         std::vector<std::size_t> idle;   ///< places in `under_way`
         std::vector<std::byte*> free;    ///< places in `staging`
         std::unique_ptr<std::byte[]> staging;
+        index_t staging_bytes = 0;
+        bool has_room_for_all = false; ///< each packed chunk has a place of its own
+        std::size_t used = 0;          ///< of `staging`, where that is so
 
         void open(bound_chunks<Byte> chunks) {
             all = std::move(chunks);
-            std::size_t largest = 0;
-            for (bound_chunk<Byte> const& one : all.chunks)
-                if (!one.direct)
-                    largest = std::max(largest, static_cast<std::size_t>(one.bytes));
-            staging = std::make_unique_for_overwrite<std::byte[]>(staged * largest);
-            for (std::size_t i = 0; i < staged; ++i)
+            std::size_t largest = 0, sum = 0;
+            for (bound_chunk<Byte> const& one : all.chunks) {
+                std::size_t const packed = one.direct ? 0 : static_cast<std::size_t>(one.bytes);
+                largest = std::max(largest, packed);
+                sum += packed;
+            }
+            has_room_for_all = sum <= staged * largest;
+            std::size_t const bytes = std::min(sum, staged * largest);
+            staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            staging_bytes = static_cast<index_t>(bytes);
+            for (std::size_t i = 0; i < staged && !has_room_for_all; ++i)
                 free.push_back(staging.get() + i * largest);
             for (std::size_t slot = in_flight; slot-- > 0;)
                 idle.push_back(slot);
         }
 
+        void rewind() {
+            next = 0;
+            used = 0;
+        }
+
         /// True where the next chunk has a slot and memory to wait in.
         bool can_start() const {
             return next < all.chunks.size() && !idle.empty() &&
-                   (all.chunks[next].direct || !free.empty());
+                   (all.chunks[next].direct || has_room_for_all || !free.empty());
         }
 
         /// Gives the next chunk a slot.
@@ -106,7 +123,12 @@ private:
             idle.pop_back();
             under_way[slot] = &all.chunks[next++];
             wire[slot] = nullptr;
-            if (!under_way[slot]->direct) {
+            if (under_way[slot]->direct)
+                return slot;
+            if (has_room_for_all) {
+                wire[slot] = staging.get() + used;
+                used += static_cast<std::size_t>(under_way[slot]->bytes);
+            } else {
                 wire[slot] = free.back();
                 free.pop_back();
             }
@@ -115,7 +137,7 @@ private:
 
         void finish(std::size_t slot) {
             idle.push_back(slot);
-            if (wire[slot])
+            if (wire[slot] && !has_room_for_all)
                 free.push_back(wire[slot]);
         }
     };

@@ -174,6 +174,13 @@ public:
         }
     }
 
+    /// Adds who holds the shards, which is all else that makes two grids equal.
+    constexpr void add_holders(hasher& digest) const {
+        digest.add(static_cast<std::uint64_t>(first_holder_));
+        for (grid_axis const& axis : axes_)
+            digest.add(static_cast<std::uint64_t>(axis.holder_stride));
+    }
+
     constexpr bool operator==(shard_grid const&) const = default;
 
 private:

@@ -8,6 +8,7 @@
 #include <boost/assert.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -75,6 +76,14 @@ public:
             digest.add(static_cast<std::uint64_t>(flat.begin));
             digest.add(static_cast<std::uint64_t>(flat.end));
         }
+    }
+
+    /// Adds who holds them.
+    constexpr void add_holders(hasher& digest) const {
+        if (grid_)
+            return grid_->add_holders(digest);
+        for (std::size_t i = 0; table_ && i < table_->size(); ++i)
+            digest.add(std::uint64_t{table_->holder(i)});
     }
 
 private:

@@ -1,0 +1,207 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_REDISTRIBUTE_IN_ROUNDS_HPP
+#define RESHARD_MPI_REDISTRIBUTE_IN_ROUNDS_HPP
+
+#include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/redistribution.hpp>
+#include <reshard/plan/rounds.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A redistribution whose tensors do not all fit in memory at once.
+
+namespace reshard {
+
+/// The memory of a rank, as a redistribution in rounds asks for it and gives it back.
+struct round_memory {
+    /// The most bytes of tensors and staging that a rank may need; equal on every rank.
+    index_t budget = any_budget;
+    /// This rank's shards of these target tensors, allocated now.
+    std::function<state_dict(std::vector<std::string> const& keys)> allocate;
+    /// Nothing reads this rank's shards of these source tensors any more.
+    std::function<void(std::vector<std::string> const& keys)> release = {};
+};
+
+/// What a redistribution in rounds has done.
+///
+/// \par Units bytes of this rank
+struct rounds_report {
+    plan_rounds planned;            ///< the same on every rank
+    index_t most_staging_bytes = 0; ///< that were allocated in a round
+};
+
+namespace detail {
+
+/// Both layouts and the program of all rounds, and those rounds.
+struct rounds_job {
+    compact_layout source;
+    compact_layout target;
+    mapping program;
+    plan_problem problem;
+    plan_rounds planned;
+};
+
+/// Some tensors of a layout; `numbers` ascending.
+inline compact_layout part_of(compact_layout const& all,
+                              std::vector<std::uint32_t> const& numbers) {
+    compact_layout part{all.holders, {}, {}};
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> known; // spread of all, spread of the part
+    for (std::uint32_t const number : numbers) {
+        compact_tensor const& tensor = all.tensors[number];
+        auto const place = std::find_if(known.begin(), known.end(), [&](auto const& one) {
+            return one.first == tensor.spread;
+        });
+        auto const next = static_cast<std::uint32_t>(part.spreads.size());
+        part.tensors.push_back(
+            {tensor.key, tensor.dtype, place == known.end() ? next : place->second});
+        if (place == known.end()) {
+            known.push_back({tensor.spread, next});
+            part.spreads.push_back(all.spread_of(tensor));
+        }
+    }
+    return part;
+}
+
+inline std::vector<std::string> keys_of(compact_layout const& all) {
+    std::vector<std::string> keys;
+    for (compact_tensor const& one : all.tensors)
+        keys.push_back(one.key);
+    return keys;
+}
+
+/// The numbers, in the source's layout, of the tensors that a round reads; ascending.
+inline std::vector<std::uint32_t> sources_of_round(rounds_job const& job, plan_round const& round) {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t t = round.first; t < round.last; ++t)
+        for (std::size_t i = 0; i < job.problem.targets[t].pieces->size(); ++i)
+            if (key_id const id = job.problem.targets[t].pieces->source(i); id != zero_source)
+                if (auto const held = find_tensor(job.source.tensors, job.problem.sources[id].key);
+                    held != job.source.tensors.end())
+                    numbers.push_back(
+                        static_cast<std::uint32_t>(held - job.source.tensors.begin()));
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+/// Shards of the tensors of a layout.
+inline const_state_dict shards_of_keys(const_state_dict const& held, compact_layout const& part) {
+    const_state_dict some;
+    for (auto const& [descriptor, tensor] : held)
+        if (find_tensor(part.tensors, descriptor.key) != part.tensors.end())
+            some.add(descriptor, tensor);
+    return some;
+}
+
+/// Plans, binds and runs one round; the bytes that it staged.
+///
+/// \par Collective every rank of the group, in the same order
+inline index_t run_round(mpi_group const& ranks, rounds_job const& job, plan_round const& round,
+                         const_state_dict const& held, round_memory const& memory,
+                         redistribute_options const& options) {
+    prepared_state state;
+    agree_on(ranks, [&] {
+        std::vector<std::uint32_t> wanted;
+        for (std::uint32_t t = round.first; t < round.last; ++t)
+            wanted.push_back(t);
+        looked_up& planned = state.planned;
+        planned.source = part_of(job.source, sources_of_round(job, round));
+        planned.target = part_of(job.target, wanted);
+        planned.program = job.program;
+        holder_set const me({static_cast<holder_t>(ranks.rank())});
+        planned.whole = make_plan(problem_of(planned.program, planned.source, planned.target),
+                                  {me, me}, plan_options_of(options));
+        const_state_dict const source = shards_of_keys(held, planned.source);
+        state_dict const target = memory.allocate(keys_of(planned.target));
+        reshard::check_memory({&source, 1}, {&target, 1});
+        bind(state, ranks, source, target);
+    });
+    state.moving->run();
+    return state.moving->staging_bytes();
+}
+
+/// The layout of one side: what some rank knows, or what all ranks say that they hold.
+///
+/// \par Collective every rank of the group, in the same order
+template <class View>
+compact_layout layout_of_side(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
+    known_side known = known_by_some(ranks, side, what);
+    gather_unknown(ranks, known);
+    return std::move(*known.layout);
+}
+
+/// Tells which sources are over.
+///
+/// \par Collective every rank of the group, in the same order
+inline void release_after(mpi_group const& ranks, rounds_job const& job, plan_round const& round,
+                          round_memory const& memory) {
+    agree_on(ranks, [&] {
+        std::vector<std::string> keys;
+        for (key_id const id : round.released)
+            keys.emplace_back(job.problem.sources[id].key);
+        if (memory.release && !keys.empty())
+            memory.release(keys);
+    });
+}
+
+/// Makes the rounds, alike on every rank. Communicates with nobody.
+inline void plan_rounds_of(rounds_job& job, int size, redistribution how, index_t budget) {
+    job.program =
+        how.program ? std::move(*how.program) : by_name(catalog_of(job.source), job.target);
+    job.program = fit_shapes(std::move(job.program), job.target, how.options.allow_shape_mismatch);
+    job.problem = problem_of(job.program, job.source, job.target);
+    plan_flows const flows(job.problem, plan_options_of(how.options));
+    job.planned = rounds_of(flows, static_cast<holder_t>(size), budget);
+}
+
+} // namespace detail
+
+/// `redistribute` with at most `memory.budget` bytes of tensors and staging on a rank.
+///
+/// The rounds are those of `rounds_of`, and every rank makes them. In each, target tensors are
+/// allocated and filled, and what no later round reads is given up. Time grows with rounds times
+/// keys, beside what is moved.
+///
+/// \param target the layout of the targets, equal on every rank that the group has
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: as `redistribute`; before anything is allocated with
+///         errc::limit_exceeded as `rounds_of`; what `allocate` or `release` throw on a rank
+inline rounds_report redistribute_in_rounds(mpi_group const& world,
+                                            laid_out<const_tensor_view> source,
+                                            compact_layout target, round_memory const& memory,
+                                            redistribution how = {}) {
+    hasher call;
+    call.add(detail::digest_of_call(how.program, how.options));
+    call.add(static_cast<std::uint64_t>(memory.budget));
+    agree_to_run(world, "redistribute in rounds", call.value());
+    mpi_group const ranks = mpi_group::duplicate_of(world.base());
+    redistribute_options const options = how.options;
+    laid_out<tensor_view> wanted{{}, std::move(target)};
+    detail::rounds_job job;
+    job.source = detail::layout_of_side(ranks, source, "source");
+    job.target = detail::layout_of_side(ranks, wanted, "target");
+    agree_on(ranks,
+             [&] { detail::plan_rounds_of(job, ranks.size(), std::move(how), memory.budget); });
+    rounds_report report{job.planned, 0};
+    for (plan_round const& round : job.planned.rounds) {
+        report.most_staging_bytes =
+            std::max(report.most_staging_bytes,
+                     detail::run_round(ranks, job, round, source.held, memory, options));
+        detail::release_after(ranks, job, round, memory);
+    }
+    return report;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,177 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute_in_rounds.hpp>
+
+#include "support/agreed_error.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+
+namespace {
+
+/// Matrices of 8 columns, 10 rows a rank: rows on the source side, and the same of the next rank,
+/// turned, on the target side. Counts the bytes of the tensors that are there.
+struct rounds_fixture {
+    mpi_group world{boost::mpi::communicator()};
+    index_t size = world.size(), rank = world.rank();
+    std::vector<std::string> keys{"a", "b", "c", "d"};
+    index_t each = 10 * 8 * 4; ///< bytes of a tensor on a rank
+    std::map<std::string, std::vector<std::int32_t>> sources, targets;
+    index_t most_bytes = 0; ///< of tensors, just after they were allocated
+    int allocations = 0;
+    mapping program;
+
+    rounds_fixture() {
+        for (std::string const& key : keys) {
+            program.define(key, transpose(program.source(key, {10 * size, 8}, data_type::i32)));
+            for (index_t i = 0; i < 80; ++i)
+                sources[key].push_back(static_cast<std::int32_t>(80 * rank + i));
+        }
+    }
+
+    shard_descriptor from(std::string const& key) const {
+        return {key, data_type::i32, {10 * size, 8}, {{10 * rank, 0}, {10, 8}}, {}};
+    }
+    shard_descriptor to(std::string const& key, index_t on) const {
+        index_t const giver = (on + 1) % size;
+        return {key, data_type::i32, {8, 10 * size}, {{0, 10 * giver}, {8, 10}}, {}};
+    }
+
+    const_state_dict held() {
+        state_dict all;
+        for (auto& [key, elements] : sources)
+            all.add(from(key), tensor_view{elements.data(), data_type::i32, {10, 8}, {8, 1}});
+        return all;
+    }
+
+    compact_layout wanted() const {
+        std::vector<std::vector<shard_descriptor>> all(static_cast<std::size_t>(size));
+        for (index_t i = 0; i < size; ++i)
+            for (std::string const& key : keys)
+                all[static_cast<std::size_t>(i)].push_back(to(key, i));
+        return compact_layout_of(layout_of(all));
+    }
+
+    index_t bytes_there() const {
+        return static_cast<index_t>(sources.size() + targets.size()) * each;
+    }
+
+    round_memory memory(index_t budget) {
+        return {budget,
+                [this](std::vector<std::string> const& some) {
+                    ++allocations;
+                    state_dict all;
+                    for (std::string const& key : some) {
+                        targets[key].assign(80, -1);
+                        all.add(to(key, rank),
+                                tensor_view{targets[key].data(), data_type::i32, {8, 10}, {10, 1}});
+                    }
+                    most_bytes = std::max(most_bytes, bytes_there());
+                    return all;
+                },
+                [this](std::vector<std::string> const& some) {
+                    for (std::string const& key : some)
+                        sources.erase(key);
+                }};
+    }
+
+    rounds_report redistribute_within(index_t budget) {
+        return redistribute_in_rounds(world, {held()}, wanted(), memory(budget), {program});
+    }
+
+    /// Element (i, j) of the part of the giver is element (10 giver + j, i) of the source.
+    std::size_t wrong() const {
+        std::size_t count = keys.size() - targets.size();
+        index_t const giver = (rank + 1) % size;
+        for (auto const& [key, elements] : targets)
+            for (index_t i = 0; i < 8; ++i)
+                for (index_t j = 0; j < 10; ++j)
+                    count += elements[static_cast<std::size_t>(10 * i + j)] !=
+                             static_cast<std::int32_t>(8 * (10 * giver + j) + i);
+        return count;
+    }
+
+    /// What a rank sends and receives of one tensor.
+    index_t staged() const { return size == 1 ? 0 : 2 * each; }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_redistribute_in_rounds, rounds_fixture)
+
+BOOST_AUTO_TEST_CASE(without_a_budget_all_is_done_at_once) {
+    rounds_report const report = redistribute_within(any_budget);
+    BOOST_TEST(report.planned.rounds.size() == 1u);
+    BOOST_TEST(allocations == 1);
+    BOOST_TEST(wrong() == 0u);
+    BOOST_TEST(sources.empty());
+    BOOST_TEST(most_bytes == 8 * each);
+    BOOST_TEST(report.most_staging_bytes <= 4 * staged());
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_that_is_measured_keeps_within_the_budget) {
+    // Four tensors, one more, and what is staged for it; then one is given up for each that comes.
+    index_t const least = 5 * each + staged();
+    rounds_report const report = redistribute_within(least);
+    BOOST_TEST(report.planned.least_budget == least);
+    BOOST_TEST(report.planned.rounds.size() == 4u);
+    BOOST_TEST(allocations == 4);
+    BOOST_TEST(wrong() == 0u);
+    BOOST_TEST(sources.empty());
+    BOOST_TEST(most_bytes == 5 * each);
+    BOOST_TEST(report.most_staging_bytes <= staged());
+    BOOST_TEST(most_bytes + report.most_staging_bytes <= least);
+    if (size > 1)
+        BOOST_TEST(report.most_staging_bytes > 0); // turned, so packed on one side at least
+}
+
+BOOST_AUTO_TEST_CASE(a_larger_budget_makes_fewer_rounds) {
+    index_t const budget = 6 * each + 2 * staged();
+    rounds_report const report = redistribute_within(budget);
+    BOOST_TEST(report.planned.rounds.size() == 2u);
+    BOOST_TEST(wrong() == 0u);
+    BOOST_TEST(most_bytes + report.most_staging_bytes <= budget);
+}
+
+BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_an_error_before_anything_is_allocated) {
+    index_t const least = 5 * each + staged();
+    std::string const problem = agreed_error(world.base(), [&] { redistribute_within(least - 1); });
+    BOOST_TEST(problem ==
+               "limit_exceeded: 'a' cannot be filled with a memory budget of " +
+                   std::to_string(least - 1) + " bytes: in a round of its own, rank 0 needs " +
+                   std::to_string(least) + " bytes of tensors and staging; a budget of " +
+                   std::to_string(least) + " bytes would do");
+    BOOST_TEST(allocations == 0);
+    BOOST_TEST(sources.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_other_budgets_get_an_error_on_every_rank) {
+    if (size == 1)
+        return;
+    std::string const problem =
+        agreed_error(world.base(), [&] { redistribute_within(rank == 1 ? 100'000 : any_budget); });
+    BOOST_TEST(problem.starts_with("ranks_disagree: rank 0 runs redistribute in rounds"));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_one_rank_does_not_get_is_an_error_on_every_rank) {
+    round_memory refusing = memory(any_budget);
+    if (rank == size - 1)
+        refusing.allocate = [](auto const&) -> state_dict {
+            fail(errc::limit_exceeded, "there is no memory left");
+        };
+    std::string const problem = agreed_error(world.base(), [&] {
+        redistribute_in_rounds(world, {held()}, wanted(), refusing, {program});
+    });
+    BOOST_TEST(problem == "limit_exceeded: there is no memory left");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,125 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/plan_file.hpp>
+
+#include "shared_directory.hpp"
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+#include <reshard/plan/make_plan.hpp>
+
+/// \file
+/// Plans in files, and files that are not what is needed.
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+plan small_plan() {
+    return make_plan(whole_problem({{part("w", {6}, {{0}, {6}})}},
+                                   {{part("w", {6}, {{0}, {4}})}, {part("w", {6}, {{4}, {2}})}})());
+}
+
+/// A file for each rank, in a directory that all of them see.
+struct plan_file_fixture {
+    shared_directory all;
+    plan_scope const scope{{}, holder_set({static_cast<holder_t>(world().rank())})};
+
+    std::filesystem::path path() const { return all / ("plan." + std::to_string(world().rank())); }
+    std::string name() const { return path().string(); }
+
+    std::string bytes() const { return read_text_file(path()); }
+    void replace(std::string const& text) const { write_whole_file(path(), text); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(storage_plan_file, plan_file_fixture)
+
+BOOST_AUTO_TEST_CASE(a_plan_comes_back_for_what_it_was_made_from) {
+    write_plan(path(), 7, small_plan());
+    BOOST_TEST((read_plan(path(), 7) == small_plan()));
+    write_plan(path(), 8, plan()); // in its place
+    BOOST_TEST((read_plan(path(), 8) == plan()));
+}
+
+BOOST_AUTO_TEST_CASE(the_plan_of_something_else_is_refused_with_both_digests) {
+    write_plan(path(), 7, small_plan());
+    BOOST_CHECK_EXCEPTION(
+        read_plan(path(), 8), error,
+        says(errc::bad_layout, name() +
+                                   ": this is the plan of other layouts, of another program or "
+                                   "of other options, with digest 7; those at hand have "
+                                   "digest 8; plan again"));
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
+    write_plan(path(), 7, small_plan());
+    std::string const whole = bytes();
+    replace(whole.substr(0, whole.size() - 1));
+    BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
+        return problem.code() == errc::corrupt_file &&
+               std::string(problem.what())
+                   .starts_with(name() + ": the archive of a kept plan cannot be read to its end");
+    });
+    std::string altered = whole;
+    altered[altered.size() / 2] = static_cast<char>(altered[altered.size() / 2] ^ 1);
+    replace(altered);
+    BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
+        return problem.code() == errc::corrupt_file &&
+               std::string(problem.what())
+                   .starts_with(name() + ": the archive holds a plan with checksum ");
+    });
+    std::string later = whole;
+    later[5] = 2;
+    replace(later);
+    BOOST_CHECK_EXCEPTION(
+        read_plan(path(), 7), error,
+        says(errc::unsupported, name() + ": the archive holds a kept plan of version 2, and this "
+                                         "library reads version 1"));
+    replace("");
+    BOOST_CHECK_THROW(read_plan(path(), 7), error);
+    std::filesystem::remove(path());
+    BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error,
+                          says(errc::missing_file, name() + ": there is no such file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_plan_on_one_rank_is_an_error_on_every_rank) {
+    write_plan(path(), plan_digest(7, scope), small_plan());
+    BOOST_TEST((read_plan(world(), path(), 7, scope) == small_plan()));
+    int const last = world().size() - 1;
+    if (world().rank() == last)
+        write_plan(path(), plan_digest(6, scope), small_plan());
+    std::string const stale = (all / ("plan." + std::to_string(last))).string();
+    BOOST_CHECK_EXCEPTION(read_plan(world(), path(), 7, scope), error, [&](error const& problem) {
+        return problem.code() == errc::bad_layout &&
+               std::string(problem.what()).starts_with(stale + ": this is the plan of other");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_other_structures_are_refused) {
+    std::uint64_t const structure = world().rank() == 0 ? 7 : 8;
+    write_plan(path(), plan_digest(structure, scope), small_plan());
+    if (world().size() == 1)
+        BOOST_CHECK_NO_THROW(read_plan(world(), path(), structure, scope));
+    else
+        BOOST_CHECK_EXCEPTION(read_plan(world(), path(), structure, scope), error,
+                              says(errc::ranks_disagree,
+                                   "rank 0 has a structure with digest 7, and rank 1 one with "
+                                   "digest 8; every rank must have the same"));
+}
+
+BOOST_AUTO_TEST_CASE(where_a_file_cannot_be_written_the_error_names_it) {
+    std::filesystem::path const nowhere = all / "nowhere" / "plan";
+    BOOST_CHECK_EXCEPTION(write_plan(nowhere, 7, plan()), error, [&](error const& problem) {
+        return problem.code() == errc::io &&
+               std::string(problem.what()).starts_with(nowhere.string() + ": cannot be written");
+    });
+    std::filesystem::create_directories(path());
+    BOOST_CHECK_EXCEPTION(
+        write_plan(path(), 7, plan()), error,
+        says(errc::io, name() + ": cannot be written, since this is a directory"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

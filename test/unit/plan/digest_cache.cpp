@@ -1,0 +1,52 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/digest_cache.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(plan_digest_cache)
+
+BOOST_AUTO_TEST_CASE(what_is_kept_is_made_once) {
+    digest_cache<std::string> kept;
+    int made = 0;
+    auto const make = [&] {
+        ++made;
+        return std::string("plan");
+    };
+    BOOST_TEST(*kept.find_or_make(7, make) == "plan");
+    BOOST_TEST(*kept.find_or_make(7, make) == "plan");
+    BOOST_TEST(made == 1);
+    BOOST_TEST(kept.misses() == 1u);
+    BOOST_TEST(kept.hits() == 1u);
+    BOOST_TEST(!kept.find(8));
+    BOOST_TEST(kept.misses() == 2u);
+    kept.forget(7);
+    BOOST_TEST(kept.size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
+    digest_cache<int> kept(2);
+    kept.add(1, 10);
+    kept.add(2, 20);
+    BOOST_TEST(*kept.find(1) == 10);
+    kept.add(3, 30);
+    BOOST_TEST(!kept.find(2));
+    BOOST_TEST(*kept.find(1) == 10);
+    BOOST_TEST(*kept.find(3) == 30);
+    kept.add(3, 31);
+    BOOST_TEST(*kept.find(3) == 31);
+    BOOST_TEST(kept.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_outlives_its_place) {
+    digest_cache<int> kept(1);
+    auto const first = kept.add(1, 10);
+    kept.add(2, 20);
+    BOOST_TEST(*first == 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
