@@ -67,16 +67,21 @@ inline std::string take_accumulator(std::string_view& name, std::vector<state_ki
     return {};
 }
 
+/// Takes the segment `master_weights` out of a name; tells whether there was one.
+inline bool take_master_segment(std::string& name) {
+    auto const at = name.find(master_segment);
+    bool const is_segment = at == 0 || (at != std::string::npos && name[at - 1] == '.');
+    if (is_segment)
+        name.erase(at, master_segment.size());
+    return is_segment;
+}
+
 /// Takes what says that a variable is a master weight off a name; tells whether there was any.
 inline bool take_master(std::string& name) {
     auto const rest = without_ending(without_number(name).value_or(name), master_suffix);
     if (rest)
         name.resize(rest->size());
-    auto const at = name.find(master_segment);
-    bool const is_segment = at == 0 || (at != std::string::npos && name[at - 1] == '.');
-    if (is_segment)
-        name.erase(at, master_segment.size());
-    return rest || is_segment;
+    return take_master_segment(name) || rest;
 }
 
 inline std::string master_key_suffix(std::vector<state_kind> const& kinds) {
