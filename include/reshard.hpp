@@ -23,6 +23,7 @@
 #include <reshard/model/inner_optimizer.hpp>
 #include <reshard/model/interleave.hpp>
 #include <reshard/model/master_names.hpp>
+#include <reshard/model/model_part.hpp>
 #include <reshard/model/numbered_names.hpp>
 #include <reshard/model/optimizer_state.hpp>
 #include <reshard/model/parallel_tensor.hpp>
