@@ -11,6 +11,7 @@
 #include "stopwatch.hpp"
 
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/rounds.hpp>
 #include <reshard/shard/main_copies.hpp>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +42,7 @@ struct measurement {
     std::string job;
     std::string_view layouts; ///< listed, or compact
     std::string_view scope;   ///< all, one, or gets: what one rank is given
-    std::string_view form;    ///< transfers, or patterns
+    std::string_view form;    ///< transfers, patterns, cost, or rounds
     job_numbers found;
     double seconds = 0;
     std::int64_t answer_bytes = 0;
@@ -112,6 +113,27 @@ void count(reshard::pattern_plan const& whole, job_numbers& found) {
     }
 }
 
+/// What is told of a plan without listing it.
+void count(reshard::plan_cost const& cost, job_numbers& found) {
+    found.transfers = static_cast<std::size_t>(cost.transfers);
+    found.bytes = cost.bytes;
+}
+
+std::int64_t answer_bytes(reshard::plan_cost const& cost) {
+    return static_cast<std::int64_t>(cost.by_process.size() * sizeof(reshard::process_cost));
+}
+
+void count(reshard::plan_rounds const& all, job_numbers& found) {
+    for (reshard::plan_round const& one : all.rounds) {
+        found.transfers += static_cast<std::size_t>(one.transfers);
+        found.bytes += one.bytes;
+    }
+}
+
+std::int64_t answer_bytes(reshard::plan_rounds const& all) {
+    return static_cast<std::int64_t>(all.rounds.size() * sizeof(reshard::plan_round));
+}
+
 /// Times `make()` several times; the quickest counts, and the memory of the first.
 template <class Make>
 void measure(int repeat, Make&& make, measurement& m) {
@@ -173,7 +195,7 @@ struct options {
 options read(CLI::App& program, int count, char** words) {
     options chosen;
     program.add_option("--job", chosen.job, "Which job")
-        ->check(CLI::IsMember({"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "all"}))
+        ->check(CLI::IsMember({"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "all"}))
         ->capture_default_str();
     program.add_option("--scope", chosen.scope, "Plan for all ranks, for rank 0, or both")
         ->check(CLI::IsMember({"all", "one", "both"}))
@@ -218,7 +240,23 @@ public:
             m = {m.job, "compact", scope, "patterns", pieces};
             patterns(compact, m);
             keep(m, m.found == expected);
+            m = {m.job, "compact", scope, "cost", pieces};
+            costs(compact, m);
+            keep(m, m.found == expected);
         }
+    }
+
+    /// Job G for twenty times as many ranks: what all of them give and get, not listed.
+    void run_wide() {
+        auto const compact = prepared(compact_layout_of(llama3_405b, {.fully_sharded = 10'000}),
+                                      compact_layout_of(llama3_405b, {.fully_sharded = 7'500}));
+        measurement m{"10k", "compact", "all", "cost", {}};
+        costs(compact, m);
+        keep(m, m.found.bytes == 811'706'777'600);
+        std::size_t const transfers = m.found.transfers;
+        m = {m.job, "compact", "all", "rounds", {}};
+        rounds(compact, m);
+        keep(m, m.found.bytes == 811'706'777'600 && m.found.transfers == transfers);
     }
 
     /// What one rank is given, as the number of givers grows: every time an eighth of the eight
@@ -285,6 +323,24 @@ private:
             m);
     }
 
+    void costs(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
+        auto const cost = [&] {
+            reshard::plan_problem const problem = ready.problem();
+            return cost_of(reshard::plan_flows(problem),
+                           std::max(problem.source_holders, problem.target_holders));
+        };
+        measure(chosen_.repeat, cost, m);
+    }
+
+    /// Within 150 MB a rank: 190 MB are needed at once.
+    void rounds(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
+        auto const make = [&] {
+            reshard::plan_problem const problem = ready.problem();
+            return rounds_of(reshard::plan_flows(problem), problem.source_holders, 150'000'000);
+        };
+        measure(chosen_.repeat, make, m);
+    }
+
     void keep(measurement const& m, bool is_as_expected) {
         print(m, is_as_expected ? "as expected" : "WRONG NUMBERS");
         all_as_expected_ = all_as_expected_ && is_as_expected;
@@ -304,6 +360,8 @@ bool run(options const& chosen) {
             all.run(wanted);
     if (chosen.job == "all" || chosen.job == "scale")
         all.run_scale();
+    if (chosen.job == "all" || chosen.job == "wide")
+        all.run_wide();
     return all.finish();
 }
 
