@@ -218,7 +218,7 @@ std::string rank_table(dry_run const& run) {
     }
     return table(rows) + (left_out == 0 ? ""
                                         : "  and " + counted(left_out, "rank") +
-                                              " that move less; --json lists all\n");
+                                              " that move no more; --json lists all\n");
 }
 
 std::string round_table(dry_run const& run) {
