@@ -9,8 +9,10 @@
 #include "log_plot.hpp"
 #include "peak_memory.hpp"
 #include "stopwatch.hpp"
+#include "typed_job.hpp"
 
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
 #include <reshard/shard/main_copies.hpp>
 
@@ -195,7 +197,8 @@ struct options {
 options read(CLI::App& program, int count, char** words) {
     options chosen;
     program.add_option("--job", chosen.job, "Which job")
-        ->check(CLI::IsMember({"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "all"}))
+        ->check(CLI::IsMember(
+            {"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "typed", "all"}))
         ->capture_default_str();
     program.add_option("--scope", chosen.scope, "Plan for all ranks, for rank 0, or both")
         ->check(CLI::IsMember({"all", "one", "both"}))
@@ -362,7 +365,9 @@ bool run(options const& chosen) {
         all.run_scale();
     if (chosen.job == "all" || chosen.job == "wide")
         all.run_wide();
-    return all.finish();
+    bool const typed_is_right =
+        (chosen.job != "all" && chosen.job != "typed") || run_typed(chosen.repeat);
+    return all.finish() && typed_is_right;
 }
 
 } // namespace

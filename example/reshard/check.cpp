@@ -9,6 +9,7 @@
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -9,6 +9,7 @@
 #include <reshard/local/bind.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <span>
 #include <vector>

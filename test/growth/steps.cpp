@@ -11,15 +11,18 @@
 namespace {
 
 std::uint64_t steps = 0;
+std::uint64_t allocations = 0;
 
 } // namespace
 
 extern "C" void __sanitizer_cov_trace_pc() { ++steps; }
 
 std::uint64_t reshard::test::steps_so_far() { return steps; }
+std::uint64_t reshard::test::allocations_so_far() { return allocations; }
 
 void* operator new(std::size_t bytes) {
     steps += bytes / 16;
+    ++allocations;
     if (void* const found = std::malloc(bytes == 0 ? 1 : bytes))
         return found;
     throw std::bad_alloc();
@@ -28,6 +31,7 @@ void* operator new(std::size_t bytes) {
 // The one that sorting asks for a buffer.
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
     steps += bytes / 16;
+    ++allocations;
     return std::malloc(bytes == 0 ? 1 : bytes);
 }
 

@@ -2,6 +2,7 @@
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include "support/placements.hpp"
 #include "support/resolved.hpp"

@@ -2,6 +2,7 @@
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/plan/verify.hpp>
 
 #include "oracle/generate.hpp"

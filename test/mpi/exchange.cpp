@@ -5,6 +5,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,11 +4,11 @@
 #define RESHARD_EXPR_TYPED_EXPRESSION_HPP
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/shard/typed.hpp>
+#include <reshard/expr/typed_source.hpp>
 
-#include <concepts>
+#include <boost/mp11/list.hpp>
+
 #include <cstddef>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,32 +17,6 @@
 /// says why.
 
 namespace reshard {
-
-/// An expression whose shape and data type are known to the compiler, a type of this page.
-///
-/// `value(source)` is the expression; `source(key)` gives it its source tensors, as
-/// `typed_problem::source` does.
-template <class T>
-concept typed_expression = requires {
-    { T::shape } -> std::convertible_to<index_vector>;
-    { T::dtype } -> std::convertible_to<data_type>;
-};
-
-/// A tensor of the source.
-template <fixed_string Key, class T, index_vector Shape>
-struct typed_source {
-    static_assert(detail::has_data_type<T>, "the element type of a typed_source has no data type");
-    static_assert(detail::is_shape(Shape),
-                  "the shape of a typed_source has a negative extent or too many elements");
-
-    static constexpr index_vector shape = Shape;
-    static constexpr data_type dtype = detail::named_data_type<T>();
-
-    template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return source(std::string_view(Key));
-    }
-};
 
 namespace detail {
 
@@ -103,6 +77,9 @@ struct typed_concat {
     static_assert(((First::dtype == Others::dtype) && ...),
                   "the tensors of a concat have one data type; cast the others with typed_cast");
 
+    using keyless = typed_concat<Axis, typename First::keyless, typename Others::keyless...>;
+    using sources = boost::mp11::mp_append<typename First::sources, typename Others::sources...>;
+
     static constexpr index_vector shape = detail::with_extent(
         First::shape, Axis,
         (detail::extent_of(First::shape, Axis) + ... + detail::extent_of(Others::shape, Axis)));
@@ -122,6 +99,9 @@ struct typed_split {
                   "the sizes of a split sum to the extent of its axis");
     static_assert(Part < Sizes.size(), "a part of a split is one of its sizes");
 
+    using keyless = typed_split<typename Of::keyless, Axis, Sizes, Part>;
+    using sources = typename Of::sources;
+
     static constexpr index_vector shape =
         detail::with_extent(Of::shape, Axis, detail::extent_of(Sizes, Part));
     static constexpr data_type dtype = Of::dtype;
@@ -137,6 +117,9 @@ template <typed_expression Of, index_vector Order>
 struct typed_permute {
     static_assert(detail::is_order(Order, Of::shape.size()),
                   "a permutation names each axis of its tensor once");
+
+    using keyless = typed_permute<typename Of::keyless, Order>;
+    using sources = typename Of::sources;
 
     static constexpr index_vector shape = [] {
         index_vector turned = Of::shape;
@@ -159,6 +142,9 @@ struct typed_reshape {
     static_assert(detail::is_shape(Shape) && element_count(Shape) == element_count(Of::shape),
                   "a reshape keeps the number of elements");
 
+    using keyless = typed_reshape<typename Of::keyless, Shape>;
+    using sources = typename Of::sources;
+
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
@@ -175,6 +161,9 @@ struct typed_slice {
                   "a slice has a range for each axis of its tensor");
     static_assert(detail::are_ranges(Of::shape, First, Last),
                   "the ranges of a slice lie within the extents of its tensor");
+
+    using keyless = typed_slice<typename Of::keyless, First, Last>;
+    using sources = typename Of::sources;
 
     static constexpr index_vector shape = [] {
         index_vector cut = Of::shape;
@@ -199,6 +188,9 @@ struct typed_resize {
     static_assert(detail::is_shape(Shape) && Shape.size() == Of::shape.size(),
                   "a resize has an extent for each axis of its tensor");
 
+    using keyless = typed_resize<typename Of::keyless, Shape>;
+    using sources = typename Of::sources;
+
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
@@ -215,6 +207,9 @@ struct typed_zeros {
     static_assert(detail::is_shape(Shape),
                   "the shape of typed_zeros has a negative extent or too many elements");
 
+    using keyless = typed_zeros;
+    using sources = boost::mp11::mp_list<>;
+
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
@@ -230,6 +225,9 @@ struct typed_cast {
     static_assert(detail::has_data_type<T>, "the element type of a typed_cast has no data type");
     static_assert(is_castable(Of::dtype, detail::named_data_type<T>()),
                   "a cast from complex to real numbers would lose the imaginary part");
+
+    using keyless = typed_cast<typename Of::keyless, T>;
+    using sources = typename Of::sources;
 
     static constexpr index_vector shape = Of::shape;
     static constexpr data_type dtype = detail::named_data_type<T>();

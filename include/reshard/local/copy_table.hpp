@@ -4,36 +4,19 @@
 #define RESHARD_LOCAL_COPY_TABLE_HPP
 
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/byte_place.hpp>
 #include <reshard/core/hasher.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 /// \file
 /// Copies that are made ready once for all places that have the same shape.
 
 namespace reshard {
-
-/// An offset in elements as whole bytes and the elements behind them.
-///
-/// \invariant `rest` is 0 where elements are whole bytes
-struct byte_place {
-    index_t bytes = 0;
-    index_t rest = 0;
-
-    constexpr bool operator==(byte_place const&) const = default;
-};
-
-/// Where the element at offset `elements` lies, whatever its sign.
-constexpr byte_place byte_place_of(index_t elements, data_type dtype) {
-    index_t const together = 8 / std::gcd(8, bits(dtype)); // elements that fill whole bytes
-    index_t const rest = (elements % together + together) % together;
-    return {(elements - rest) / together * (together * bits(dtype) / 8), rest};
-}
 
 /// Prepared copies, each different one once.
 ///

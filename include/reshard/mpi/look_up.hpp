@@ -9,6 +9,7 @@
 #include <reshard/local/check_complete.hpp>
 #include <reshard/mpi/shard_directory.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/plan/told_part.hpp>
 #include <reshard/serialization/told_part.hpp>
 

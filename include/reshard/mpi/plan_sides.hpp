@@ -6,6 +6,7 @@
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -5,6 +5,7 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/plan/plan_problem.hpp>
 #include <reshard/shard/held_tensor.hpp>
 
 #include <cstdint>
@@ -13,62 +14,11 @@
 #include <vector>
 
 /// \file
-/// What a plan is made from, with names turned into numbers.
+/// From layouts and a mapping to what a plan is made from: names are turned into numbers.
 
 namespace reshard {
 
-/// A source tensor and who holds it. The name is for messages only.
-struct source_side {
-    std::string_view key;
-    data_type dtype{};
-    tensor_shards shards = {};        ///< none: nobody holds any of it
-    std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
-    std::uint32_t tensor = 0;         ///< its place in the layout; of no meaning without shards
-};
-
-/// A target tensor, who wants it, and what it is made of: `targets[i]` is tensor `i` of the layout.
-/// The name is for messages only.
-struct target_side {
-    std::string_view key;
-    data_type dtype{};
-    tensor_shards shards = {};
-    piece_list const* pieces = nullptr;
-    bool added = false;               ///< without a source: nothing is moved
-    std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
-};
-
-/// Both layouts and the mapping between them, by number: `sources[id]` is source `key_id` number
-/// `id`.
-///
-/// Refers to the layouts and the mapping that it was made from, which must live as long.
-struct plan_problem {
-    holder_t source_holders = 0;
-    holder_t target_holders = 0;
-    std::vector<source_side> sources;
-    std::vector<target_side> targets;
-    std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
-};
-
-/// How messages speak of the rank that wants a shard, between two commas; nothing where holders are
-/// files.
-inline std::string wanted_by(plan_problem const& problem, holder_t holder) {
-    return problem.source_names ? std::string()
-                                : ", which rank " + std::to_string(holder) + " wants,";
-}
-
-/// How messages speak of a source holder: its file, or its rank.
-///
-/// \pre `holder < source_holders`
-inline std::string source_name(plan_problem const& problem, holder_t holder) {
-    return problem.source_names ? (*problem.source_names)[holder]
-                                : "rank " + std::to_string(holder);
-}
-
 namespace detail {
-
-[[noreturn]] inline void fail_tensor(errc code, std::string_view key, std::string const& text) {
-    fail(code, "'" + std::string(key) + "' " + text);
-}
 
 /// Finds keys in things sorted by key: mostly the next one is asked for, and no search is needed.
 template <class Iterator>

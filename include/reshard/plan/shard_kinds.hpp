@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_SHARD_KINDS_HPP
 
 #include <reshard/plan/equal_classes.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_problem.hpp>
 
 #include <cstdint>
 #include <vector>

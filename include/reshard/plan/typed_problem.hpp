@@ -3,8 +3,10 @@
 #ifndef RESHARD_PLAN_TYPED_PROBLEM_HPP
 #define RESHARD_PLAN_TYPED_PROBLEM_HPP
 
-#include <reshard/plan/problem.hpp>
-#include <reshard/shard/typed_layout.hpp>
+#include <reshard/expr/expression.hpp>
+#include <reshard/plan/part_index.hpp>
+#include <reshard/plan/plan_problem.hpp>
+#include <reshard/shard/typed_facts.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 
@@ -105,6 +107,21 @@ private:
 };
 
 } // namespace detail
+
+namespace detail {
+
+/// True where the shards, replicas aside, are all of the tensor, each element once.
+constexpr bool is_held(keyed_table const& tensor) {
+    return !find_cover_fault(whole(tensor.shape), index_parts(tensor.shards).boxes);
+}
+
+} // namespace detail
+
+template <class... Ranks>
+inline constexpr bool is_covered<typed_ranks<Ranks...>> = [] {
+    detail::keyed_tables const all(typed_ranks<Ranks...>{});
+    return std::all_of(all.all().begin(), all.all().end(), detail::is_held);
+}();
 
 /// Layouts of two sides as types, and what each target tensor is made of.
 ///

@@ -6,7 +6,7 @@
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/part_index.hpp>
 #include <reshard/plan/plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_problem.hpp>
 
 #include <cstdint>
 #include <optional>

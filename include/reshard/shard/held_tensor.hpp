@@ -4,6 +4,7 @@
 #define RESHARD_SHARD_HELD_TENSOR_HPP
 
 #include <reshard/shard/compact_layout.hpp>
+#include <reshard/shard/tensor_shards.hpp>
 
 #include <cstdint>
 
@@ -11,9 +12,6 @@
 /// A tensor of either kind of layout, seen alike.
 
 namespace reshard {
-
-/// The number of no spread.
-inline constexpr std::uint32_t no_spread = 0xffffffff;
 
 /// A tensor of a layout that lists its shards, or of one that computes them. Refers to the layout.
 struct held_tensor {

@@ -17,6 +17,9 @@
 
 namespace reshard {
 
+/// The number of no spread: tensors that share one, a way of being held, have its number.
+inline constexpr std::uint32_t no_spread = 0xffffffff;
+
 /// The shards of one tensor: a table, a grid, or none at all. Refers to it, and is as small as a
 /// pointer or two.
 ///

@@ -3,8 +3,9 @@
 #ifndef RESHARD_SHARD_TYPED_LAYOUT_HPP
 #define RESHARD_SHARD_TYPED_LAYOUT_HPP
 
-#include <reshard/shard/distribution.hpp>
 #include <reshard/shard/typed.hpp>
+#include <reshard/shard/typed_keys.hpp>
+#include <reshard/shard/typed_kind.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
@@ -34,11 +35,25 @@ struct typed_tensor {
     static_assert(detail::is_shape(Shape),
                   "the shape of a typed_tensor has a negative extent or too many elements");
 
+    using element_type = T;
     static constexpr std::string_view key = Key.view();
+    static constexpr hashed_key hashed = hashed_key(Key.view());
     static constexpr data_type dtype = detail::named_data_type<T>();
     static constexpr index_vector shape = Shape;
 
     static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
+
+    /// What keeps it from being placed on that mesh, or nothing.
+    template <mesh Ranks>
+    static constexpr std::optional<placement_fault> fault_on() {
+        return detail::kind_fault<Ranks, Shape, Placements...>;
+    }
+
+    /// What it is on that mesh but for its key.
+    template <mesh Ranks>
+    static constexpr typed_kind const* kind_on() {
+        return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
+    }
 
     /// The shard that holds that region.
     template <box Region>
@@ -70,17 +85,27 @@ struct placement_of {
 /// True; does not compile where the placements of a tensor do not fit it or the mesh.
 template <mesh Ranks, class Tensor>
 consteval bool is_placed() {
-    constexpr auto fault = find_fault(Ranks.shape(), Tensor::placements(), Tensor::shape);
+    constexpr auto fault = Tensor::template fault_on<Ranks>();
     if constexpr (fault)
         placement_of<Tensor, *fault>{};
     return true;
 }
 
-/// True where no key stands twice.
-template <std::size_t N>
-constexpr bool all_different(std::array<std::string_view, N> keys) {
-    std::sort(keys.begin(), keys.end());
-    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+/// Says which key stands twice in a layout.
+template <class First, class Second>
+struct tensors_of_one_key {
+    static_assert(First::key != Second::key, "a typed_layout has two tensors of one key");
+};
+
+/// The keys of a layout; does not compile where one stands twice.
+template <class... Tensors>
+consteval typed_keys<sizeof...(Tensors)> different_keys() {
+    constexpr typed_keys<sizeof...(Tensors)> keys(
+        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
+    if constexpr (constexpr auto twice = keys.twice(); twice)
+        tensors_of_one_key<boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->first>,
+                           boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->second>>{};
+    return keys;
 }
 
 } // namespace detail
@@ -91,13 +116,18 @@ constexpr bool all_different(std::array<std::string_view, N> keys) {
 /// It converts to the `layout` that lists the shards of every rank.
 template <mesh Ranks, class... Tensors>
 struct typed_layout {
-    static_assert(detail::all_different(std::array<std::string_view, sizeof...(Tensors)>{
-                      Tensors::key...}),
-                  "a typed_layout has two tensors of one key");
-    static_assert((detail::is_placed<Ranks, Tensors>() && ...));
-
     static constexpr mesh ranks = Ranks;
     using tensors = boost::mp11::mp_list<Tensors...>;
+
+    /// The keys, and what the tensors are but for them, in their order.
+    static constexpr typed_keys<sizeof...(Tensors)> keys = detail::different_keys<Tensors...>();
+    static constexpr std::array<typed_kind const*, sizeof...(Tensors)> kinds = {
+        Tensors::template kind_on<Ranks>()...};
+
+    static_assert(keys.size() == 0 || !keys.twice());
+    static_assert(std::array<bool, sizeof...(Tensors) + 1>{detail::is_placed<Ranks, Tensors>()...,
+                                                           true}
+                      .back());
 
     /// How one of the tensors is spread.
     template <class Tensor>
@@ -108,9 +138,9 @@ struct typed_layout {
     /// The shards of all ranks, sorted by key.
     operator layout() const {
         layout result{Ranks.rank_count(), {}};
-        (result.tensors.push_back(tensor_layout_of(std::string(Tensors::key), Tensors::dtype,
-                                                   distribution_of<Tensors>())),
-         ...);
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            result.tensors.push_back(
+                tensor_layout_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
         std::sort(result.tensors.begin(), result.tensors.end(),
                   [](auto const& a, auto const& b) { return a.key < b.key; });
         return result;
@@ -153,12 +183,12 @@ using typed_state_dict_of =
 template <class Layout>
 std::vector<shard_descriptor> descriptors_of(holder_t rank) {
     std::vector<shard_descriptor> held;
-    boost::mp11::mp_for_each<typename Layout::tensors>([&](auto tensor) {
-        using tensor_type = decltype(tensor);
-        auto const how = Layout::template distribution_of<tensor_type>();
-        if (auto shard = descriptor_of(std::string(tensor.key), tensor.dtype, how, rank))
+    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
+        typed_kind const& kind = *Layout::kinds[i];
+        if (auto shard =
+                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
             held.push_back(*std::move(shard));
-    });
+    }
     return held;
 }
 

@@ -6,6 +6,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 using namespace reshard;
 using reshard::test::says;

@@ -1,0 +1,63 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/typed_expression.hpp>
+#include <reshard/local/typed_redistribute.hpp>
+#include <reshard/plan/typed_cost.hpp>
+#include <reshard/shard/typed_facts.hpp>
+
+#include <array>
+#include <cstddef>
+#include <iostream>
+
+// A whole redistribution as a type. The compiler plans it; the program only copies: all offsets and
+// extents are constants, and no memory is allocated.
+
+namespace {
+
+using namespace reshard;
+
+// Trained on four tensor-parallel ranks, to be served by two, with query and key in one tensor.
+struct trained
+    : typed_layout<mesh{{"tp", 4}}, typed_tensor<"q", float, index_vector{8, 2}, shard{0}>,
+                   typed_tensor<"k", float, index_vector{4, 2}, shard{0}>,
+                   typed_tensor<"norm", float, index_vector{2}, replicate{}>> {};
+struct served
+    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"qk", float, index_vector{12, 2}, shard{0}>,
+                   typed_tensor<"norm", float, index_vector{2}, replicate{}>> {};
+
+using qk = typed_concat<0, typed_source_of<trained, "q">, typed_source_of<trained, "k">>;
+using serve = typed_plan<trained, served, typed_definition<"qk", qk>>;
+
+// What is wrong with it would not compile; what it costs is known.
+static_assert(is_covered<trained> && has_equal_shards<served>);
+static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);
+static_assert(cost_of<serve>().by_process[0].bytes_in == 4 * 2 * 4);
+
+} // namespace
+
+int main() {
+    std::array<std::array<float, 8>, 4> shards{}; // of each rank: two rows of q, one of k, the norm
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        for (std::size_t i = 0; i < 8; ++i)
+            shards[rank][i] = static_cast<float>(10 * rank + i);
+    std::array<std::array<float, 14>, 2> served_shards{}; // six rows of qk, the norm
+
+    constexpr std::size_t first_of[] = {0, 4, 6};
+    typed_addresses<trained, std::byte const> from;
+    for (holder_t rank = 0; rank < 4; ++rank)
+        for (std::size_t tensor = 0; tensor < 3; ++tensor)
+            from.set(tensor, rank,
+                     reinterpret_cast<std::byte const*>(&shards[rank][first_of[tensor]]));
+    typed_addresses<served, std::byte> to;
+    for (holder_t rank = 0; rank < 2; ++rank) {
+        to.set(0, rank, reinterpret_cast<std::byte*>(&served_shards[rank][0]));
+        to.set(1, rank, reinterpret_cast<std::byte*>(&served_shards[rank][12]));
+    }
+    run_locally<serve>(from, to);
+
+    // Rank 1 has the last two rows of q, which rank 3 had, and then all of k.
+    auto const& last = served_shards[1];
+    std::cout << "q: " << last[0] << " to " << last[3] << "; k: " << last[4] << " to " << last[11]
+              << "; " << cost_of<serve>().transfers << " copies\n";
+    return last[0] == 30 && last[3] == 33 && last[4] == 4 && last[11] == 35 ? 0 : 1;
+}

@@ -1,0 +1,70 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_TYPED_SOURCE_HPP
+#define RESHARD_EXPR_TYPED_SOURCE_HPP
+
+#include <reshard/expr/expression.hpp>
+#include <reshard/shard/typed.hpp>
+#include <reshard/shard/typed_keys.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <concepts>
+#include <string_view>
+
+/// \file
+/// Source tensors as types: what the typed algebra begins with.
+
+namespace reshard {
+
+/// An expression whose shape and data type are known to the compiler, a type of `typed_expression.hpp`.
+///
+/// `value(source)` is the expression; `source(key)` gives it its source tensors, as
+/// `typed_problem::source` does, in the order of the list `sources`. `keyless` is the same
+/// expression of tensors without keys.
+template <class T>
+concept typed_expression = requires {
+    typename T::keyless;
+    typename T::sources;
+    { T::shape } -> std::convertible_to<index_vector>;
+    { T::dtype } -> std::convertible_to<data_type>;
+};
+
+/// A tensor of the source without its key: equal expressions of different tensors are one of these.
+template <class T, index_vector Shape>
+struct typed_operand {
+    using keyless = typed_operand;
+    using sources = boost::mp11::mp_list<>;
+
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = detail::named_data_type<T>();
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return source(std::string_view());
+    }
+};
+
+/// A tensor of the source.
+template <fixed_string Key, class T, index_vector Shape>
+struct typed_source {
+    static_assert(detail::has_data_type<T>, "the element type of a typed_source has no data type");
+    static_assert(detail::is_shape(Shape),
+                  "the shape of a typed_source has a negative extent or too many elements");
+
+    using keyless = typed_operand<T, Shape>;
+    using sources = boost::mp11::mp_list<typed_source>;
+
+    static constexpr hashed_key hashed = hashed_key(Key.view());
+    static constexpr index_vector shape = Shape;
+    static constexpr data_type dtype = detail::named_data_type<T>();
+
+    template <class SourceOf>
+    static constexpr expression value(SourceOf&& source) {
+        return source(std::string_view(Key));
+    }
+};
+
+} // namespace reshard
+
+#endif

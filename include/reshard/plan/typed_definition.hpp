@@ -1,0 +1,150 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_TYPED_DEFINITION_HPP
+#define RESHARD_PLAN_TYPED_DEFINITION_HPP
+
+#include <reshard/expr/typed_source.hpp>
+#include <reshard/shard/typed_layout.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+/// \file
+/// What a target tensor is, as a type, and the sentences for what does not fit.
+
+namespace reshard {
+
+/// Says that the target tensor `Key` is what the typed expression yields.
+template <fixed_string Key, typed_expression Value>
+struct typed_definition {
+    using value_type = Value;
+    static constexpr hashed_key hashed = hashed_key(Key.view());
+};
+
+namespace detail {
+
+/// The tensor of that key without its key, or null.
+template <class Layout>
+constexpr typed_kind const* kind_of_key(hashed_key const& key) {
+    std::size_t const place = Layout::keys.find(key);
+    return place < Layout::keys.size() ? Layout::kinds[place] : nullptr;
+}
+
+/// Says what is wrong with a source tensor that an expression names.
+template <class Source, class Named>
+struct named_source {
+    static constexpr typed_kind const* there = kind_of_key<Source>(Named::hashed);
+    static_assert(there != nullptr, "a typed_source names a tensor that the source does not have");
+    static_assert(there == nullptr || there->shape == Named::shape,
+                  "a typed_source has another shape than the tensor of the source");
+    static_assert(there == nullptr || there->dtype == Named::dtype,
+                  "a typed_source has another data type than the tensor of the source");
+};
+
+/// Says what is wrong with a definition.
+template <class Source, class Target, class Definition>
+struct defined_target {
+    using value = typename Definition::value_type;
+    static constexpr typed_kind const* there = kind_of_key<Target>(Definition::hashed);
+    static_assert(there != nullptr,
+                  "a typed_definition defines a tensor that the target does not have");
+    static_assert(there == nullptr || there->shape == value::shape,
+                  "a typed_definition has another shape than the tensor of the target");
+    static_assert(there == nullptr || there->dtype == value::dtype,
+                  "a typed_definition has another data type than the tensor of the target; "
+                  "convert it with typed_cast");
+
+    template <class... Named>
+    static constexpr std::size_t check(boost::mp11::mp_list<Named...>) {
+        return (sizeof(named_source<Source, Named>) + ... + 0);
+    }
+    static constexpr std::size_t checked = check(typename value::sources{});
+};
+
+/// What keeps a target tensor from being the source tensor of its key.
+struct name_fault {
+    enum class kind { unknown, shape, dtype } what{};
+    std::size_t target = 0;
+};
+
+/// The first target tensor without a definition that is no source tensor, or nothing.
+template <class Source, class Target, class... Definitions>
+constexpr std::optional<name_fault> find_name_fault() {
+    constexpr typed_keys<sizeof...(Definitions)> defined(
+        std::array<hashed_key, sizeof...(Definitions)>{Definitions::hashed...});
+    for (std::size_t i = 0; i < Target::keys.size(); ++i) {
+        if (defined.find(Target::keys[i]) != defined.size())
+            continue;
+        typed_kind const* const source = kind_of_key<Source>(Target::keys[i]);
+        if (source == nullptr)
+            return name_fault{name_fault::kind::unknown, i};
+        if (source->shape != Target::kinds[i]->shape)
+            return name_fault{name_fault::kind::shape, i};
+        if (source->dtype != Target::kinds[i]->dtype)
+            return name_fault{name_fault::kind::dtype, i};
+    }
+    return std::nullopt;
+}
+
+/// Says what is wrong with a target tensor that is not defined.
+template <class Tensor, name_fault::kind What>
+struct target_by_name {
+    static_assert(What != name_fault::kind::unknown,
+                  "a tensor of the target is neither in the source nor defined; "
+                  "say with a typed_definition what it is");
+    static_assert(What != name_fault::kind::shape,
+                  "a tensor of the target has another shape than that of its key in the source; "
+                  "say with a typed_definition what it is");
+    static_assert(What != name_fault::kind::dtype,
+                  "a tensor of the target has another data type than that of its key in the "
+                  "source; convert it with typed_cast in a typed_definition");
+};
+
+/// Says which tensor is defined twice.
+template <class First, class Second>
+struct definitions_of_one_key {
+    static_assert(First::hashed != Second::hashed, "a tensor of the target is defined twice");
+};
+
+/// True; does not compile where a target tensor is not what its definition or its key say.
+template <class Source, class Target, class... Definitions>
+consteval bool definitions_fit() {
+    using all = boost::mp11::mp_list<Definitions...>;
+    constexpr auto twice =
+        typed_keys<sizeof...(Definitions)>(
+            std::array<hashed_key, sizeof...(Definitions)>{Definitions::hashed...})
+            .twice();
+    if constexpr (twice)
+        definitions_of_one_key<boost::mp11::mp_at_c<all, twice->first>,
+                               boost::mp11::mp_at_c<all, twice->second>>{};
+    [[maybe_unused]] constexpr std::array<std::size_t, sizeof...(Definitions)> each = {
+        defined_target<Source, Target, Definitions>::checked...};
+    if constexpr (constexpr auto fault = find_name_fault<Source, Target, Definitions...>(); fault)
+        target_by_name<boost::mp11::mp_at_c<typename Target::tensors, fault->target>,
+                       fault->what>{};
+    return true;
+}
+
+/// The source tensor of a layout, as an expression.
+template <class Layout, fixed_string Key>
+struct source_in {
+    static constexpr std::size_t place = Layout::keys.find(hashed_key(Key.view()));
+    static_assert(place < Layout::keys.size(),
+                  "typed_source_of names a tensor that the layout does not have");
+    using tensor = boost::mp11::mp_at_c<typename Layout::tensors, place>;
+    using type = typed_source<Key, typename tensor::element_type, tensor::shape>;
+};
+
+} // namespace detail
+
+/// The tensor of that key of a typed layout, as an expression.
+template <class Layout, fixed_string Key>
+using typed_source_of = typename detail::source_in<Layout, Key>::type;
+
+} // namespace reshard
+
+#endif

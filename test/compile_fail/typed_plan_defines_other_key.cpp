@@ -1,0 +1,14 @@
+// expect: static assertion failed.*: a typed_definition defines a tensor that the target does not have
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/typed_plan.hpp>
+
+using namespace reshard;
+
+struct trained
+    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{4, 2}, shard{0}>,
+                   typed_tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
+struct served : typed_layout<mesh{}, typed_tensor<"a", float, index_vector{4, 2}>> {};
+
+std::size_t const bad =
+    typed_plan<trained, served, typed_definition<"c", typed_source_of<trained, "b">>>::size;

@@ -1,0 +1,50 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "growth/steps.hpp"
+
+#include "support/typed_tensors.hpp"
+
+#include <reshard/expr/typed_expression.hpp>
+#include <reshard/local/typed_redistribute.hpp>
+
+using namespace reshard;
+using reshard::test::allocations_so_far;
+
+BOOST_AUTO_TEST_SUITE(growth_typed_plan)
+
+namespace {
+
+struct held : typed_layout<mesh{{"tp", 3}}, typed_tensor<"a", float, index_vector{7, 4}, shard{0}>,
+                           typed_tensor<"b", float, index_vector{4, 5}, shard{1}>> {};
+struct wanted
+    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{7, 4}, shard{1}>,
+                   typed_tensor<"turned", float, index_vector{5, 4}, shard{0}>,
+                   typed_tensor<"round", float, index_vector{7, 4}, shard{0}>> {};
+template <class T>
+using rounded = typed_cast<typed_cast<T, bfloat16>, float>;
+using job = typed_plan<
+    held, wanted,
+    typed_definition<"turned", typed_permute<typed_source_of<held, "b">, index_vector{1, 0}>>,
+    typed_definition<"round", rounded<typed_source_of<held, "a">>>>;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(running_a_typed_plan_allocates_nothing) {
+    test::typed_tensors<held, float> source;
+    test::typed_tensors<wanted, float> target;
+    source.fill([](std::string_view, index_vector const& at) { return 8 * at[0] + at[1]; });
+    auto const from = source.state_dicts<const_state_dict>();
+    auto const to = target.state_dicts<state_dict>();
+    std::uint64_t const before = allocations_so_far();
+    typed_addresses<held, std::byte const> const reads(from);
+    typed_addresses<wanted, std::byte> const writes(to);
+    std::uint64_t const bound = allocations_so_far();
+    run_locally<job>(reads, writes);
+    BOOST_TEST(allocations_so_far() - bound == 0u);
+    BOOST_TEST(bound > before); // the count counts: placements are lists
+    BOOST_TEST(target.differences([](std::string_view key, index_vector const& at) {
+        return key == "turned" ? 8 * at[1] + at[0] : 8 * at[0] + at[1];
+    }) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
