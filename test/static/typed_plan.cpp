@@ -7,7 +7,7 @@
 
 // Plans between typed layouts; compiling is the test.
 
-namespace {
+namespace static_typed_plan {
 
 using namespace reshard;
 
@@ -113,4 +113,4 @@ static_assert(!is_covered<typed_ranks<typed_state_dict<rows<0, 1>>, typed_state_
 static_assert(!is_covered<typed_ranks<typed_state_dict<rows<0, 3>>, typed_state_dict<rows<2, 2>>>>);
 static_assert(is_covered<typed_ranks<>>);
 
-} // namespace
+} // namespace static_typed_plan
