@@ -2,6 +2,8 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
+#include <reshard/shard/compact_sharding.hpp>
+
 #include "support/guarded_shards.hpp"
 #include "support/held_once.hpp"
 #include "support/small_moe.hpp"
@@ -56,16 +58,33 @@ constexpr state_case state_cases[] = {
     {sharing::fsdp_2, sharing::sharding_v1, false, paddle_states},
 };
 
-/// The shards of a rank that may be beyond those of the job.
-test::guarded_shards shards_on(int rank, std::string_view strategy, state_case const& one,
-                               sharing what) {
-    small_moe const model(test::degrees_of(strategy), one.is_tied);
-    auto const number = static_cast<holder_t>(rank);
-    if (number >= model.job().rank_count())
-        return test::guarded_shards({});
-    return test::guarded_shards(
-        shards_of(test::with_state(model.parameters(), what, one.kinds()), number));
-}
+/// How ranks come to know who holds what.
+enum class knowledge {
+    gathered,  ///< every rank tells all others
+    known,     ///< each has computed the layouts
+    looked_up, ///< in a directory of which each rank has a part
+};
+
+/// One side of a conversion: who holds what, and the shards of a rank that may be beyond those of the job.
+class side {
+public:
+    side(std::string_view strategy, state_case const& one, sharing what)
+        : model_(test::degrees_of(strategy), one.is_tied),
+          tensors_(test::with_state(model_.parameters(), what, one.kinds())) {}
+
+    test::guarded_shards shards_on(int rank) const {
+        auto const number = static_cast<holder_t>(rank);
+        if (number >= model_.job().rank_count())
+            return test::guarded_shards({});
+        return test::guarded_shards(shards_of(tensors_, number));
+    }
+
+    compact_layout layout() const { return compact_layout_of(tensors_); }
+
+private:
+    small_moe model_;
+    std::vector<tensor_sharding> tensors_;
+};
 
 int ranks_of(std::string_view strategy) {
     return static_cast<int>(dense_mesh(test::degrees_of(strategy)).rank_count());
@@ -73,11 +92,18 @@ int ranks_of(std::string_view strategy) {
 
 /// Converts one case and returns how many elements this rank has got.
 index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair,
-                state_case const& one) {
-    auto source = shards_on(world.rank(), pair.source, one, one.source);
-    auto target = shards_on(world.rank(), pair.target, one, one.target);
+                state_case const& one, knowledge how) {
+    side const from(pair.source, one, one.source), to(pair.target, one, one.target);
+    auto source = from.shards_on(world.rank());
+    auto target = to.shards_on(world.rank());
     target.spoil(); // what nobody writes is wrong in every bit
-    redistribute(world, source.views(), target.views());
+    if (how == knowledge::known)
+        redistribute(world, laid_out<const_tensor_view>{source.views(), from.layout()},
+                     laid_out<tensor_view>{target.views(), to.layout()});
+    else
+        redistribute(world, source.views(), target.views(),
+                     how == knowledge::gathered ? redistribute_options{}
+                                                : redistribute_options{.gather_up_to = 0});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();
@@ -167,9 +193,10 @@ BOOST_AUTO_TEST_CASE(a_small_moe_and_its_state_go_from_each_strategy_to_each) {
             continue;
         for (std::size_t i = 0; i < cases_a_pair(world.size()); ++i, ++turn)
             BOOST_TEST_CONTEXT(pair.source << " -> " << pair.target << ", state case "
-                                           << turn % std::size(state_cases) << ", rank "
-                                           << world.rank()) {
-                elements += convert(world, pair, state_cases[turn % std::size(state_cases)]);
+                                           << turn % std::size(state_cases) << ", knowledge "
+                                           << turn % 3 << ", rank " << world.rank()) {
+                elements += convert(world, pair, state_cases[turn % std::size(state_cases)],
+                                    static_cast<knowledge>(turn % 3));
                 ++conversions;
             }
     }
