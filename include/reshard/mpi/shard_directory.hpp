@@ -138,12 +138,7 @@ public:
 
     /// The place of a key among `keys`, or their number.
     std::size_t find(std::string_view key) const {
-        auto const place = std::lower_bound(
-            keys_.begin(), keys_.end(), key,
-            [](directory_key const& one, std::string_view sought) { return one.key < sought; });
-        return place != keys_.end() && place->key == key
-                   ? static_cast<std::size_t>(place - keys_.begin())
-                   : keys_.size();
+        return static_cast<std::size_t>(find_tensor(keys_, key) - keys_.begin());
     }
 
     /// All shards that share elements with the region of a question, each once, by key, holder and
