@@ -6,7 +6,10 @@
 #include "support/rank_tensors.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace reshard;
@@ -83,17 +86,42 @@ BOOST_FIXTURE_TEST_CASE(a_directory_finds_what_shares_elements, look_up_fixture)
             region.offset.push_back(first);
             region.shape.push_back(random.between(0, extent - first));
         }
-        std::size_t expected = 0;
+        // One of the holders of each shard that overlaps, whichever.
+        std::vector<std::pair<box, std::optional<flat_range>>> expected;
         tensor_layout const& tensor = *all.find(keys[key].key);
         for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            expected += std::ranges::any_of(tensor.shards.boxes(i), [&](box const& part) {
-                return !is_empty(part) && intersect(part, region).has_value();
-            });
-        auto const found = directory.look_up({{key, 0, 0, region, {}}});
-        BOOST_TEST(found.size() == expected, "seed " << seed << ", rank " << rank);
-        for (directory_entry const& one : found)
-            BOOST_TEST((one.key == key));
+            if (std::ranges::any_of(tensor.shards.boxes(i), [&](box const& part) {
+                    return !is_empty(part) && intersect(part, region).has_value();
+                }))
+                expected.emplace_back(tensor.shards.region(i), tensor.shards.flat(i));
+        std::ranges::sort(expected);
+        expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+        std::vector<std::pair<box, std::optional<flat_range>>> found;
+        for (directory_entry const& one : directory.look_up({{key, 0, 0, region, {}}}, {})) {
+            found.emplace_back(one.region, one.flat);
+            std::vector<shard_descriptor> const held =
+                rank_tensors(all, static_cast<int>(one.holder)).shards();
+            std::vector<shard_descriptor> of_key;
+            std::ranges::copy_if(
+                held, std::back_inserter(of_key),
+                [&](shard_descriptor const& shard) { return shard.key == keys[key].key; });
+            BOOST_TEST_REQUIRE(one.position < of_key.size());
+            BOOST_TEST((of_key[one.position].region == one.region));
+            BOOST_TEST((of_key[one.position].flat == one.flat));
+        }
+        std::ranges::sort(found);
+        BOOST_TEST((found == expected), "seed " << seed << ", rank " << rank);
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_replicated_tensor_is_told_by_one_rank, look_up_fixture) {
+    std::vector<shard_descriptor> const held{{"step", data_type::f32, {}, {}, {}}};
+    sparse_exchange exchange(ranks);
+    auto const keys = gather_keys(ranks, exchange, held);
+    shard_directory directory(ranks, exchange, keys, held);
+    auto const found = directory.look_up({{0, 0, 0, {}, {}}}, {});
+    BOOST_TEST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(found[0].holder == static_cast<holder_t>(rank)); // who has it itself asks nobody
 }
 
 BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) {
@@ -179,7 +207,8 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_no_source_has_is_the_same_error_on_every_rank
         target.add({"b", data_type::f32, {4}, {{0}, {4}}, {}},
                    tensor_view{want.data(), data_type::f32, {4}, {1}});
     BOOST_TEST(agreed_error(world, [&] { redistribute(world, {}, target, asking); }) ==
-               "unknown_key: 'b' is wanted, and the source does not have it");
+               "unknown_key: 'b' is wanted by rank " + std::to_string(last) +
+                   ", and the source does not have it");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,14 +25,16 @@ namespace reshard {
 template <class View>
 class shard_views {
 public:
-    /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region.
+    /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region. Those
+    /// without elements may stand anywhere, or be left out.
     ///
     /// \tparam Layout `layout` or `compact_layout`
     /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
     template <class Layout>
     void add(basic_state_dict<View> const& held, Layout const& whole, holder_t holder) {
         for (auto const& local : held)
-            views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
+            if (element_count(local_shape(local.descriptor)) > 0)
+                views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
     }
 
     /// Takes the tensor of shard number `shard` of tensor number `tensor`.

@@ -80,12 +80,16 @@ private:
                            : gather_keys(world_, exchange_, side.held);
     }
 
-    /// All keys; who holds them only where that is known.
+    /// All keys; where who holds them is not known, the lowest rank that has some of a tensor stands
+    /// for all of it.
     compact_layout told_layout(known_side const& side,
                                std::vector<directory_key> const& keys) const {
-        return side.layout
-                   ? *side.layout
-                   : compact_layout_of(layout_of(keys, static_cast<holder_t>(world_.size())));
+        if (side.layout)
+            return *side.layout;
+        layout all = layout_of(keys, static_cast<holder_t>(world_.size()));
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            all.tensors[i].shards.push_back(keys[i].holder, whole(keys[i].shape));
+        return compact_layout_of(std::move(all));
     }
 
     /// The side as far as this rank knows it.
@@ -107,7 +111,7 @@ private:
         shard_directory directory(world_, exchange_, keys, source.held);
         std::vector<directory_entry> questions;
         agree_on(world_, [&] { questions = questions_to(directory, keys); });
-        auto const found = directory.look_up(questions);
+        auto const found = directory.look_up(questions, plan_options_of(options_));
         agree_on(world_, [&] {
             layout shards = layout_of(keys, static_cast<holder_t>(world_.size()));
             std::vector<std::vector<std::uint32_t>> positions(keys.size());
@@ -171,9 +175,27 @@ private:
         });
         auto const told = exchange_.run(texts);
         agree_on(world_, [&] {
-            for (addressed_text const& one : told)
-                append(result_.whole, from_bytes<told_part>(one.bytes));
+            for (addressed_text const& one : told) {
+                auto part = from_bytes<told_part>(one.bytes);
+                check(part, one.rank);
+                append(result_.whole, std::move(part));
+            }
         });
+    }
+
+    /// \throws error with errc::corrupt_file where what `rank` told is not between it and this rank
+    void check(told_part const& told, int rank) const {
+        for (transfer const& moved : told.part.transfers)
+            if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
+                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told rank " +
+                                             std::to_string(me_) + " of a transfer from rank " +
+                                             std::to_string(moved.source_holder) + " to rank " +
+                                             std::to_string(moved.target_holder));
+        for (key_id const source : told.sources)
+            if (source >= result_.whole.source_dtypes.size())
+                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
+                                             std::to_string(source) + " of " +
+                                             std::to_string(result_.whole.source_dtypes.size()));
     }
 
     mpi_group const& world_;
@@ -185,8 +207,9 @@ private:
 
 } // namespace detail
 
-/// The plan of this process, equal to that of gathered layouts, in memory that grows with its own
-/// shards, what they are made of, and the number of keys.
+/// The plan of this process, in memory that grows with its own shards, what they are made of, and the
+/// number of keys. It is that of gathered layouts, where replicas are described alike; but of source
+/// shards that overlap without being replicas, only those that somebody wants are seen.
 ///
 /// \par Collective every rank of the group, in the same order; nobody else communicates over it
 /// \pre  each side's layout is known to all ranks, or to none

@@ -35,10 +35,10 @@ inline std::optional<std::size_t> first_teller(std::vector<std::string> const& t
         if (!first)
             first = rank;
         if (told[rank] != told[*first])
-            fail(errc::ranks_disagree, "ranks " + std::to_string(*first) + " and " +
-                                           std::to_string(rank) +
-                                           " give different layouts of the " + std::string(what) +
-                                           "; give all ranks the same one, or none");
+            fail(errc::ranks_disagree,
+                 "ranks " + std::to_string(*first) + " and " + std::to_string(rank) +
+                     " give different layouts of the " + std::string(what) +
+                     "; give all ranks the same one, in the same form, or none");
     }
     return first;
 }
@@ -63,8 +63,12 @@ inline std::string digest_text(std::string const& bytes) {
 template <group Group>
 std::optional<compact_layout>
 replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
-    std::string const bytes = mine ? to_bytes(*mine) : std::string();
-    auto const told = world.all_gather(mine ? detail::digest_text(bytes) : std::string());
+    std::string bytes, digest;
+    agree_on(world, [&] {
+        if (mine)
+            digest = detail::digest_text(bytes = to_bytes(*mine));
+    });
+    auto const told = world.all_gather(digest);
     auto const first = detail::first_teller(told, what);
     if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
         return mine;

@@ -86,7 +86,11 @@ std::vector<T> list_from_bytes(std::string const& bytes) {
     return detail::blame_archive("list of " + std::string(form_of<T>.name) + "s", [&] {
         std::istringstream stream(bytes);
         boost::archive::binary_iarchive archive(stream, boost::archive::no_header);
-        return detail::read_list<T>(archive);
+        std::vector<T> list = detail::read_list<T>(archive);
+        if (stream.peek() != std::istringstream::traits_type::eof())
+            detail::refuse_archive("of a list of " + std::string(form_of<T>.name) +
+                                   "s has bytes behind its end");
+        return list;
     });
 }
 

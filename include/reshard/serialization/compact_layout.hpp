@@ -6,7 +6,11 @@
 #include <reshard/serialization/layout.hpp>
 #include <reshard/shard/compact_layout.hpp>
 
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <variant>
+#include <vector>
 
 /// \file
 /// Layouts by placements in archives: some hundred bytes a way of spreading, and each key once.
@@ -70,14 +74,14 @@ inline std::vector<held_axis> held_axes(shard_grid const& grid) {
 ///
 /// \throws error with errc::corrupt_file where two shards have one holder, or there are too many
 inline index_t end_of_holders(holder_t first, std::vector<held_axis> const& axes) {
-    constexpr index_t most = std::numeric_limits<holder_t>::max();
+    constexpr index_t most = std::numeric_limits<std::int32_t>::max(); // as a mesh has
     index_t last = 0;
     for (held_axis const& axis : axes) {
         if (axis.extent < 2 || axis.holder_stride <= last || axis.extent > most ||
             axis.holder_stride > most || axis.extent * axis.holder_stride > most)
-            refuse_archive("has " + std::to_string(axis.extent) + " holders " +
-                           std::to_string(axis.holder_stride) + " apart, each of which are " +
-                           std::to_string(last + 1));
+            refuse_archive("has a grid of " + std::to_string(axis.extent) + " groups of ranks, " +
+                           std::to_string(axis.holder_stride) + " ranks apart, but a group has " +
+                           std::to_string(last + 1) + " ranks");
         last += (axis.extent - 1) * axis.holder_stride;
     }
     return first + last + 1;
@@ -128,8 +132,8 @@ void read_from(Archive& archive, tensor_spread& spread) {
     }
     auto const first = detail::read_number<holder_t>(archive);
     auto const axes = detail::read_list<held_axis>(archive);
+    detail::end_of_holders(first, axes); // then no extent is 0
     detail::check_placements(spread.shape, axes);
-    detail::end_of_holders(first, axes);
     spread.shards = shard_grid(spread.shape, first, axes);
 }
 

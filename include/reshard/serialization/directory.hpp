@@ -22,7 +22,8 @@ namespace reshard {
 struct directory_key {
     std::string key;
     data_type dtype{};
-    index_vector shape; ///< global
+    index_vector shape;  ///< global
+    holder_t holder = 0; ///< the lowest that has some of it
     std::vector<bucket_level> levels;
 
     bool operator==(directory_key const&) const = default;
@@ -48,7 +49,7 @@ template <class Archive>
 void write_to(Archive& archive, directory_key const& one) {
     detail::write_text(archive, one.key);
     detail::write_dtype(archive, one.dtype);
-    archive << one.shape;
+    archive << one.shape << one.holder;
     detail::write_list(archive, one.levels);
 }
 
@@ -56,8 +57,16 @@ template <class Archive>
 void read_from(Archive& archive, directory_key& one) {
     one.key = detail::read_text(archive);
     one.dtype = detail::read_dtype(archive);
-    archive >> one.shape;
+    archive >> one.shape >> one.holder;
     one.levels = detail::read_list<bucket_level>(archive);
+    for (bucket_level const& level : one.levels) {
+        bool is_sound = level.size() == one.shape.size();
+        for (index_t const halvings : level)
+            is_sound = is_sound && 0 <= halvings && halvings < 64;
+        if (!is_sound)
+            detail::refuse_archive("has the level " + to_string(level) + " of a tensor of shape " +
+                                   to_string(one.shape));
+    }
 }
 
 template <class Archive>

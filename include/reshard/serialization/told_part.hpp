@@ -14,7 +14,7 @@
 namespace reshard {
 
 template <>
-inline constexpr stored_form form_of<told_part>{"part of a plan", 8, 1};
+inline constexpr stored_form form_of<told_part>{"part of a plan", 9, 1};
 
 /// The numbers of its sources, then the plan.
 template <class Archive>

@@ -6,14 +6,17 @@
 #include <reshard/core/box.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 /// \file
 /// Regions of a tensor sorted into buckets of about their own size.
 
 namespace reshard {
 
-/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it.
+/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or fewer
+/// where rounding up leaves none for the last.
 using bucket_level = index_vector;
 
 namespace detail {
@@ -38,19 +41,25 @@ constexpr void visit_buckets(box const& region, index_vector const& extents, std
 
 } // namespace detail
 
-/// The finest level on which a bucket is at least as large as `region`: it touches two buckets along
-/// an axis at most.
+/// The finest level on which a bucket is at least as large as `region`, so that it touches two
+/// buckets along an axis at most; but none of more than `most` buckets: a sliver of a tensor would
+/// else make everybody who wants all of it look into as many buckets as it has elements.
 ///
-/// \pre `contains(whole(shape), region)`
-constexpr bucket_level level_of(box const& region, index_vector const& shape) {
+/// \pre `contains(whole(shape), region)` and `most > 0`
+constexpr bucket_level level_of(box const& region, index_vector const& shape, index_t most) {
     bucket_level levels;
+    index_t halvings = 0;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t level = 0;
         while (detail::bucket_extent(shape[axis], level) > 1 &&
                detail::bucket_extent(shape[axis], level + 1) >= region.shape[axis])
             ++level;
         levels.push_back(level);
+        halvings += level;
     }
+    auto const allowed = static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(most))) - 1;
+    for (; halvings > allowed; --halvings)
+        --*std::max_element(levels.begin(), levels.end());
     return levels;
 }
 

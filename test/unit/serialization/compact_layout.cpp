@@ -85,7 +85,14 @@ BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of(with_grid(5, "2 2 1 0 0 2 1 0 0 0 0 3 2")) ==
                "corrupt_file: the archive has shards on 6 ranks of 5");
     BOOST_TEST(said_of(with_grid(6, "2 2 1 0 0 2 1 0 0 0 0 3 1")) ==
-               "corrupt_file: the archive has 3 holders 1 apart, each of which are 2");
+               "corrupt_file: the archive has a grid of 3 groups of ranks, 1 ranks apart, but a "
+               "group has 2 ranks");
+    for (char const* const extent : {"0", "1", "-2", "4294967295"})
+        BOOST_TEST(said_of(with_grid(6, "1 3 0 0 0 " + std::string(extent) + " 1"))
+                       .starts_with("corrupt_file: the archive has "),
+                   extent);
+    BOOST_TEST(said_of(with_grid(1, "1 0 0 0 0 4294967295 4294967295"))
+                   .starts_with("corrupt_file: the archive has a grid of 4294967295 groups"));
     BOOST_TEST(said_of(with_grid(6, "1 2 2 0 0 2 1")) ==
                "corrupt_file: the archive has placements that do not fit a tensor of shape [4, 6]");
     BOOST_TEST(said_of(with_grid(6, "1 1 0 0 0 2 1")) ==

@@ -18,6 +18,8 @@ namespace {
 
 using namespace reshard;
 
+constexpr index_t many = std::numeric_limits<index_t>::max(); // 62 halvings
+
 /// `0,1 0,2`: the buckets in the order in which they are visited.
 std::string buckets_of(box const& region, index_vector const& shape, bucket_level const& level) {
     std::string text;
@@ -32,17 +34,27 @@ std::string buckets_of(box const& region, index_vector const& shape, bucket_leve
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_level_has_buckets_as_large_as_the_region) {
-    BOOST_TEST((level_of({{0, 0}, {16, 16}}, {16, 16}) == bucket_level{0, 0}));
-    BOOST_TEST((level_of({{4, 0}, {4, 16}}, {16, 16}) == bucket_level{2, 0}));
-    BOOST_TEST((level_of({{4, 0}, {5, 1}}, {16, 16}) == bucket_level{1, 4}));
-    BOOST_TEST((level_of({{3}, {3}}, {10}) == bucket_level{2})); // of extents 3, 3, 3, 1
-    BOOST_TEST((level_of({}, {}) == bucket_level{}));
+    BOOST_TEST((level_of({{0, 0}, {16, 16}}, {16, 16}, many) == bucket_level{0, 0}));
+    BOOST_TEST((level_of({{4, 0}, {4, 16}}, {16, 16}, many) == bucket_level{2, 0}));
+    BOOST_TEST((level_of({{4, 0}, {5, 1}}, {16, 16}, many) == bucket_level{1, 4}));
+    BOOST_TEST((level_of({{3}, {3}}, {10}, many) == bucket_level{2})); // of extents 3, 3, 3, 1
+    BOOST_TEST((level_of({}, {}, many) == bucket_level{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_sliver_does_not_make_more_buckets_than_allowed) {
+    BOOST_TEST((level_of({{0, 0}, {1, 6}}, {50000, 12288}, 1024) == bucket_level{5, 5}));
+    std::size_t visited = 0;
+    for_each_bucket({{0, 0}, {50000, 12288}}, {50000, 12288},
+                    level_of({{0, 0}, {1, 6}}, {50000, 12288}, 1000),
+                    [&](index_vector const&) { ++visited; });
+    BOOST_TEST(visited == 512u); // 2^9: 2^10 would be more than 1000
+    BOOST_TEST((level_of({{3}, {1}}, {10}, 1) == bucket_level{0}));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_2_to_the_63_elements_have_levels) {
     index_t const large = std::numeric_limits<index_t>::max();
-    BOOST_TEST((level_of({{large - 1}, {1}}, {large}) == bucket_level{63}));
-    BOOST_TEST((level_of({{0}, {large}}, {large}) == bucket_level{0}));
+    BOOST_TEST((level_of({{large - 1}, {1}}, {large}, many) == bucket_level{62}));
+    BOOST_TEST((level_of({{0}, {large}}, {large}, many) == bucket_level{0}));
 }
 
 BOOST_AUTO_TEST_CASE(buckets_are_those_that_share_elements) {
@@ -65,7 +77,7 @@ BOOST_AUTO_TEST_CASE(regions_that_share_elements_share_a_bucket_and_are_in_few) 
             return region;
         };
         box const filed = any_region(), asked = any_region();
-        bucket_level const level = level_of(filed, shape);
+        bucket_level const level = level_of(filed, shape, many);
         std::set<std::pair<index_t, index_t>> buckets;
         for_each_bucket(filed, shape, level,
                         [&](index_vector const& at) { buckets.emplace(at[0], at[1]); });
