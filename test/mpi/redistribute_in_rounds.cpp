@@ -174,4 +174,25 @@ BOOST_AUTO_TEST_CASE(memory_that_one_rank_does_not_get_is_an_error_on_every_rank
     BOOST_TEST(problem == "limit_exceeded: there is no memory left");
 }
 
+BOOST_AUTO_TEST_CASE(memory_that_an_earlier_round_has_filled_is_refused) {
+    std::vector<std::int32_t> buffer(80);
+    round_memory again = memory(5 * each + staged());
+    again.allocate = [&](std::vector<std::string> const& some) {
+        state_dict all;
+        for (std::string const& key : some)
+            all.add(to(key, rank), tensor_view{buffer.data(), data_type::i32, {8, 10}, {10, 1}});
+        return all;
+    };
+    std::string const problem = agreed_error(
+        world.base(), [&] { redistribute_in_rounds(world, {held()}, wanted(), again, {program}); });
+    BOOST_TEST(problem.starts_with("memory_overlap: target 'a' and target '"), problem);
+}
+
+BOOST_AUTO_TEST_CASE(without_anything_that_allocates_nothing_begins) {
+    std::string const problem = agreed_error(world.base(), [&] {
+        redistribute_in_rounds(world, {held()}, wanted(), {any_budget, {}, {}}, {program});
+    });
+    BOOST_TEST(problem.starts_with("usage: redistribute_in_rounds has nothing that allocates"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,8 +5,8 @@
 
 #include <reshard/core/index_vector.hpp>
 
+#include <charconv>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
 /// \file
@@ -24,8 +24,9 @@ inline std::string byte_text(index_t bytes) {
     for (; value >= 999.5; ++unit)
         value /= 1000;
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.3g ", value);
-    return std::string(digits) + units[unit];
+    auto const end =
+        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 3).ptr;
+    return std::string(digits, end) + " " + units[unit];
 }
 
 } // namespace reshard

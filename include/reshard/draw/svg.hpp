@@ -3,7 +3,7 @@
 #ifndef RESHARD_DRAW_SVG_HPP
 #define RESHARD_DRAW_SVG_HPP
 
-#include <cstdio>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +21,12 @@ struct svg_point {
     double y = 0;
 };
 
-/// A number in at most six digits.
+/// A number in at most six digits, with a point in every locale.
 inline std::string svg_number(double value) {
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.6g", value);
-    return digits;
+    auto const end =
+        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6).ptr;
+    return {digits, end};
 }
 
 /// Text as it may stand in an element or an attribute; what XML has no place for is left out.

@@ -73,12 +73,14 @@ struct timeline_scale {
 inline std::string draw_bars(std::vector<timeline_bar> const& bars, timeline_scale const& scale) {
     std::string drawn;
     index_t before = 0;
+    bool is_odd = false;
     for (timeline_bar const& bar : bars) {
         double const left = scale.x(before), top = scale.y(bar.peak_bytes);
         before += bar.bytes;
         double const width = scale.x(before) - left;
         drawn += svg_box({left, top}, {std::max(0.5, width - 1), scale.corner.y - top},
-                         bar.first / 2 * 2 == bar.first ? "#3b7dbd" : "#1f5a94", bar_text(bar));
+                         is_odd ? "#1f5a94" : "#3b7dbd", bar_text(bar));
+        is_odd = !is_odd;
         if (width >= 24 && bar.first == bar.last)
             drawn += svg_text({left + width / 2, top - 4}, std::to_string(bar.first + 1), "middle");
     }

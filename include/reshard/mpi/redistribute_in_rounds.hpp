@@ -103,32 +103,75 @@ inline const_state_dict shards_of_keys(const_state_dict const& held, compact_lay
     return some;
 }
 
-/// Plans, binds and runs one round; the bytes that it staged.
-///
-/// \par Collective every rank of the group, in the same order
-inline index_t run_round(mpi_group const& ranks, rounds_job const& job, plan_round const& round,
-                         const_state_dict const& held, round_memory const& memory,
-                         redistribute_options const& options) {
-    prepared_state state;
-    agree_on(ranks, [&] {
+/// The shards of other tensors than these.
+inline const_state_dict without(const_state_dict const& held, std::vector<std::string> keys) {
+    std::sort(keys.begin(), keys.end());
+    const_state_dict rest;
+    for (auto const& [descriptor, tensor] : held)
+        if (!std::binary_search(keys.begin(), keys.end(), descriptor.key))
+            rest.add(descriptor, tensor);
+    return rest;
+}
+
+/// Makes the rounds of a job, one after the other, with one rank's tensors.
+class rounds_runner {
+public:
+    rounds_runner(mpi_group const& ranks, rounds_job const& job, const_state_dict held,
+                  round_memory const& memory)
+        : ranks_(ranks), job_(job), memory_(memory), live_(std::move(held)) {}
+
+    /// Plans, binds and runs one round, and gives up what it was the last to read; the bytes that it
+    /// staged.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    index_t run(plan_round const& round, plan_options const& options) {
+        index_t staged = 0;
+        {
+            prepared_state state;
+            agree_on(ranks_, [&] { prepare(state, round, options); });
+            state.moving->run();
+            staged = state.moving->staging_bytes();
+        }
+        agree_on(ranks_, [&] { release(round); });
+        return staged;
+    }
+
+private:
+    void prepare(prepared_state& state, plan_round const& round, plan_options const& options) {
         std::vector<std::uint32_t> wanted;
         for (std::uint32_t t = round.first; t < round.last; ++t)
             wanted.push_back(t);
         looked_up& planned = state.planned;
-        planned.source = part_of(job.source, sources_of_round(job, round));
-        planned.target = part_of(job.target, wanted);
-        planned.program = job.program;
-        holder_set const me({static_cast<holder_t>(ranks.rank())});
+        planned.source = part_of(job_.source, sources_of_round(job_, round));
+        planned.target = part_of(job_.target, wanted);
+        planned.program = job_.program;
+        holder_set const me({static_cast<holder_t>(ranks_.rank())});
         planned.whole = make_plan(problem_of(planned.program, planned.source, planned.target),
-                                  {me, me}, plan_options_of(options));
-        const_state_dict const source = shards_of_keys(held, planned.source);
-        state_dict const target = memory.allocate(keys_of(planned.target));
-        reshard::check_memory({&source, 1}, {&target, 1});
-        bind(state, ranks, source, target);
-    });
-    state.moving->run();
-    return state.moving->staging_bytes();
-}
+                                  {me, me}, options);
+        state_dict const target = memory_.allocate(keys_of(planned.target));
+        // What earlier rounds have filled and later ones read must stay what it is, too.
+        for (auto const& [descriptor, tensor] : target)
+            filled_.add(descriptor, tensor);
+        reshard::check_memory({&live_, 1}, {&filled_, 1});
+        bind(state, ranks_, shards_of_keys(live_, planned.source), target);
+    }
+
+    void release(plan_round const& round) {
+        std::vector<std::string> keys;
+        for (key_id const id : round.released)
+            keys.emplace_back(job_.problem.sources[id].key);
+        live_ = without(live_, keys);
+        if (memory_.release && !keys.empty())
+            memory_.release(keys);
+    }
+
+    mpi_group const& ranks_;
+    rounds_job const& job_;
+    round_memory const& memory_;
+    const_state_dict
+        live_; ///< sources that this round or a later one reads, and those that none does
+    state_dict filled_;
+};
 
 /// The layout of one side: what some rank knows, or what all ranks say that they hold.
 ///
@@ -138,20 +181,6 @@ compact_layout layout_of_side(mpi_group const& ranks, laid_out<View>& side, std:
     known_side known = known_by_some(ranks, side, what);
     gather_unknown(ranks, known);
     return std::move(*known.layout);
-}
-
-/// Tells which sources are over.
-///
-/// \par Collective every rank of the group, in the same order
-inline void release_after(mpi_group const& ranks, rounds_job const& job, plan_round const& round,
-                          round_memory const& memory) {
-    agree_on(ranks, [&] {
-        std::vector<std::string> keys;
-        for (key_id const id : round.released)
-            keys.emplace_back(job.problem.sources[id].key);
-        if (memory.release && !keys.empty())
-            memory.release(keys);
-    });
 }
 
 /// Makes the rounds, alike on every rank. Communicates with nobody.
@@ -170,12 +199,15 @@ inline void plan_rounds_of(rounds_job& job, int size, redistribution how, index_
 ///
 /// The rounds are those of `rounds_of`, and every rank makes them. In each, target tensors are
 /// allocated and filled, and what no later round reads is given up. Time grows with rounds times
-/// keys, beside what is moved.
+/// keys, beside what is moved. Source tensors that the program does not name are neither counted nor
+/// given up. A layout that nobody knows is gathered, whatever `gather_up_to` says.
 ///
 /// \param target the layout of the targets, equal on every rank that the group has
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: as `redistribute`; before anything is allocated with
-///         errc::limit_exceeded as `rounds_of`; what `allocate` or `release` throw on a rank
+///         errc::limit_exceeded as `rounds_of`, with errc::usage where `allocate` is empty; what
+///         `allocate` or `release` throw on a rank; errc::memory_overlap, too, for memory of earlier
+///         rounds and of sources that have not been given up
 inline rounds_report redistribute_in_rounds(mpi_group const& world,
                                             laid_out<const_tensor_view> source,
                                             compact_layout target, round_memory const& memory,
@@ -183,7 +215,11 @@ inline rounds_report redistribute_in_rounds(mpi_group const& world,
     hasher call;
     call.add(detail::digest_of_call(how.program, how.options));
     call.add(static_cast<std::uint64_t>(memory.budget));
-    agree_to_run(world, "redistribute in rounds", call.value());
+    agree_to_run(world, "redistribute in rounds", call.value(), attempt([&] {
+                     if (!memory.allocate)
+                         fail(errc::usage, "redistribute_in_rounds has nothing that allocates "
+                                           "targets; set round_memory::allocate");
+                 }));
     mpi_group const ranks = mpi_group::duplicate_of(world.base());
     redistribute_options const options = how.options;
     laid_out<tensor_view> wanted{{}, std::move(target)};
@@ -193,12 +229,10 @@ inline rounds_report redistribute_in_rounds(mpi_group const& world,
     agree_on(ranks,
              [&] { detail::plan_rounds_of(job, ranks.size(), std::move(how), memory.budget); });
     rounds_report report{job.planned, 0};
-    for (plan_round const& round : job.planned.rounds) {
+    detail::rounds_runner runner(ranks, job, std::move(source.held), memory);
+    for (plan_round const& round : job.planned.rounds)
         report.most_staging_bytes =
-            std::max(report.most_staging_bytes,
-                     detail::run_round(ranks, job, round, source.held, memory, options));
-        detail::release_after(ranks, job, round, memory);
-    }
+            std::max(report.most_staging_bytes, runner.run(round, plan_options_of(options)));
     return report;
 }
 

@@ -82,8 +82,8 @@ std::uint64_t structure_digest(mapping const& program, Source const& source, Tar
     return digest.value();
 }
 
-/// A digest of a structure and of those for whom a plan is made: equal where `make_plan` yields
-/// equal plans.
+/// A digest of a structure and of those for whom a plan is made: equal for equal inputs of
+/// `make_plan`.
 ///
 /// \param structure what `structure_digest` returned
 inline std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {}) {
