@@ -48,21 +48,26 @@ struct operand_rows {
     }
 };
 
-inline constexpr unsigned char zero_bytes[8] = {};
+inline constexpr unsigned char zero_bytes[16] = {}; // as many as the widest element has
 
 /// Runs the moves of a pattern that are its copy number `Number`.
 template <class Pattern, std::size_t Number>
 void run_copy(operand_rows<std::byte const> const& sources, std::byte* const* target) {
     using copy = pattern_copy<Pattern, Number>;
     static constexpr std::span<typed_move const> moves = copy::moves();
+    static constexpr bool some_are_zeros = std::ranges::any_of(
+        moves, [](typed_move const& move) { return move.source_holder == no_holder; });
     for (typed_move const& move : moves) {
-        auto const* const from =
-            move.source_holder == no_holder
-                ? zero_bytes
-                : reinterpret_cast<unsigned char const*>(
-                      sources.at(move.operand, move.source_holder) + move.source_bytes);
-        run_constant<copy>(
-            from, reinterpret_cast<unsigned char*>(target[move.target_holder] + move.target_bytes));
+        auto* const to =
+            reinterpret_cast<unsigned char*>(target[move.target_holder] + move.target_bytes);
+        if constexpr (some_are_zeros)
+            if (move.source_holder == no_holder) {
+                run_constant<copy>(zero_bytes, to);
+                continue;
+            }
+        run_constant<copy>(reinterpret_cast<unsigned char const*>(
+                               sources.at(move.operand, move.source_holder) + move.source_bytes),
+                           to);
     }
 }
 

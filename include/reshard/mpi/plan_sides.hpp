@@ -59,7 +59,7 @@ inline void gather_unknown(mpi_group const& ranks, known_side& side) {
 
 /// Plans what this process gives and gets, between layouts that all ranks know. Communicates with
 /// nobody.
-inline looked_up plan_of_known(two_sides sides, std::optional<mapping> program, holder_t rank,
+inline looked_up plan_of_known(two_sides&& sides, std::optional<mapping> program, holder_t rank,
                                redistribute_options const& options) {
     looked_up result{{}, std::move(*sides.source.layout), std::move(*sides.target.layout), {}};
     result.program = fit_shapes(program ? std::move(*program)
@@ -71,7 +71,7 @@ inline looked_up plan_of_known(two_sides sides, std::optional<mapping> program, 
     return result;
 }
 
-inline looked_up plan_for(mpi_group const& ranks, two_sides sides, std::optional<mapping> program,
+inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::optional<mapping> program,
                           redistribute_options const& options) {
     bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
     if (!sides.are_known() && !is_small)
