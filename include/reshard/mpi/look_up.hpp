@@ -101,10 +101,12 @@ private:
         return compact_layout_of(layout_of(held));
     }
 
-    void plan_with(compact_layout const& source) {
-        plan_problem const problem = problem_of(result_.program, source, result_.target);
+    /// The problem that is planned, which refers to `source`.
+    plan_problem plan_with(compact_layout const& source) {
+        plan_problem problem = problem_of(result_.program, source, result_.target);
         result_.whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})},
                                   plan_options_of(options_));
+        return problem;
     }
 
     void ask(known_side const& source, std::vector<directory_key> const& keys) {
@@ -120,8 +122,7 @@ private:
                 positions[one.key].push_back(one.position);
             }
             compact_layout const known = compact_layout_of(std::move(shards));
-            plan_with(known);
-            number_by_holder(known, positions);
+            number_by_holder(plan_with(known), positions);
         });
     }
 
@@ -155,14 +156,13 @@ private:
     }
 
     /// Shards get the numbers that they have at their holder.
-    void number_by_holder(compact_layout const& known,
+    void number_by_holder(plan_problem const& problem,
                           std::vector<std::vector<std::uint32_t>> const& positions) {
         for (transfer& moved : result_.whole.transfers) {
             if (moved.source_key == zero_source)
                 continue;
-            std::string_view const key = result_.program.sources()[moved.source_key].key;
-            auto const tensor = find_tensor(known.tensors, key) - known.tensors.begin();
-            moved.source_shard = positions[static_cast<std::size_t>(tensor)][moved.source_shard];
+            std::uint32_t const tensor = problem.sources[moved.source_key].tensor;
+            moved.source_shard = positions[tensor][moved.source_shard];
         }
     }
 

@@ -86,6 +86,16 @@ inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::option
     return result;
 }
 
+/// Plans what this rank gives and gets, whatever is known of the layouts.
+///
+/// \par Collective every rank of the group, in the same order
+inline looked_up plan_job(mpi_group const& ranks, laid_out<const_tensor_view>& source,
+                          laid_out<tensor_view>& target, std::optional<mapping> program,
+                          redistribute_options const& options) {
+    two_sides sides{known_by_some(ranks, source, "source"), known_by_some(ranks, target, "target")};
+    return plan_for(ranks, std::move(sides), std::move(program), options);
+}
+
 } // namespace detail
 
 } // namespace reshard

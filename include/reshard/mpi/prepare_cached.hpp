@@ -85,15 +85,6 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
     return std::count(all.begin(), all.end(), "1") == ranks.size();
 }
 
-/// Plans what this rank gives and gets.
-///
-/// \par Collective every rank of the group, in the same order
-inline looked_up plan_job(mpi_group const& ranks, laid_out<const_tensor_view>& source,
-                          laid_out<tensor_view>& target, redistribution how) {
-    two_sides sides{known_by_some(ranks, source, "source"), known_by_some(ranks, target, "target")};
-    return plan_for(ranks, std::move(sides), std::move(how.program), how.options);
-}
-
 } // namespace detail
 
 /// `prepare`, without gathering and planning where `kept` has the plan from before.
@@ -118,7 +109,8 @@ inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& 
     plan_cache::pointer job = kept.find(digest);
     bool const was_kept = detail::everywhere(ranks, job != nullptr);
     if (!was_kept)
-        job = kept.add(digest, detail::plan_job(ranks, source, target, std::move(how)));
+        job = kept.add(
+            digest, detail::plan_job(ranks, source, target, std::move(how.program), how.options));
     std::unique_ptr<detail::prepared_state> state;
     agree_on(ranks, [&] {
         state = std::make_unique<detail::prepared_state>();

@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -176,9 +174,7 @@ inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> sour
     mpi_group const ranks =
         mpi_group::duplicate_of(world.base()); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
-    detail::two_sides sides{detail::known_by_some(ranks, source, "source"),
-                            detail::known_by_some(ranks, target, "target")};
-    all->planned = detail::plan_for(ranks, std::move(sides), std::move(program), options);
+    all->planned = detail::plan_job(ranks, source, target, std::move(program), options);
     agree_on(ranks, [&] { detail::bind(*all, ranks, source.held, target.held); });
     return prepared(std::move(all));
 }

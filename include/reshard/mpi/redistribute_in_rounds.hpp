@@ -85,10 +85,8 @@ inline std::vector<std::uint32_t> sources_of_round(rounds_job const& job, plan_r
     for (std::uint32_t t = round.first; t < round.last; ++t)
         for (std::size_t i = 0; i < job.problem.targets[t].pieces->size(); ++i)
             if (key_id const id = job.problem.targets[t].pieces->source(i); id != zero_source)
-                if (auto const held = find_tensor(job.source.tensors, job.problem.sources[id].key);
-                    held != job.source.tensors.end())
-                    numbers.push_back(
-                        static_cast<std::uint32_t>(held - job.source.tensors.begin()));
+                if (source_side const& held = job.problem.sources[id]; held.shards)
+                    numbers.push_back(held.tensor);
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
