@@ -3,195 +3,167 @@
 #ifndef RESHARD_BENCH_CASES_HPP
 #define RESHARD_BENCH_CASES_HPP
 
-#include <reshard/core/permutation.hpp>
-#include <reshard/core/strides.hpp>
+#include "case_llm.hpp"
+#include "redistribution_case.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
-/// The cases of the redistribution benchmark: which part of an array each rank holds, before and after.
+/// The cases of the redistribution benchmark.
 
 namespace bench {
 
-using reshard::index_t;
-using reshard::index_vector;
-
-/// Global indices along one axis, half open.
-struct interval {
-    index_t begin = 0;
-    index_t end = 0;
-
-    index_t size() const { return end - begin; }
-};
-
-/// What one rank holds: all combinations of the intervals along each axis, as one dense row-major array.
-struct rank_part {
-    std::vector<std::vector<interval>> axes;
-
-    index_vector shape() const {
-        index_vector extents;
-        for (auto const& intervals : axes) {
-            index_t extent = 0;
-            for (interval const& one : intervals)
-                extent += one.size();
-            extents.push_back(extent);
-        }
-        return extents;
-    }
-
-    index_t elements() const { return reshard::element_count(shape()); }
-};
-
-/// One case at one number of ranks.
-struct redistribution_case {
-    std::string name;
-    index_vector shape;         ///< of the source
-    reshard::permutation order; ///< target axis `j` is source axis `order[j]`
-    std::vector<rank_part> source;
-    std::vector<rank_part> target;
-    int source_groups = 1; ///< groups of ranks that each hold the whole source
-
-    index_vector target_shape() const { return order.apply(shape); }
-
-    /// True where the baselines let rank `giver` serve rank `taker`: of replicas, its own group's.
-    bool serves(int giver, int taker) const {
-        int const group_size = static_cast<int>(source.size()) / source_groups;
-        return source_groups == 1 || giver / group_size == taker / group_size;
-    }
-};
-
-/// Part `i` of `parts` equal ones, as equal as can be.
-inline std::vector<interval> equal_part(index_t extent, index_t parts, index_t i) {
-    return {{extent * i / parts, extent * (i + 1) / parts}};
-}
-
-/// Every `parts`-th block of `block` indices, from block `i` on.
-inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t parts, index_t i) {
-    std::vector<interval> all;
-    for (index_t begin = i * block; begin < extent; begin += parts * block)
-        all.push_back({begin, std::min(begin + block, extent)});
-    return all;
-}
-
-/// Makes the cases for a number of ranks.
+/// Makes the cases of one tensor for a number of ranks.
 class case_maker {
 public:
     /// Divides the first extent of every case by `scale`.
-    case_maker(int ranks, index_t scale) : ranks_(ranks), scale_(scale) {}
+    case_maker(std::string name, int ranks, index_t scale)
+        : name_(std::move(name)), ranks_(ranks), scale_(scale) {}
 
-    redistribution_case rows_to_columns(std::string name, index_t rows, index_t columns) const {
-        auto made = empty(std::move(name), {rows, columns});
-        for (index_t r = 0; r < ranks_; ++r) {
-            made.source.push_back(grid_part(made.shape, {ranks_, 1}, {r, 0}));
-            made.target.push_back(grid_part(made.shape, {1, ranks_}, {0, r}));
-        }
+    redistribution_case rows_to_columns(index_vector shape, data_type from = data_type::f64,
+                                        data_type to = data_type::f64) const {
+        shape = scaled(shape);
+        auto made = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(shape, {1, ranks_}));
+        made.sources[0].dtype = from;
+        made.targets[0].dtype = to;
+        if (from != to)
+            made.program = "array -> array, dtype=\"" + std::string(reshard::name(to)) + '"';
         return made;
     }
 
-    redistribution_case transposed(std::string name, index_t rows, index_t columns) const {
-        auto made = empty(std::move(name), {rows, columns});
-        made.order = reshard::permutation::reversed(2);
-        for (index_t r = 0; r < ranks_; ++r) {
-            made.source.push_back(grid_part(made.shape, {ranks_, 1}, {r, 0}));
-            made.target.push_back(grid_part(made.target_shape(), {ranks_, 1}, {r, 0}));
-        }
+    redistribution_case transposed(index_vector shape) const {
+        shape = scaled(shape);
+        index_vector const turned{shape[1], shape[0]};
+        auto made = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(turned, {ranks_, 1}));
+        made.targets[0] = tensor_of(turned, blocks(turned, {ranks_, 1}));
+        made.pieces[0].order = permutation::reversed(2);
+        made.program = "array -> array, permute=\"[1, 0]\"";
         return made;
     }
 
-    /// Between two block-cyclic distributions, ranks in row-major order of their grids.
+    /// Between two block-cyclic distributions.
     ///
     /// \pre the number of ranks is even
     redistribution_case block_cyclic() const {
-        auto made = empty("BC", {16384, 8192});
-        index_t const half = ranks_ / 2;
-        auto const part = [&](index_t block, index_t rows, index_t columns, index_t r) {
-            return rank_part{{cyclic_part(made.shape[0], block, rows, r / columns),
-                              cyclic_part(made.shape[1], block, columns, r % columns)}};
-        };
-        for (index_t r = 0; r < ranks_; ++r) {
-            made.source.push_back(part(36, 2, half, r));
-            made.target.push_back(part(128, half, 2, r));
-        }
-        return made;
+        return one_tensor(scaled({16384, 8192}), small_blocks(), {{ranks_ / 2, 2}, {128, 128}});
+    }
+
+    /// Between equal layouts whose ranks are `shift` apart.
+    ///
+    /// \pre the number of ranks is even
+    redistribution_case relabelled(index_t shift) const {
+        block_grid target = small_blocks();
+        target.first = shift % ranks_;
+        return one_tensor(scaled({16384, 8192}), small_blocks(), target);
     }
 
     /// From a shard a rank to a copy in each of two groups, or back.
     ///
     /// \pre the number of ranks is even
-    redistribution_case replicated(std::string name, bool back) const {
-        auto made = empty(std::move(name), {8192, 16384});
-        index_t const half = ranks_ / 2;
-        for (index_t r = 0; r < ranks_; ++r) {
-            made.source.push_back(grid_part(made.shape, {ranks_, 1}, {r, 0}));
-            made.target.push_back(grid_part(made.shape, {half, 1}, {r % half, 0}));
-        }
-        if (back) {
-            std::swap(made.source, made.target);
-            made.source_groups = 2;
-        }
-        return made;
+    redistribution_case replicated(bool back) const {
+        index_vector const shape = scaled({8192, 16384});
+        block_grid const all = blocks(shape, {ranks_, 1}), half = blocks(shape, {ranks_ / 2, 1});
+        return back ? one_tensor(shape, half, all) : one_tensor(shape, all, half);
     }
 
     /// From pencils along the first axis to pencils along the last one.
     redistribution_case pencils() const {
-        auto made = empty("3D", {512, 512, 1024});
+        index_vector const shape = scaled({512, 512, 1024});
         index_t const first = ranks_ % 2 == 0 ? 2 : ranks_;
         index_t const second = ranks_ / first;
-        for (index_t r = 0; r < ranks_; ++r) {
-            index_t const i = r / second, j = r % second;
-            made.source.push_back(grid_part(made.shape, {1, first, second}, {0, i, j}));
-            made.target.push_back(grid_part(made.shape, {first, second, 1}, {i, j, 0}));
-        }
-        return made;
+        return one_tensor(shape, blocks(shape, {1, first, second}),
+                          blocks(shape, {first, second, 1}));
     }
 
 private:
-    redistribution_case empty(std::string name, index_vector shape) const {
+    index_vector scaled(index_vector shape) const {
         shape[0] = std::max<index_t>(1, shape[0] / scale_);
-        return {std::move(name), shape, reshard::permutation::identity(shape.size()), {}, {}};
+        return shape;
     }
 
-    static rank_part grid_part(index_vector const& shape, index_vector const& grid,
-                               index_vector const& at) {
-        rank_part part;
-        for (std::size_t axis = 0; axis < shape.size(); ++axis)
-            part.axes.push_back(equal_part(shape[axis], grid[axis], at[axis]));
-        return part;
+    block_grid small_blocks() const { return {{2, ranks_ / 2}, {36, 36}}; }
+
+    case_tensor tensor_of(index_vector const& shape, block_grid const& grid) const {
+        case_tensor made{"array", data_type::f64, shape, {}, grid};
+        for (index_t rank = 0; rank < ranks_; ++rank)
+            made.parts.push_back(grid.part(shape, rank, ranks_));
+        return made;
     }
 
+    redistribution_case one_tensor(index_vector const& shape, block_grid const& source,
+                                   block_grid const& target) const {
+        auto const origin = index_vector::filled(shape.size(), 0);
+        return {name_,
+                static_cast<int>(ranks_),
+                {tensor_of(shape, source)},
+                {tensor_of(shape, target)},
+                {{0, 0, origin, origin, shape, permutation::identity(shape.size())}},
+                {}};
+    }
+
+    std::string name_;
     index_t ranks_;
     index_t scale_;
 };
 
-inline constexpr char const* case_names[] = {"R2C-wide", "R2C-narrow", "BC",        "T",
-                                             "T-wide",   "REPL",       "REPL-back", "3D"};
+/// A case by name.
+struct named_case {
+    char const* name;
+    bool needs_even_ranks;
+    std::function<redistribution_case(case_maker const&)> make; ///< none: of many tensors
+};
 
-/// True where the case exists for that number of ranks.
-inline bool is_possible(std::string const& name, int ranks) {
-    return ranks % 2 == 0 || (name != "BC" && !name.starts_with("REPL"));
+inline std::vector<named_case> const& all_cases() {
+    using maker = case_maker const&;
+    constexpr data_type f32 = data_type::f32, bf16 = data_type::bf16;
+    static std::vector<named_case> const all{
+        {"R2C-wide", false,
+         [](maker m) {
+             return m.rows_to_columns({8192, 16384});
+         }},
+        {"R2C-narrow", false,
+         [](maker m) {
+             return m.rows_to_columns({524288, 256});
+         }},
+        {"BC", true, [](maker m) { return m.block_cyclic(); }},
+        {"SAME", true, [](maker m) { return m.relabelled(0); }},
+        {"RELABEL", true, [](maker m) { return m.relabelled(1); }},
+        {"T", false,
+         [](maker m) {
+             return m.transposed({8192, 8192});
+         }},
+        {"T-wide", false,
+         [](maker m) {
+             return m.transposed({8192, 16384});
+         }},
+        {"CAST-down", false,
+         [](maker m) {
+             return m.rows_to_columns({8192, 16384}, f32, bf16);
+         }},
+        {"CAST-up", false,
+         [](maker m) {
+             return m.rows_to_columns({8192, 16384}, bf16, f32);
+         }},
+        {"REPL", true, [](maker m) { return m.replicated(false); }},
+        {"REPL-back", true, [](maker m) { return m.replicated(true); }},
+        {"3D", false, [](maker m) { return m.pencils(); }},
+        {"LLM", true, nullptr},
+    };
+    return all;
 }
 
-/// The case of that name.
-///
-/// \pre it is one of `case_names`, and possible
-inline redistribution_case make_case(std::string const& name, int ranks, index_t scale) {
-    case_maker const make(ranks, scale);
-    if (name == "R2C-wide")
-        return make.rows_to_columns(name, 8192, 16384);
-    if (name == "R2C-narrow")
-        return make.rows_to_columns(name, 524288, 256);
-    if (name == "T")
-        return make.transposed(name, 8192, 8192);
-    if (name == "T-wide")
-        return make.transposed(name, 8192, 16384);
-    if (name == "BC")
-        return make.block_cyclic();
-    if (name == "3D")
-        return make.pencils();
-    return make.replicated(name, name == "REPL-back");
+/// The case, where it exists for that number of ranks.
+inline std::optional<redistribution_case> make_case(named_case const& which, int ranks,
+                                                    index_t scale) {
+    if (which.needs_even_ranks && ranks % 2 != 0)
+        return std::nullopt;
+    if (!which.make)
+        return llm_case(which.name, ranks, scale);
+    return which.make(case_maker(which.name, ranks, scale));
 }
 
 } // namespace bench

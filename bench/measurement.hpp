@@ -18,10 +18,15 @@ namespace bench {
 
 /// What was measured of one method.
 ///
-/// \par Units seconds: the slowest rank's, by repetition; traffic: of all ranks together
+/// \par Units seconds: the slowest rank's, by repetition; traffic and bytes: of all ranks together
 struct measurement {
+    std::string case_name;
+    int ranks = 0;
     std::string method;
     bool warm = true;
+    std::string refusal; ///< why the method cannot do the case; then nothing else is known
+    index_t read = 0;    ///< the bytes of the source elements that the targets are made of
+    double bound = 0;    ///< B0's median
     std::vector<double> seconds;
     index_t peak_extra_bytes = 0; ///< the neediest rank's
     traffic sent;
@@ -34,51 +39,53 @@ struct measurement {
         std::size_t const half = sorted.size() / 2;
         return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
     }
+
+    double ratio() const { return bound / median(); }
+    double gigabytes_a_second() const { return static_cast<double>(read) / median() / 1e9; }
 };
 
-/// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods.
+/// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods, and
+/// tells them its median.
 inline void choose_bound(std::vector<measurement>& all) {
     bool const first_is_faster = all[0].median() <= all[1].median();
     all.erase(all.begin() + (first_is_faster ? 1 : 0));
     all[0].method = "B0";
-}
-
-/// The bytes that are written in a run, by all ranks together.
-inline index_t written_bytes(redistribution_case const& moved) {
-    index_t elements = 0;
-    for (rank_part const& part : moved.target)
-        elements += part.elements();
-    return elements * index_t{sizeof(double)};
+    for (measurement& one : all)
+        one.bound = all[0].median();
 }
 
 inline void print_head() {
-    std::printf("case       ranks  method   target  median ms   best ms    GB/s  ratio to B0"
+    std::printf("case        ranks  method   target  median ms   best ms    GB/s  ratio to B0"
                 "  extra MiB  messages   sent MiB\n");
 }
 
-inline void print(redistribution_case const& moved, measurement const& m, double bound) {
+inline void print(measurement const& m) {
     constexpr double mebi = 1 << 20;
-    std::printf("%-9s  %5zu  %-7s  %-6s  %9.1f  %8.1f  %6.2f  %11.2f  %9.1f  %8lld  %9.1f\n",
-                moved.name.c_str(), moved.source.size(), m.method.c_str(), m.warm ? "warm" : "cold",
-                m.median() * 1e3, m.best() * 1e3,
-                static_cast<double>(written_bytes(moved)) / m.median() / 1e9, bound / m.median(),
-                static_cast<double>(m.peak_extra_bytes) / mebi,
-                static_cast<long long>(m.sent.messages), static_cast<double>(m.sent.bytes) / mebi);
+    std::printf("%-10s  %5d  %-7s  %-6s  ", m.case_name.c_str(), m.ranks, m.method.c_str(),
+                m.warm ? "warm" : "cold");
+    if (!m.refusal.empty())
+        std::printf("cannot: %s\n", m.refusal.c_str());
+    else
+        std::printf(
+            "%9.1f  %8.1f  %6.2f  %11.2f  %9.1f  %8lld  %9.1f\n", m.median() * 1e3, m.best() * 1e3,
+            m.gigabytes_a_second(), m.ratio(), static_cast<double>(m.peak_extra_bytes) / mebi,
+            static_cast<long long>(m.sent.messages), static_cast<double>(m.sent.bytes) / mebi);
     std::fflush(stdout);
 }
 
-inline std::string to_json(redistribution_case const& moved, measurement const& m, double bound) {
-    return json_object{}
-        .add("case", moved.name)
-        .add("ranks", moved.source.size())
-        .add("method", m.method)
-        .add("warm", m.warm)
-        .add("median_s", m.median())
-        .add("best_s", m.best())
-        .add("ratio_to_b0", bound / m.median())
-        .add("bytes", m.sent.bytes)
+inline std::string to_json(measurement const& m) {
+    json_object text;
+    text.add("case", m.case_name).add("ranks", m.ranks).add("method", m.method);
+    text.add("warm", m.warm);
+    if (!m.refusal.empty())
+        return text.add("cannot", m.refusal).text();
+    return text.add("median_ms", m.median() * 1e3)
+        .add("best_ms", m.best() * 1e3)
+        .add("gb_per_s", m.gigabytes_a_second())
+        .add("ratio_to_b0", m.ratio())
         .add("peak_extra_bytes", m.peak_extra_bytes)
         .add("messages", m.sent.messages)
+        .add("bytes_sent", m.sent.bytes)
         .text();
 }
 

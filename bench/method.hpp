@@ -3,20 +3,21 @@
 #ifndef RESHARD_BENCH_METHOD_HPP
 #define RESHARD_BENCH_METHOD_HPP
 
-#include "cases.hpp"
+#include "overlap.hpp"
 
 #include <boost/mpi/communicator.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 /// \file
 /// What a way of redistributing looks like to the benchmark.
 
 namespace bench {
-
-/// One rank's arrays of a case.
-struct arrays {
-    double const* source = nullptr;
-    double* target = nullptr;
-};
 
 /// What one rank sends to others in one run.
 struct traffic {
@@ -24,7 +25,19 @@ struct traffic {
     index_t messages = 0;
 };
 
+/// Where a method runs: a case, and this rank's memory, laid out as `memory_map` says.
+struct setting {
+    boost::mpi::communicator world;
+    redistribution_case const& moved;
+    std::byte const* source = nullptr;
+    std::byte* target = nullptr; ///< null for a method that owns the memory of its target
+};
+
 /// A way of redistributing, prepared for one case and arrays that stay where they are.
+///
+/// Beside its constructor from a `setting`, which every rank calls, a method has
+///     static std::string refusal(redistribution_case const&);  // why it cannot do a case, or nothing
+///     static constexpr bool owns_target;                       // its constructor makes the target
 class method {
 public:
     virtual ~method() = default;
@@ -32,23 +45,43 @@ public:
     /// Fills the target. Every rank calls it.
     virtual void run() = 0;
 
-    /// What the method asks MPI to send, where it does not call `MPI_Isend` itself.
-    virtual traffic sent() const { return {}; }
+    /// What the method has others send, where it does not call `MPI_Isend` itself.
+    virtual std::optional<traffic> sent() const { return std::nullopt; }
+
+    /// The memory of the target, of a method that owns it.
+    virtual std::byte* target() const { return nullptr; }
 };
 
-/// Where a method runs.
-struct setting {
-    boost::mpi::communicator world;
-    redistribution_case const& moved;
-    arrays memory;
-
-    rank_part const& source_part() const {
-        return moved.source[static_cast<std::size_t>(world.rank())];
-    }
-    rank_part const& target_part() const {
-        return moved.target[static_cast<std::size_t>(world.rank())];
-    }
+/// A method's name, and how it is prepared.
+struct contestant {
+    std::string name;
+    std::function<std::unique_ptr<method>(setting const&)> prepare;
+    std::string refusal;      ///< why it cannot do the case; empty: it can
+    bool owns_target = false; ///< else it fills what it is given
+    bool is_bound = false;    ///< it copies, but to no purpose
 };
+
+template <class Method, class... Arguments>
+contestant contestant_of(std::string name, redistribution_case const& moved,
+                         Arguments... arguments) {
+    return {std::move(name),
+            [=](setting const& where) { return std::make_unique<Method>(where, arguments...); },
+            Method::refusal(moved), Method::owns_target};
+}
+
+/// What a rank has to send at least: one message to each that wants something of it.
+inline traffic least_traffic(redistribution_case const& moved, int rank) {
+    traffic all;
+    for (int peer = 0; peer < moved.ranks; ++peer) {
+        auto const parts = peer == rank ? std::vector<given_piece>{} : given(moved, rank, peer);
+        all.messages += !parts.empty();
+        for (given_piece const& one : parts)
+            all.bytes += one.shared.elements() *
+                         std::min(element_bytes(moved.sources[one.piece->source].dtype),
+                                  element_bytes(moved.targets[one.piece->target].dtype));
+    }
+    return all;
+}
 
 } // namespace bench
 

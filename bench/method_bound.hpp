@@ -4,6 +4,7 @@
 #define RESHARD_BENCH_METHOD_BOUND_HPP
 
 #include "method.hpp"
+#include "values.hpp"
 
 #include <reshard/copy/streaming.hpp>
 
@@ -11,31 +12,46 @@
 #include <cstring>
 
 /// \file
-/// B0, the bound: every rank writes as many bytes as its target has, with nobody to wait for.
+/// B0, the bound: every rank copies as many bytes as its target is made of, with nobody to wait for.
 
 namespace bench {
 
-/// Copies the source over the target, from its beginning again where the target is longer.
+/// Copies the source to the target, each from its beginning again where it ends earlier.
 class bound_method : public method {
 public:
-    bound_method(setting const& where, bool streaming) : where_(where), streaming_(streaming) {}
+    static constexpr bool owns_target = false;
+    static std::string refusal(redistribution_case const&) { return {}; }
+
+    bound_method(setting const& where, bool streaming)
+        : where_(where),
+          bytes_(read_bytes(where.moved, where.world.rank())),
+          source_bytes_(memory_map(where.moved.sources, where.world.rank()).bytes),
+          target_bytes_(memory_map(where.moved.targets, where.world.rank()).bytes),
+          streaming_(streaming) {}
 
     void run() override {
-        index_t const source = where_.source_part().elements();
-        index_t const target = where_.target_part().elements();
-        for (index_t first = 0; first < target && source > 0; first += source) {
-            auto const bytes =
-                static_cast<std::size_t>(std::min(source, target - first)) * sizeof(double);
-            if (streaming_)
-                reshard::copy_bytes_streaming(where_.memory.target + first, where_.memory.source,
-                                              bytes);
-            else
-                std::memcpy(where_.memory.target + first, where_.memory.source, bytes);
+        index_t const most = std::min(source_bytes_, target_bytes_);
+        for (index_t done = 0; done < bytes_ && most > 0;) {
+            index_t const from = done % source_bytes_, to = done % target_bytes_;
+            index_t const count =
+                std::min({bytes_ - done, source_bytes_ - from, target_bytes_ - to});
+            copy(where_.target + to, where_.source + from, static_cast<std::size_t>(count));
+            done += count;
         }
     }
 
 private:
+    void copy(std::byte* target, std::byte const* source, std::size_t bytes) const {
+        if (streaming_)
+            reshard::copy_bytes_streaming(target, source, bytes);
+        else
+            std::memcpy(target, source, bytes);
+    }
+
     setting where_;
+    index_t bytes_;
+    index_t source_bytes_;
+    index_t target_bytes_;
     bool streaming_;
 };
 

@@ -4,12 +4,13 @@
 #define RESHARD_BENCH_METHOD_PACKED_HPP
 
 #include "method.hpp"
-#include "overlap.hpp"
+#include "values.hpp"
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -18,111 +19,193 @@
 
 namespace bench {
 
-/// Packs the elements of an overlap in the order of the source's axes.
-inline void pack(overlap const& shared, double const* source, double* wire) {
-    std::size_t const last = shared.axes.size() - 1;
-    for_each_outer(shared, last, [&](index_t place, index_t) {
-        for (shared_run const& run : shared.axes[last]) {
-            std::memcpy(wire, source + place + run.source,
-                        static_cast<std::size_t>(run.length) * sizeof(double));
-            wire += run.length;
+/// The elements of a line of one array as consecutive ones, or the other way round, and converted.
+template <class To, class From>
+void copy_line(To* to, From const* from, shared_line const& line) {
+    if constexpr (sizeof(To) == sizeof(From))
+        if (line.source_step == 1 && line.target_step == 1) {
+            std::memcpy(to, from, static_cast<std::size_t>(line.length) * sizeof(To));
+            return;
         }
+    for (index_t i = 0; i < line.length; ++i)
+        to[i * line.target_step] = converted<To>(from[i * line.source_step]);
+}
+
+/// Packs the elements of an overlap in the order of the source's axes.
+template <class Wire, class Source>
+void pack(overlap const& shared, Source const* source, Wire* wire) {
+    for_each_line(shared, permutation::identity(shared.axes.size()), [&](shared_line line) {
+        line.target_step = 1;
+        copy_line(wire, source + line.source, line);
+        wire += line.length;
     });
 }
 
 /// Unpacks where the source's last axis is the target's last one, too.
-inline void unpack_runs(overlap const& shared, double const* wire, double* target) {
-    std::size_t const last = shared.axes.size() - 1;
-    for_each_outer(shared, last, [&](index_t, index_t place) {
-        for (shared_run const& run : shared.axes[last]) {
-            std::memcpy(target + place + run.target, wire,
-                        static_cast<std::size_t>(run.length) * sizeof(double));
-            wire += run.length;
-        }
+template <class Target, class Wire>
+void unpack_lines(overlap const& shared, Wire const* wire, Target* target) {
+    for_each_line(shared, permutation::identity(shared.axes.size()), [&](shared_line line) {
+        line.source_step = 1;
+        copy_line(target + line.target, wire, line);
+        wire += line.length;
     });
 }
 
 /// Unpacks a box of a matrix that the target holds transposed, in squares that fit the nearest cache.
-inline void unpack_transposed(overlap const& shared, double const* wire, double* target) {
+template <class Target, class Wire>
+void unpack_transposed(overlap const& shared, Wire const* wire, Target* target) {
     constexpr index_t side = 32;
     index_t const rows = shared.extent(0), columns = shared.extent(1);
-    double* const first = target + shared.first_place(&shared_run::target, shared.target_strides);
+    Target* const first = target + shared.first_place(&shared_run::target, shared.target_strides);
     index_t const pitch = shared.target_strides[1];
     for (index_t j = 0; j < columns; j += side)
         for (index_t i = 0; i < rows; i += side)
             for (index_t column = j; column < std::min(j + side, columns); ++column)
                 for (index_t row = i; row < std::min(i + side, rows); ++row)
-                    first[column * pitch + row] = wire[row * columns + column];
+                    first[column * pitch + row] = converted<Target>(wire[row * columns + column]);
 }
 
 /// One side of the exchange: where each peer's elements are, staged or in place.
+///
+/// \par Units bytes
 struct packed_side {
-    std::vector<overlap> peers;
+    std::vector<std::vector<given_piece>> peers;
     std::vector<int> counts;
     std::vector<int> begins;
-    std::unique_ptr<double[]> staging; ///< null where every peer's elements lie in one piece
+    std::unique_ptr<std::byte[]> staging; ///< null where every peer's elements lie in one piece
 
-    void open(index_t shared_run::*place, index_vector overlap::*strides) {
-        bool const in_place = std::all_of(peers.begin(), peers.end(), [&](overlap const& one) {
-            return one.is_dense(one.*strides);
-        });
-        index_t packed = 0;
-        for (overlap const& one : peers) {
-            counts.push_back(static_cast<int>(one.elements()));
-            begins.push_back(
-                static_cast<int>(in_place ? one.first_place(place, one.*strides) : packed));
-            packed += one.elements();
+    /// Says where the elements of each peer go in a staging array, which is allocated.
+    void stage(std::vector<index_t> const& bytes) {
+        index_t all = 0;
+        for (index_t const one : bytes) {
+            counts.push_back(static_cast<int>(one));
+            begins.push_back(static_cast<int>(all));
+            all += one;
         }
-        if (!in_place)
-            staging = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(packed));
+        staging = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(all));
+    }
+
+    /// Says where the elements of each peer lie in the tensors.
+    void use_in_place(std::vector<index_t> const& bytes, std::vector<index_t> const& places) {
+        for (std::size_t peer = 0; peer < peers.size(); ++peer) {
+            counts.push_back(static_cast<int>(bytes[peer]));
+            begins.push_back(static_cast<int>(places[peer]));
+        }
     }
 };
 
-/// What a careful programmer writes in an afternoon.
+/// What a careful programmer writes in an afternoon. Casts on the side where that makes less to send.
 class packed_method : public method {
 public:
-    explicit packed_method(setting const& where) : where_(where) {
+    static constexpr bool owns_target = false;
+    static std::string refusal(redistribution_case const& moved) {
+        for (int rank = 0; rank < moved.ranks; ++rank)
+            if (std::max(memory_map(moved.sources, rank).bytes,
+                         memory_map(moved.targets, rank).bytes) > std::numeric_limits<int>::max())
+                return "MPI_Alltoallv counts in int, and a rank has 2 GiB or more";
+        return {};
+    }
+
+    explicit packed_method(setting const& where)
+        : where_(where),
+          source_map_(where.moved.sources, where.world.rank()),
+          target_map_(where.moved.targets, where.world.rank()) {
         for (int peer = 0; peer < where.world.size(); ++peer) {
-            sends_.peers.emplace_back(where.moved, where.world.rank(), peer);
-            receives_.peers.emplace_back(where.moved, peer, where.world.rank());
+            sends_.peers.push_back(given(where.moved, where.world.rank(), peer));
+            receives_.peers.push_back(given(where.moved, peer, where.world.rank()));
         }
-        sends_.open(&shared_run::source, &overlap::source_strides);
-        receives_.open(&shared_run::target, &overlap::target_strides);
+        open(sends_, true);
+        open(receives_, false);
     }
 
     void run() override {
-        double const* const out = sends_.staging ? sends_.staging.get() : where_.memory.source;
-        double* const in = receives_.staging ? receives_.staging.get() : where_.memory.target;
+        std::byte const* const out = sends_.staging ? sends_.staging.get() : where_.source;
+        std::byte* const in = receives_.staging ? receives_.staging.get() : where_.target;
         for (std::size_t peer = 0; sends_.staging && peer < sends_.peers.size(); ++peer)
-            pack(sends_.peers[peer], where_.memory.source,
-                 sends_.staging.get() + sends_.begins[peer]);
-        MPI_Alltoallv(out, sends_.counts.data(), sends_.begins.data(), MPI_DOUBLE, in,
-                      receives_.counts.data(), receives_.begins.data(), MPI_DOUBLE, where_.world);
+            pack_all(sends_.peers[peer], sends_.staging.get() + sends_.begins[peer]);
+        MPI_Alltoallv(out, sends_.counts.data(), sends_.begins.data(), MPI_BYTE, in,
+                      receives_.counts.data(), receives_.begins.data(), MPI_BYTE, where_.world);
         for (std::size_t peer = 0; receives_.staging && peer < receives_.peers.size(); ++peer)
-            unpack(receives_.peers[peer], receives_.staging.get() + receives_.begins[peer]);
+            unpack_all(receives_.peers[peer], receives_.staging.get() + receives_.begins[peer]);
     }
 
-    traffic sent() const override {
-        traffic all;
-        for (int peer = 0; peer < where_.world.size(); ++peer)
-            if (int const count = sends_.counts[static_cast<std::size_t>(peer)];
-                count > 0 && peer != where_.world.rank()) {
-                ++all.messages;
-                all.bytes += count * index_t{sizeof(double)};
-            }
-        return all;
+    std::optional<traffic> sent() const override {
+        return least_traffic(where_.moved, where_.world.rank());
     }
 
 private:
-    void unpack(overlap const& shared, double const* wire) const {
-        if (shared.elements() == 0)
-            return;
-        bool const keeps_last = shared.target_strides[shared.axes.size() - 1] == 1;
-        keeps_last ? unpack_runs(shared, wire, where_.memory.target)
-                   : unpack_transposed(shared, wire, where_.memory.target);
+    data_type source_type(given_piece const& one) const {
+        return where_.moved.sources[one.piece->source].dtype;
+    }
+    data_type target_type(given_piece const& one) const {
+        return where_.moved.targets[one.piece->target].dtype;
+    }
+    /// Whichever of the two types is shorter.
+    data_type wire_type(given_piece const& one) const {
+        return element_bytes(source_type(one)) < element_bytes(target_type(one)) ? source_type(one)
+                                                                                 : target_type(one);
+    }
+
+    /// Where the elements begin, if they lie on that side as they are sent.
+    std::optional<index_t> place_of(std::vector<given_piece> const& peer, bool gives) const {
+        if (peer.empty())
+            return 0;
+        given_piece const& one = peer.front();
+        overlap const& shared = one.shared;
+        auto const& strides = gives ? shared.source_strides : shared.target_strides;
+        data_type const held = gives ? source_type(one) : target_type(one);
+        if (peer.size() > 1 || held != wire_type(one) || !shared.is_dense(strides))
+            return std::nullopt;
+        index_t const begin =
+            gives ? source_map_.begins[one.piece->source] : target_map_.begins[one.piece->target];
+        return begin +
+               element_bytes(held) *
+                   shared.first_place(gives ? &shared_run::source : &shared_run::target, strides);
+    }
+
+    void open(packed_side& side, bool gives) const {
+        std::vector<index_t> bytes, places;
+        for (auto const& peer : side.peers) {
+            bytes.push_back(0);
+            for (given_piece const& one : peer)
+                bytes.back() += one.shared.elements() * element_bytes(wire_type(one));
+            if (auto const place = place_of(peer, gives))
+                places.push_back(*place);
+        }
+        if (places.size() == side.peers.size())
+            side.use_in_place(bytes, places);
+        else
+            side.stage(bytes);
+    }
+
+    void pack_all(std::vector<given_piece> const& pieces, std::byte* wire) const {
+        for (given_piece const& one : pieces) {
+            std::byte const* const source = where_.source + source_map_.begins[one.piece->source];
+            with_elements(source_type(one), wire_type(one), [&]<class From, class To>(From, To) {
+                pack(one.shared, reinterpret_cast<From const*>(source),
+                     reinterpret_cast<To*>(wire));
+            });
+            wire += one.shared.elements() * element_bytes(wire_type(one));
+        }
+    }
+
+    void unpack_all(std::vector<given_piece> const& pieces, std::byte const* wire) const {
+        for (given_piece const& one : pieces) {
+            std::byte* const target = where_.target + target_map_.begins[one.piece->target];
+            with_elements(wire_type(one), target_type(one), [&]<class From, class To>(From, To) {
+                bool const keeps_last = one.shared.target_strides[one.shared.axes.size() - 1] == 1;
+                auto const* const from = reinterpret_cast<From const*>(wire);
+                auto* const to = reinterpret_cast<To*>(target);
+                keeps_last ? unpack_lines(one.shared, from, to)
+                           : unpack_transposed(one.shared, from, to);
+            });
+            wire += one.shared.elements() * element_bytes(wire_type(one));
+        }
     }
 
     setting where_;
+    memory_map source_map_;
+    memory_map target_map_;
     packed_side sends_;
     packed_side receives_;
 };

@@ -4,7 +4,6 @@
 #define RESHARD_BENCH_METHOD_TYPES_HPP
 
 #include "method.hpp"
-#include "overlap.hpp"
 
 #include <mpi.h>
 
@@ -34,16 +33,27 @@ private:
     MPI_Datatype type_;
 };
 
+/// The MPI type of elements of that many bytes.
+inline MPI_Datatype type_of_bytes(index_t bytes) {
+    return bytes == 8 ? MPI_DOUBLE : bytes == 4 ? MPI_FLOAT : MPI_UINT16_T;
+}
+
+/// One side of an overlap: the strides of its local array, its places in runs, its type.
+struct overlap_side {
+    index_vector const& strides;
+    index_t shared_run::*place;
+    data_type dtype;
+};
+
 /// Builds the types of one side of an overlap, both sides in the order of the source's axes.
 class type_builder {
 public:
-    type_builder(overlap const& shared, index_vector const& strides, index_t shared_run::*side)
-        : shared_(shared), strides_(strides), side_(side) {}
+    type_builder(overlap const& shared, overlap_side const& side) : shared_(shared), side_(side) {}
 
     owned_type build() const {
         MPI_Datatype type = MPI_DATATYPE_NULL;
-        MPI_Type_contiguous(1, MPI_DOUBLE, &type);
-        for (std::size_t axis = strides_.size(); axis-- > 0;) {
+        MPI_Type_contiguous(1, element(), &type);
+        for (std::size_t axis = side_.strides.size(); axis-- > 0;) {
             MPI_Datatype const outer = along(axis, type);
             MPI_Type_free(&type);
             type = outer;
@@ -57,27 +67,27 @@ public:
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             sizes.push_back(static_cast<int>(shape[axis]));
             extents.push_back(static_cast<int>(shared_.extent(axis)));
-            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_));
+            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_.place));
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_subarray(static_cast<int>(shape.size()), sizes.data(), extents.data(),
-                                 begins.data(), MPI_ORDER_C, MPI_DOUBLE, &type);
+                                 begins.data(), MPI_ORDER_C, element(), &type);
         return owned_type(type);
     }
 
 private:
-    static constexpr MPI_Aint element = sizeof(double);
+    MPI_Datatype element() const { return type_of_bytes(element_bytes(side_.dtype)); }
 
     /// All runs of an axis, each some `inner` types a stride apart.
     MPI_Datatype along(std::size_t axis, MPI_Datatype inner) const {
-        MPI_Aint const step = static_cast<MPI_Aint>(strides_[axis]) * element;
+        auto const step = static_cast<MPI_Aint>(side_.strides[axis] * element_bytes(side_.dtype));
         MPI_Datatype stepping = MPI_DATATYPE_NULL;
         MPI_Type_create_resized(inner, 0, step, &stepping);
         std::vector<int> lengths;
         std::vector<MPI_Aint> begins;
         for (shared_run const& run : shared_.axes[axis]) {
             lengths.push_back(static_cast<int>(run.length));
-            begins.push_back(static_cast<MPI_Aint>(run.*side_) * step);
+            begins.push_back(static_cast<MPI_Aint>(run.*side_.place) * step);
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), begins.data(),
@@ -87,66 +97,98 @@ private:
     }
 
     overlap const& shared_;
-    index_vector const& strides_;
-    index_t shared_run::*side_;
+    overlap_side side_;
 };
+
+/// The type of one side of a piece in its tensor: a subarray where it is one.
+inline owned_type type_of(given_piece const& one, overlap_side const& side,
+                          index_vector const& shape) {
+    bool const is_subarray =
+        one.shared.is_box() && reshard::row_major_strides(shape) == side.strides;
+    type_builder const builder(one.shared, side);
+    return is_subarray ? builder.subarray(shape) : builder.build();
+}
 
 /// One collective call; MPI packs.
 class types_method : public method {
 public:
-    explicit types_method(setting const& where) : where_(where) {
-        auto const ranks = static_cast<std::size_t>(where.world.size());
-        none_ = std::vector<int>(ranks, 0);
+    static constexpr bool owns_target = false;
+    static std::string refusal(redistribution_case const& moved) {
+        return moved.casts() ? "MPI's types cannot cast" : "";
+    }
+
+    explicit types_method(setting const& where)
+        : where_(where), none_(static_cast<std::size_t>(where.world.size()), 0) {
+        int const me = where.world.rank();
+        memory_map const sources(where.moved.sources, me), targets(where.moved.targets, me);
         for (int peer = 0; peer < where.world.size(); ++peer) {
-            overlap const out(where.moved, where.world.rank(), peer);
-            overlap const in(where.moved, peer, where.world.rank());
-            add(out, out.source_strides, &shared_run::source, where.source_part().shape(), sends_);
-            index_vector const target = where.target_part().shape();
-            bool const keeps_order =
-                where.moved.order == reshard::permutation::identity(target.size());
-            add(in, in.target_strides, &shared_run::target, keeps_order ? target : index_vector{},
-                receives_);
-            if (peer != where.world.rank() && out.elements() > 0) {
-                ++sent_.messages;
-                sent_.bytes += out.elements() * index_t{sizeof(double)};
-            }
+            sends_.add(given(where.moved, me, peer), [&](given_piece const& one) {
+                case_tensor const& tensor = where.moved.sources[one.piece->source];
+                return std::pair(
+                    sources.begins[one.piece->source],
+                    type_of(one, {one.shared.source_strides, &shared_run::source, tensor.dtype},
+                            tensor.part(me).shape()));
+            });
+            receives_.add(given(where.moved, peer, me), [&](given_piece const& one) {
+                case_tensor const& tensor = where.moved.targets[one.piece->target];
+                return std::pair(
+                    targets.begins[one.piece->target],
+                    type_of(one, {one.shared.target_strides, &shared_run::target, tensor.dtype},
+                            tensor.part(me).shape()));
+            });
         }
     }
 
     void run() override {
-        MPI_Alltoallw(where_.memory.source, sends_.counts.data(), none_.data(), sends_.types.data(),
-                      where_.memory.target, receives_.counts.data(), none_.data(),
-                      receives_.types.data(), where_.world);
+        MPI_Alltoallw(where_.source, sends_.counts.data(), none_.data(), sends_.types.data(),
+                      where_.target, receives_.counts.data(), none_.data(), receives_.types.data(),
+                      where_.world);
     }
 
-    traffic sent() const override { return sent_; }
+    std::optional<traffic> sent() const override {
+        return least_traffic(where_.moved, where_.world.rank());
+    }
 
 private:
     struct side {
         std::vector<owned_type> owned;
         std::vector<MPI_Datatype> types;
         std::vector<int> counts;
-    };
 
-    /// `shape` is empty where the axes of the local array are not those of the source.
-    static void add(overlap const& shared, index_vector const& strides, index_t shared_run::*place,
-                    index_vector const& shape, side& all) {
-        all.counts.push_back(shared.elements() > 0);
-        if (shared.elements() == 0) {
-            all.types.push_back(MPI_DOUBLE);
-            return;
+        /// One type for all pieces of a peer; `make` gives where a piece's tensor begins, and its type.
+        template <class Make>
+        void add(std::vector<given_piece> const& pieces, Make const& make) {
+            counts.push_back(!pieces.empty());
+            if (pieces.empty()) {
+                types.push_back(MPI_BYTE);
+                return;
+            }
+            std::vector<owned_type> parts;
+            std::vector<MPI_Datatype> handles;
+            std::vector<MPI_Aint> begins;
+            for (given_piece const& one : pieces) {
+                auto [begin, type] = make(one);
+                handles.push_back(type.get());
+                begins.push_back(static_cast<MPI_Aint>(begin));
+                parts.push_back(std::move(type));
+            }
+            if (parts.size() == 1 && begins.front() == 0) {
+                owned.push_back(std::move(parts.front()));
+            } else {
+                std::vector<int> const ones(parts.size(), 1);
+                MPI_Datatype all = MPI_DATATYPE_NULL;
+                MPI_Type_create_struct(static_cast<int>(parts.size()), ones.data(), begins.data(),
+                                       handles.data(), &all);
+                owned.emplace_back(all);
+            }
+            types.push_back(owned.back().get());
         }
-        type_builder const builder(shared, strides, place);
-        bool const is_subarray = shared.is_box() && !shape.empty();
-        all.owned.push_back(is_subarray ? builder.subarray(shape) : builder.build());
-        all.types.push_back(all.owned.back().get());
-    }
+    };
 
     setting where_;
     side sends_;
     side receives_;
     std::vector<int> none_; ///< displacements are in the types
-    traffic sent_;
 };
 
 } // namespace bench

@@ -3,13 +3,13 @@
 #ifndef RESHARD_BENCH_OVERLAP_HPP
 #define RESHARD_BENCH_OVERLAP_HPP
 
-#include "cases.hpp"
+#include "redistribution_case.hpp"
 
 #include <algorithm>
 #include <vector>
 
 /// \file
-/// What one rank has and another wants, as the hand-written baselines see it: run by run along each axis.
+/// What one part has and another wants, as hand-written code sees it: run by run along each axis.
 
 namespace bench {
 
@@ -20,18 +20,30 @@ struct shared_run {
     index_t length = 0;
 };
 
-/// The runs that two lists of intervals share, in ascending order.
+/// A piece along one axis of the source.
+struct piece_axis {
+    index_t source_offset = 0;
+    index_t target_offset = 0;
+    index_t length = 0;
+};
+
+/// The runs that two lists of intervals share within a piece, in ascending order.
 inline std::vector<shared_run> shared_runs(std::vector<interval> const& source,
-                                           std::vector<interval> const& target) {
+                                           std::vector<interval> const& target,
+                                           piece_axis const& piece) {
     std::vector<shared_run> runs;
     index_t source_place = 0, target_place = 0;
     for (std::size_t i = 0, j = 0; i < source.size() && j < target.size();) {
-        index_t const begin = std::max(source[i].begin, target[j].begin);
-        index_t const end = std::min(source[i].end, target[j].end);
+        interval const had{source[i].begin - piece.source_offset,
+                           source[i].end - piece.source_offset};
+        interval const wanted{target[j].begin - piece.target_offset,
+                              target[j].end - piece.target_offset};
+        index_t const begin = std::max({had.begin, wanted.begin, index_t{0}});
+        index_t const end = std::min({had.end, wanted.end, piece.length});
         if (begin < end)
-            runs.push_back({source_place + begin - source[i].begin,
-                            target_place + begin - target[j].begin, end - begin});
-        if (source[i].end <= target[j].end)
+            runs.push_back({source_place + begin - had.begin, target_place + begin - wanted.begin,
+                            end - begin});
+        if (had.end <= wanted.end)
             source_place += source[i++].size();
         else
             target_place += target[j++].size();
@@ -39,20 +51,22 @@ inline std::vector<shared_run> shared_runs(std::vector<interval> const& source,
     return runs;
 }
 
-/// The elements that rank `giver` gives rank `taker`, in the order of the source's axes.
+/// The elements of a piece that lie in a part of the source and in one of the target.
 struct overlap {
     std::vector<std::vector<shared_run>> axes; ///< by source axis
     index_vector source_strides;               ///< of the local arrays, by source axis
     index_vector target_strides;
 
-    overlap(redistribution_case const& moved, int giver, int taker) {
-        rank_part const& source = moved.source[static_cast<std::size_t>(giver)];
-        rank_part const& target = moved.target[static_cast<std::size_t>(taker)];
+    overlap(case_piece const& piece, rank_part const& source, rank_part const& target) {
         source_strides = reshard::row_major_strides(source.shape());
-        target_strides = moved.order.undo(reshard::row_major_strides(target.shape()));
+        target_strides = piece.order.undo(reshard::row_major_strides(target.shape()));
         axes.resize(source.axes.size());
-        for (std::size_t j = 0; j < axes.size() && moved.serves(giver, taker); ++j)
-            axes[moved.order[j]] = shared_runs(source.axes[moved.order[j]], target.axes[j]);
+        for (std::size_t j = 0; j < axes.size(); ++j) {
+            std::size_t const axis = piece.order[j];
+            axes[axis] =
+                shared_runs(source.axes[axis], target.axes[j],
+                            {piece.source_offset[axis], piece.target_offset[j], piece.shape[axis]});
+        }
     }
 
     index_t extent(std::size_t axis) const {
@@ -78,29 +92,69 @@ struct overlap {
 
     /// True where the elements lie in one piece, in order, on that side.
     bool is_dense(index_vector const& strides) const {
-        return elements() == 0 || (is_box() && reshard::is_row_major(shape(), strides));
+        return is_box() && reshard::is_row_major(shape(), strides);
     }
 
-    /// The place of the first element of a box in its local array.
+    /// The place of the first element in its local array.
+    ///
+    /// \pre there is one
     index_t first_place(index_t shared_run::*side, index_vector const& strides) const {
         index_t place = 0;
-        for (std::size_t axis = 0; axis < axes.size() && elements() > 0; ++axis)
+        for (std::size_t axis = 0; axis < axes.size(); ++axis)
             place += axes[axis].front().*side * strides[axis];
         return place;
     }
 };
 
-/// Calls `visit(source_place, target_place)` for every index of the axes before `axis`, in order.
+/// Elements that are evenly spaced on both sides.
+struct shared_line {
+    index_t source = 0; ///< the first element's place
+    index_t target = 0;
+    index_t source_step = 0;
+    index_t target_step = 0;
+    index_t length = 0;
+};
+
+/// Calls `visit(shared_line)` for all elements, source axis `order[0]` outermost.
 template <class Visit>
-void for_each_outer(overlap const& shared, std::size_t axes, Visit const& visit, index_t source = 0,
-                    index_t target = 0, std::size_t axis = 0) {
-    if (axis == axes)
-        return visit(source, target);
-    for (shared_run const& run : shared.axes[axis])
-        for (index_t i = 0; i < run.length; ++i)
-            for_each_outer(shared, axes, visit,
-                           source + (run.source + i) * shared.source_strides[axis],
-                           target + (run.target + i) * shared.target_strides[axis], axis + 1);
+void for_each_line(overlap const& shared, permutation order, Visit const& visit,
+                   shared_line const& outer = {}, std::size_t depth = 0) {
+    std::size_t const axis = order[depth];
+    shared_line line = outer;
+    line.source_step = shared.source_strides[axis];
+    line.target_step = shared.target_strides[axis];
+    for (shared_run const& run : shared.axes[axis]) {
+        line.source = outer.source + run.source * line.source_step;
+        line.target = outer.target + run.target * line.target_step;
+        line.length = run.length;
+        if (depth + 1 == shared.axes.size()) {
+            visit(line);
+            continue;
+        }
+        for (index_t i = 0; i < run.length; ++i) {
+            for_each_line(shared, order, visit, line, depth + 1);
+            line.source += line.source_step;
+            line.target += line.target_step;
+        }
+    }
+}
+
+/// What one rank gives another, of one piece.
+struct given_piece {
+    case_piece const* piece;
+    overlap shared;
+};
+
+/// All that rank `giver` gives rank `taker`, piece by piece; only pieces that have elements.
+inline std::vector<given_piece> given(redistribution_case const& moved, int giver, int taker) {
+    std::vector<given_piece> all;
+    for (case_piece const& piece : moved.pieces) {
+        case_tensor const& source = moved.sources[piece.source];
+        overlap const shared(piece, source.part(giver), moved.targets[piece.target].part(taker));
+        if (shared.elements() > 0 && serves(source, giver, taker))
+            all.push_back({&piece, shared});
+    }
+    return all;
 }
 
 } // namespace bench

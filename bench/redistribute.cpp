@@ -3,16 +3,29 @@
 /// \file
 /// How long redistribution takes, beside the bound and what one would write by hand. Run under mpiexec.
 
+#include "cases.hpp"
 #include "method_bound.hpp"
+#if RESHARD_BENCH_HAS_FFTW
+#include "method_fftw.hpp"
+#endif
 #include "method_packed.hpp"
-#include "method_reshard.hpp"
+#if RESHARD_BENCH_HAS_PETSC
+#include "method_petsc.hpp"
+#endif
+#include "method_private.hpp"
+#if RESHARD_BENCH_HAS_SCALAPACK
+#include "method_scalapack.hpp"
+#endif
+#include "method_solo.hpp"
 #include "method_types.hpp"
+#include "ratio_plot.hpp"
 #include "stage.hpp"
 
 #include <boost/mpi/environment.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -27,36 +40,67 @@ struct options {
     std::vector<std::string> methods;
     int repeat = 7;
     index_t scale = 1;
+    std::vector<std::string> targets{"warm", "cold"};
     std::string json;
+    std::string plot;
 };
 
-template <class Method, class... Arguments>
-contestant contestant_of(std::string name, bool is_checked, Arguments... arguments) {
-    return {std::move(name),
-            [=](setting const& where) { return std::make_unique<Method>(where, arguments...); },
-            is_checked};
+/// The methods that this build has, beside the bound. A new one needs no more than a line here.
+std::vector<contestant> all_methods(redistribution_case const& moved) {
+    auto const program = program_of(moved);
+    std::vector<contestant> all;
+    all.push_back(contestant_of<types_method>("B1", moved));
+    all.push_back(contestant_of<packed_method>("B2", moved));
+#if RESHARD_BENCH_HAS_SCALAPACK
+    all.push_back(contestant_of<scalapack_method>("B3", moved));
+#endif
+#if RESHARD_BENCH_HAS_PETSC
+    all.push_back(contestant_of<petsc_method>("B4", moved));
+#endif
+#if RESHARD_BENCH_HAS_FFTW
+    all.push_back(contestant_of<fftw_method>("B5", moved));
+#endif
+    all.push_back(contestant_of<private_method>("private", moved, program));
+    all.push_back(contestant_of<private_method>("network", moved, program));
+    all.push_back(contestant_of<solo_method>("solo", moved, program));
+    return all;
 }
 
-/// The two variants of the bound, then the methods that were asked for.
-std::vector<contestant> contestants_of(options const& chosen) {
+/// The two variants of the bound, then the methods that were asked for. If none was: all that can do
+/// anything with that number of ranks; `network`, which is as yet the same as `private`, only by name.
+std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
     std::vector<contestant> all;
-    all.push_back(contestant_of<bound_method>("memcpy", false, false));
-    all.push_back(contestant_of<bound_method>("streaming", false, true));
-    for (contestant& one : std::vector<contestant>{contestant_of<types_method>("B1", true),
-                                                   contestant_of<packed_method>("B2", true),
-                                                   contestant_of<reshard_method>("reshard", true)})
-        if (chosen.methods.empty() ||
-            std::count(chosen.methods.begin(), chosen.methods.end(), one.name))
+    for (bool const streaming : {false, true}) {
+        all.push_back(contestant_of<bound_method>("B0", moved, streaming));
+        all.back().is_bound = true;
+    }
+    auto const& asked = chosen.methods;
+    for (contestant& one : all_methods(moved))
+        if (asked.empty() ? one.name != "network" && (one.name != "solo" || moved.ranks == 1)
+                          : std::count(asked.begin(), asked.end(), one.name) > 0)
             all.push_back(std::move(one));
     return all;
 }
 
+std::vector<std::string> names_of_cases() {
+    std::vector<std::string> names;
+    for (named_case const& one : all_cases())
+        names.emplace_back(one.name);
+    return names;
+}
+
+std::vector<std::string> names_of_methods() {
+    std::vector<std::string> names;
+    for (contestant const& one : all_methods(*make_case(all_cases()[0], 1, 1)))
+        names.push_back(one.name);
+    return names;
+}
+
 void read(CLI::App& program, int count, char** words, options& chosen) {
-    std::vector<std::string> const cases(std::begin(case_names), std::end(case_names));
     program.add_option("--case", chosen.cases, "Which cases; all if not given")
-        ->check(CLI::IsMember(cases));
+        ->check(CLI::IsMember(names_of_cases()));
     program.add_option("--method", chosen.methods, "Which methods beside B0; all if not given")
-        ->check(CLI::IsMember(std::vector<std::string>{"B1", "B2", "reshard"}));
+        ->check(CLI::IsMember(names_of_methods()));
     program.add_option("--repeat", chosen.repeat, "Repetitions")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -64,28 +108,46 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
         .add_option("--scale", chosen.scale, "Divide the first extent by this, for a quick look")
         ->check(CLI::Range(1, 512))
         ->capture_default_str();
+    program.add_option("--target", chosen.targets, "warm or cold; both if not given")
+        ->check(CLI::IsMember(std::vector<std::string>{"warm", "cold"}));
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");
+    program.add_option("--plot", chosen.plot, "Draw the ratios to B0 in this file, as SVG");
     program.parse(count, words);
     if (chosen.cases.empty())
-        chosen.cases = cases;
+        chosen.cases = names_of_cases();
 }
 
-/// Measures one case; false where an element was wrong.
+/// True where a case that needs no message has none of this library.
+bool is_silent(measurement const& one, index_t needed) {
+    bool const silent = needed > 0 || one.sent.messages == 0;
+    if (!silent)
+        std::fprintf(stderr, "%s: %s sent %lld messages where none is needed\n",
+                     one.case_name.c_str(), one.method.c_str(),
+                     static_cast<long long>(one.sent.messages));
+    return silent;
+}
+
+/// Measures one case; false where something was wrong.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
-             options const& chosen, std::vector<std::string>& rows) {
-    std::vector<contestant> const contestants = contestants_of(chosen);
+             options const& chosen, std::vector<measurement>& rows) {
+    std::vector<contestant> const contestants = contestants_of(chosen, moved);
+    index_t const needed = boost::mpi::all_reduce(
+        world, least_traffic(moved, world.rank()).messages, std::plus<index_t>());
     stage place(world, moved);
-    for (bool const warm : {true, false}) {
+    bool right = true;
+    for (std::string const& target : chosen.targets) {
+        bool const warm = target == "warm";
         std::vector<measurement> results = warm ? place.measure_warm(contestants, chosen.repeat)
                                                 : place.measure_cold(contestants, chosen.repeat);
         choose_bound(results);
         for (measurement const& one : results) {
-            rows.push_back(to_json(moved, one, results[0].median()));
+            rows.push_back(one);
+            right &= !warm || is_silent(one, needed);
             if (world.rank() == 0)
-                print(moved, one, results[0].median());
+                print(one);
         }
     }
-    return boost::mpi::all_reduce(world, place.all_right(), std::logical_and<bool>());
+    return boost::mpi::all_reduce(world, right && place.all_right(), std::logical_and<bool>());
 }
 
 /// Lets MPI set up what it keeps, so that no method is charged for it.
@@ -97,20 +159,32 @@ void warm_up(boost::mpi::communicator const& world) {
         MPI_Alltoall(out.data(), count, MPI_DOUBLE, in.data(), count, MPI_DOUBLE, world);
 }
 
+void write_json(std::string const& path, std::vector<measurement> const& rows) {
+    std::vector<std::string> objects;
+    for (measurement const& one : rows)
+        objects.push_back(to_json(one));
+    write_json_list(path, objects);
+}
+
 bool run(boost::mpi::communicator const& world, options const& chosen) {
-    std::vector<std::string> rows;
+    std::vector<measurement> rows;
     bool all_right = true;
     warm_up(world);
     if (world.rank() == 0)
         print_head();
-    for (std::string const& name : chosen.cases) {
-        if (is_possible(name, world.size()))
-            all_right &= measure(world, make_case(name, world.size(), chosen.scale), chosen, rows);
+    for (named_case const& one : all_cases()) {
+        if (!std::count(chosen.cases.begin(), chosen.cases.end(), one.name))
+            continue;
+        if (auto const moved = make_case(one, world.size(), chosen.scale))
+            all_right &= measure(world, *moved, chosen, rows);
         else if (world.rank() == 0)
-            std::printf("%-9s  %5d  needs an even number of ranks\n", name.c_str(), world.size());
+            std::printf("%-10s  %5d  is not made for that number of ranks\n", one.name,
+                        world.size());
     }
     if (world.rank() == 0 && !chosen.json.empty())
-        write_json_list(chosen.json, rows);
+        write_json(chosen.json, rows);
+    if (world.rank() == 0 && !chosen.plot.empty())
+        ratio_plot(rows).write(chosen.plot);
     return all_right;
 }
 

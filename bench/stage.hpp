@@ -13,8 +13,9 @@
 #include <boost/mpi/operations.hpp>
 
 #include <algorithm>
-#include <functional>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -23,43 +24,47 @@
 
 namespace bench {
 
-/// A method's name, and how it is prepared.
-struct contestant {
-    std::string name;
-    std::function<std::unique_ptr<method>(setting const&)> prepare;
-    bool is_checked = true; ///< the bound copies, but to no purpose
+struct free_lines {
+    void operator()(std::byte* memory) const { ::operator delete(memory, line); }
+    static constexpr std::align_val_t line{64};
 };
+
+/// Memory that begins on a line of the cache.
+using line_memory = std::unique_ptr<std::byte, free_lines>;
+
+inline line_memory new_memory(index_t bytes) {
+    return line_memory(
+        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), free_lines::line)));
+}
 
 /// One case on all ranks. Every member function is collective.
 class stage {
 public:
     stage(boost::mpi::communicator const& world, redistribution_case const& moved)
-        : world_(world), moved_(moved), source_(filled_source(moved, world.rank())) {}
-
-    /// True while every element was right.
-    bool all_right() const { return all_right_; }
+        : world_(world),
+          moved_(moved),
+          source_bytes_(memory_map(moved.sources, world.rank()).bytes),
+          target_bytes_(memory_map(moved.targets, world.rank()).bytes),
+          read_(sum(read_bytes(moved, world.rank()))),
+          source_(new_memory(source_bytes_)) {
+        fill_sources(moved, world.rank(), source_.get());
+    }
 
     /// The target is there, and what a method needs is prepared: only `run` counts.
     std::vector<measurement> measure_warm(std::vector<contestant> const& contestants,
                                           int repetitions) {
-        auto const target = new_target();
+        line_memory const target = new_memory(target_bytes_);
         clear(target.get());
         std::vector<measurement> results;
         std::vector<std::unique_ptr<method>> methods;
         for (contestant const& one : contestants) {
-            peak_memory const memory;
-            methods.push_back(one.prepare(setting_with(target.get())));
-            methods.back()->run();
-            results.push_back({one.name, true, {}, largest(memory.bytes()), {}});
+            results.push_back(empty_result(one, true));
+            methods.push_back(prepared_first(one, target.get(), results.back()));
         }
         for (int i = 0; i < repetitions; ++i)
-            for (std::size_t m = 0; m < methods.size(); ++m) {
-                clear(target.get());
-                traffic const before = all_sent;
-                time(results[m], [&] { methods[m]->run(); });
-                results[m].sent = sum(before, methods[m]->sent());
-                check(contestants[m], target.get());
-            }
+            for (std::size_t m = 0; m < methods.size(); ++m)
+                if (methods[m])
+                    run_warm(contestants[m], *methods[m], target.get(), results[m]);
         return results;
     }
 
@@ -68,41 +73,81 @@ public:
                                           int repetitions) {
         std::vector<measurement> results;
         for (contestant const& one : contestants)
-            results.push_back({one.name, false, {}, 0, {}});
+            results.push_back(empty_result(one, false));
         for (int i = 0; i < repetitions; ++i)
             for (std::size_t m = 0; m < contestants.size(); ++m)
-                run_cold(contestants[m], results[m]);
+                if (contestants[m].refusal.empty())
+                    run_cold(contestants[m], results[m]);
         return results;
     }
 
+    /// True where every element of every result was right on this rank, and the source is as it was.
+    bool all_right() const {
+        line_memory const fresh = new_memory(source_bytes_);
+        std::memset(fresh.get(), 0, static_cast<std::size_t>(source_bytes_));
+        fill_sources(moved_, world_.rank(), fresh.get());
+        index_t wrong = 0;
+        memory_map const map(moved_.sources, world_.rank());
+        for (std::size_t i = 0; i < map.begins.size(); ++i) {
+            case_tensor const& one = moved_.sources[i];
+            index_t const bytes = one.part(world_.rank()).elements() * element_bytes(one.dtype);
+            wrong += std::memcmp(fresh.get() + map.begins[i], source_.get() + map.begins[i],
+                                 static_cast<std::size_t>(bytes)) != 0;
+        }
+        if (wrong)
+            complain("the source", "was written to");
+        return all_right_ && wrong == 0;
+    }
+
 private:
-    std::unique_ptr<double[]> new_target() const {
-        return std::make_unique_for_overwrite<double[]>(
-            static_cast<std::size_t>(target_elements()));
+    measurement empty_result(contestant const& one, bool warm) const {
+        return {moved_.name, moved_.ranks, one.name, warm, one.refusal, read_, 0, {}, 0, {}};
     }
 
-    index_t target_elements() const {
-        return moved_.target[static_cast<std::size_t>(world_.rank())].elements();
+    setting setting_with(std::byte* target) const {
+        return {world_, moved_, source_.get(), target};
     }
 
-    setting setting_with(double* target) const { return {world_, moved_, {source_.get(), target}}; }
+    void clear(std::byte* target) const {
+        std::memset(target, 0xFF, static_cast<std::size_t>(target_bytes_));
+    }
 
-    void clear(double* target) const { std::fill_n(target, target_elements(), -1.0); }
+    /// Prepares a method and runs it once, to see what memory it needs; null where it cannot do the case.
+    std::unique_ptr<method> prepared_first(contestant const& one, std::byte* target,
+                                           measurement& result) {
+        if (!one.refusal.empty())
+            return nullptr;
+        peak_memory const memory;
+        auto made = one.prepare(setting_with(one.owns_target ? nullptr : target));
+        made->run();
+        result.peak_extra_bytes = largest(memory.bytes() - (one.owns_target ? target_bytes_ : 0));
+        return made;
+    }
+
+    void run_warm(contestant const& one, method& used, std::byte* shared, measurement& result) {
+        std::byte* const target = one.owns_target ? used.target() : shared;
+        clear(target);
+        traffic const before = all_sent;
+        time(result, [&] { used.run(); });
+        finish(used, before, result);
+        check(one, target);
+    }
 
     void run_cold(contestant const& one, measurement& result) {
         peak_memory const memory;
         traffic const before = all_sent;
-        std::unique_ptr<double[]> target;
+        line_memory target;
         std::unique_ptr<method> used;
         time(result, [&] {
-            target = new_target();
+            if (!one.owns_target)
+                target = new_memory(target_bytes_);
             used = one.prepare(setting_with(target.get()));
             used->run();
         });
-        index_t const extra = memory.bytes() - target_elements() * index_t{sizeof(double)};
-        result.peak_extra_bytes = std::max(result.peak_extra_bytes, largest(extra));
-        result.sent = sum(before, used->sent());
-        check(one, target.get());
+        result.peak_extra_bytes =
+            std::max(result.peak_extra_bytes, largest(memory.bytes() - target_bytes_));
+        finish(*used, before, result);
+        check(one, one.owns_target ? used->target() : target.get());
     }
 
     template <class Work>
@@ -115,22 +160,27 @@ private:
             boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
     }
 
-    void check(contestant const& one, double const* target) {
-        if (one.is_checked && !is_right(moved_, world_.rank(), target)) {
-            all_right_ = false;
-            std::fprintf(stderr, "%s: rank %d: %s left wrong elements\n", moved_.name.c_str(),
-                         world_.rank(), one.name.c_str());
-        }
+    /// Notes what all ranks sent since `before`, as the method says or as was counted.
+    void finish(method const& used, traffic const& before, measurement& result) const {
+        traffic const mine = used.sent().value_or(
+            traffic{all_sent.bytes - before.bytes, all_sent.messages - before.messages});
+        result.sent = {sum(mine.bytes), sum(mine.messages)};
     }
 
-    /// What all ranks sent since `before`, by themselves or through a collective call.
-    traffic sum(traffic const& before, traffic const& collective) const {
-        auto const all = [&](index_t mine) {
-            return boost::mpi::all_reduce(world_, mine, std::plus<index_t>());
-        };
-        index_t const bytes = all_sent.bytes - before.bytes + collective.bytes;
-        index_t const messages = all_sent.messages - before.messages + collective.messages;
-        return {all(bytes), all(messages)};
+    void check(contestant const& one, std::byte const* target) {
+        if (one.is_bound || is_right(moved_, world_.rank(), target))
+            return;
+        all_right_ = false;
+        complain(one.name, "left wrong elements");
+    }
+
+    void complain(std::string const& who, char const* what) const {
+        std::fprintf(stderr, "%s: rank %d: %s %s\n", moved_.name.c_str(), world_.rank(),
+                     who.c_str(), what);
+    }
+
+    index_t sum(index_t mine) const {
+        return boost::mpi::all_reduce(world_, mine, std::plus<index_t>());
     }
 
     index_t largest(index_t mine) const {
@@ -140,7 +190,10 @@ private:
 
     boost::mpi::communicator world_;
     redistribution_case const& moved_;
-    std::unique_ptr<double[]> source_;
+    index_t source_bytes_;
+    index_t target_bytes_;
+    index_t read_;
+    line_memory source_;
     bool all_right_ = true;
 };
 

@@ -3,65 +3,120 @@
 #ifndef RESHARD_BENCH_VALUES_HPP
 #define RESHARD_BENCH_VALUES_HPP
 
-#include "cases.hpp"
+#include "overlap.hpp"
 
-#include <memory>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 
 /// \file
-/// Every element's value is its place in the source array, so that each wrong move shows.
+/// Every element's value tells its place in its source tensor, so that each wrong move shows.
 
 namespace bench {
 
-/// Elements that are evenly spaced in the source array and follow each other in a local one.
-struct value_run {
-    index_t place = 0; ///< in the local array
-    index_t value = 0; ///< of the first
-    index_t step = 0;
-    index_t length = 0;
-};
-
-/// Calls `visit(value_run)` for all elements of a part, in order; `steps` are those of the values.
-template <class Visit>
-void for_each_run(rank_part const& part, index_vector const& steps, Visit const& visit,
-                  index_t& place, index_t value = 0, std::size_t axis = 0) {
-    for (interval const& one : part.axes[axis]) {
-        if (axis + 1 == part.axes.size()) {
-            visit(value_run{place, value + one.begin * steps[axis], steps[axis], one.size()});
-            place += one.size();
-            continue;
-        }
-        for (index_t i = one.begin; i < one.end; ++i)
-            for_each_run(part, steps, visit, place, value + i * steps[axis], axis + 1);
+/// The bits of the value of an element by its number: the number itself as f64; smaller elements have
+/// the upper bits of a multiple of it, which as f32 or bf16 are less than 2.
+template <class Bits>
+Bits value_bits(index_t number) {
+    if constexpr (sizeof(Bits) == sizeof(double))
+        return std::bit_cast<Bits>(static_cast<double>(number));
+    else {
+        std::uint32_t const mixed = (static_cast<std::uint32_t>(number) * 2654435761u) & 0xBFFFFFFF;
+        return static_cast<Bits>(mixed >> (32 - 8 * sizeof(Bits)));
     }
 }
 
-/// A new array with the values of the elements of a source part.
-inline std::unique_ptr<double[]> filled_source(redistribution_case const& moved, int rank) {
-    rank_part const& part = moved.source[static_cast<std::size_t>(rank)];
-    auto data = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(part.elements()));
-    index_t place = 0;
-    auto const fill = [&](value_run const& run) {
-        for (index_t i = 0; i < run.length; ++i)
-            data[static_cast<std::size_t>(run.place + i)] =
-                static_cast<double>(run.value + run.step * i);
-    };
-    for_each_run(part, reshard::row_major_strides(moved.shape), fill, place);
-    return data;
+/// The number of the first element of a source tensor.
+inline index_t first_number(std::size_t source) { return 7919 * static_cast<index_t>(source); }
+
+/// The same value in another type: f32 to bf16 to nearest, ties to even, bf16 to f32, or unchanged.
+template <class To, class From>
+To converted(From bits) {
+    if constexpr (sizeof(To) == sizeof(From))
+        return bits;
+    else if constexpr (sizeof(To) < sizeof(From))
+        return static_cast<To>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+    else
+        return static_cast<To>(bits) << 16;
 }
 
-/// True where every element of a target part has the value of its source element.
-inline bool is_right(redistribution_case const& moved, int rank, double const* data) {
-    rank_part const& part = moved.target[static_cast<std::size_t>(rank)];
+/// Calls `work(Source{}, Target{})` with numbers that are as long as elements of two types: f64, f32 or
+/// bf16, both of one type, or f32 and bf16.
+template <class Work>
+void with_elements(data_type source, data_type target, Work const& work) {
+    using half = std::uint16_t;
+    using single = std::uint32_t;
+    if (source == data_type::f64)
+        work(std::uint64_t{}, std::uint64_t{});
+    else if (source == data_type::f32)
+        target == data_type::f32 ? work(single{}, single{}) : work(single{}, half{});
+    else
+        target == data_type::f32 ? work(half{}, single{}) : work(half{}, half{});
+}
+
+/// Fills a rank's source tensors.
+inline void fill_sources(redistribution_case const& moved, int rank, std::byte* memory) {
+    memory_map const map(moved.sources, rank);
+    for (std::size_t i = 0; i < moved.sources.size(); ++i) {
+        case_tensor const& tensor = moved.sources[i];
+        auto const order = permutation::identity(tensor.shape.size());
+        auto const origin = index_vector::filled(tensor.shape.size(), 0);
+        overlap const held({i, i, origin, origin, tensor.shape, order}, whole_part(tensor.shape),
+                           tensor.part(rank));
+        with_elements(tensor.dtype, tensor.dtype, [&]<class Bits>(Bits, auto) {
+            auto* const elements = reinterpret_cast<Bits*>(memory + map.begins[i]);
+            for_each_line(held, order, [&](shared_line const& line) {
+                for (index_t k = 0; k < line.length; ++k)
+                    elements[line.target + k] = value_bits<Bits>(first_number(i) + line.source + k);
+            });
+        });
+    }
+}
+
+/// True where the elements of a piece in one rank's target have the values of their source elements.
+inline bool is_right(redistribution_case const& moved, case_piece const& piece,
+                     overlap const& wanted, std::byte const* target) {
     bool right = true;
-    index_t place = 0;
-    auto const check = [&](value_run const& run) {
-        auto const first = static_cast<double>(run.value);
-        auto const step = static_cast<double>(run.step);
-        for (int i = 0; i < static_cast<int>(run.length); ++i)
-            right &= data[run.place + i] == first + step * i;
-    };
-    for_each_run(part, moved.order.apply(reshard::row_major_strides(moved.shape)), check, place);
+    with_elements(moved.sources[piece.source].dtype, moved.targets[piece.target].dtype,
+                  [&]<class Source, class Target>(Source, Target) {
+                      auto const* const elements = reinterpret_cast<Target const*>(target);
+                      for_each_line(wanted, piece.order, [&](shared_line const& line) {
+                          index_t const first = first_number(piece.source) + line.source;
+                          for (index_t k = 0; k < line.length; ++k)
+                              right &= elements[line.target + k] ==
+                                       converted<Target>(
+                                           value_bits<Source>(first + line.source_step * k));
+                      });
+                  });
     return right;
+}
+
+/// True where every element of a rank's target tensors has the value that the pieces say.
+inline bool is_right(redistribution_case const& moved, int rank, std::byte const* memory) {
+    memory_map const map(moved.targets, rank);
+    bool right = true;
+    index_t checked = 0, held = 0;
+    for (case_tensor const& target : moved.targets)
+        held += target.part(rank).elements();
+    for (case_piece const& piece : moved.pieces) {
+        overlap const wanted(piece, whole_part(moved.sources[piece.source].shape),
+                             moved.targets[piece.target].part(rank));
+        checked += wanted.elements();
+        right &= is_right(moved, piece, wanted, memory + map.begins[piece.target]);
+    }
+    return right && checked == held;
+}
+
+/// The bytes of the source elements that a rank's target tensors are made of.
+inline index_t read_bytes(redistribution_case const& moved, int rank) {
+    index_t bytes = 0;
+    for (case_piece const& piece : moved.pieces) {
+        case_tensor const& source = moved.sources[piece.source];
+        bytes += element_bytes(source.dtype) *
+                 overlap(piece, whole_part(source.shape), moved.targets[piece.target].part(rank))
+                     .elements();
+    }
+    return bytes;
 }
 
 } // namespace bench

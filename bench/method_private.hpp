@@ -1,0 +1,39 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BENCH_METHOD_PRIVATE_HPP
+#define RESHARD_BENCH_METHOD_PRIVATE_HPP
+
+#include "case_state.hpp"
+#include "method.hpp"
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include <optional>
+
+/// \file
+/// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
+/// together are what `redistribute` does.
+
+namespace bench {
+
+/// `run` of the library, from where a member function hides the name.
+inline void run_prepared(reshard::prepared& ready) { run(ready); }
+
+class private_method : public method {
+public:
+    static constexpr bool owns_target = false;
+    static std::string refusal(redistribution_case const&) { return {}; }
+
+    private_method(setting const& where, std::optional<reshard::mapping> const& program)
+        : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
+                         targets_of(where.moved, where.world.rank(), where.target), program)) {}
+
+    void run() override { run_prepared(ready_); }
+
+private:
+    reshard::prepared ready_;
+};
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,108 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BENCH_RANK_PART_HPP
+#define RESHARD_BENCH_RANK_PART_HPP
+
+#include <reshard/core/strides.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+/// \file
+/// Which part of an array a rank holds.
+
+namespace bench {
+
+using reshard::index_t;
+using reshard::index_vector;
+
+/// Global indices along one axis, half open.
+struct interval {
+    index_t begin = 0;
+    index_t end = 0;
+
+    index_t size() const { return end - begin; }
+
+    bool operator==(interval const&) const = default;
+};
+
+/// What one rank holds: all combinations of the intervals along each axis, as one dense row-major array.
+struct rank_part {
+    std::vector<std::vector<interval>> axes;
+
+    index_vector shape() const {
+        index_vector extents;
+        for (auto const& intervals : axes) {
+            index_t extent = 0;
+            for (interval const& one : intervals)
+                extent += one.size();
+            extents.push_back(extent);
+        }
+        return extents;
+    }
+
+    index_t elements() const { return reshard::element_count(shape()); }
+
+    bool operator==(rank_part const&) const = default;
+};
+
+/// No element of an array of that many axes.
+inline rank_part no_part(std::size_t ndim) { return {std::vector<std::vector<interval>>(ndim)}; }
+
+/// A whole array.
+inline rank_part whole_part(index_vector const& shape) {
+    rank_part part;
+    for (index_t const extent : shape)
+        part.axes.push_back({{0, extent}});
+    return part;
+}
+
+/// Part `i` of `parts` equal ones along an axis, all of the others.
+inline rank_part slab(index_vector const& shape, std::size_t axis, index_t parts, index_t i) {
+    rank_part part = whole_part(shape);
+    part.axes[axis] = {{shape[axis] * i / parts, shape[axis] * (i + 1) / parts}};
+    return part;
+}
+
+/// Every `parts`-th block of `block` indices, from block `i` on.
+inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t parts, index_t i) {
+    std::vector<interval> all;
+    for (index_t begin = i * block; begin < extent; begin += parts * block)
+        all.push_back({begin, std::min(begin + block, extent)});
+    return all;
+}
+
+/// A block-cyclic distribution over a grid of ranks in row-major order.
+struct block_grid {
+    index_vector grid;
+    index_vector block;
+    index_t first = 0; ///< the rank at the first place of the grid; the others follow
+
+    index_t places() const { return reshard::element_count(grid); }
+
+    /// The place of a rank in the grid; where there are fewer places than ranks, ranks are replicas.
+    index_t place_of(index_t rank, index_t ranks) const {
+        return (rank + ranks - first) % ranks % places();
+    }
+
+    rank_part part(index_vector const& shape, index_t rank, index_t ranks) const {
+        index_vector const at = reshard::unravel_index(place_of(rank, ranks), grid);
+        rank_part made;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            made.axes.push_back(cyclic_part(shape[axis], block[axis], grid[axis], at[axis]));
+        return made;
+    }
+};
+
+/// One block for each place of a grid, as equal as can be but for the last ones.
+inline block_grid blocks(index_vector const& shape, index_vector const& grid) {
+    index_vector block;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        block.push_back((shape[axis] + grid[axis] - 1) / grid[axis]);
+    return {grid, block};
+}
+
+} // namespace bench
+
+#endif
