@@ -133,11 +133,40 @@ inline block_function from_f32(data_type dtype) {
     }
 }
 
-/// The vector loop for a pair of types of which one is f32, or null.
+/// The bf16 of a pattern of a format that has no more exponent and fraction bits: the upper half of
+/// its f32, whose other half is zero.
+template <float_format Format>
+constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
+    static_assert(Format.fraction_bits <= format_bf16.fraction_bits &&
+                  Format.bias < format_bf16.bias);
+    return widen<Format>(bits) >> 16;
+}
+
+template <float_format Format>
+block_function fastest_to_bf16() {
+    return fastest<std::uint8_t, std::uint16_t, widen_to_bf16<Format>>();
+}
+
+/// The vector loop from `dtype` to bf16 where every value has one, or null.
+inline block_function to_bf16(data_type dtype) {
+    switch (dtype) {
+    case data_type::f4: return fastest_to_bf16<format_f4>();
+    case data_type::f6_e2m3: return fastest_to_bf16<format_f6_e2m3>();
+    case data_type::f6_e3m2: return fastest_to_bf16<format_f6_e3m2>();
+    case data_type::f8_e5m2: return fastest_to_bf16<format_f8_e5m2>();
+    case data_type::f8_e4m3: return fastest_to_bf16<format_f8_e4m3>();
+    case data_type::f8_e4m3fnuz: return fastest_to_bf16<format_f8_e4m3fnuz>();
+    case data_type::f8_e5m2fnuz: return fastest_to_bf16<format_f8_e5m2fnuz>();
+    default: return nullptr;
+    }
+}
+
+/// The vector loop for a pair of types of which one is f32, or from a shorter one to bf16; or null.
 inline block_function fast_step(data_type source, data_type target) {
-    return target == data_type::f32   ? to_f32(source)
-           : source == data_type::f32 ? from_f32(target)
-                                      : nullptr;
+    return target == data_type::f32    ? to_f32(source)
+           : source == data_type::f32  ? from_f32(target)
+           : target == data_type::bf16 ? to_bf16(source)
+                                       : nullptr;
 }
 
 } // namespace reshard::detail

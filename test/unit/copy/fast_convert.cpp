@@ -46,6 +46,8 @@ BOOST_AUTO_TEST_CASE(every_loop_agrees_with_exact_conversion_at_every_length) {
                 check_loop(loop, dtype, data_type::f32, count);
             if (auto const loop = detail::from_f32(dtype))
                 check_loop(loop, data_type::f32, dtype, count);
+            if (auto const loop = detail::to_bf16(dtype))
+                check_loop(loop, dtype, data_type::bf16, count);
         }
 }
 
@@ -57,6 +59,9 @@ BOOST_AUTO_TEST_CASE(processors_without_wide_vectors_get_the_same_result) {
         check_loop(
             detail::convert_portably<std::uint16_t, std::uint32_t, detail::widen<format_f16>>,
             data_type::f16, data_type::f32, count);
+        check_loop(detail::convert_portably<std::uint8_t, std::uint16_t,
+                                            detail::widen_to_bf16<format_f8_e4m3>>,
+                   data_type::f8_e4m3, data_type::bf16, count);
         check_loop(detail::convert_portably<std::uint64_t, std::uint32_t, detail::f32_of_f64>,
                    data_type::f64, data_type::f32, count);
     }
@@ -66,6 +71,8 @@ BOOST_AUTO_TEST_CASE(the_usual_pairs_have_a_loop) {
     BOOST_TEST((detail::fast_step(data_type::f32, data_type::bf16) != nullptr));
     BOOST_TEST((detail::fast_step(data_type::f16, data_type::f32) != nullptr));
     BOOST_TEST((detail::fast_step(data_type::f32, data_type::f64) != nullptr));
+    BOOST_TEST((detail::fast_step(data_type::f8_e4m3, data_type::bf16) != nullptr));
+    BOOST_TEST((detail::fast_step(data_type::f16, data_type::bf16) == nullptr)); // rounds
     BOOST_TEST((detail::fast_step(data_type::f64, data_type::f16) == nullptr)); // would round twice
     BOOST_TEST((detail::fast_step(data_type::i32, data_type::f32) == nullptr));
 }

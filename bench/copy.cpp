@@ -1,0 +1,232 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+/// \file
+/// How long the kernels of copies take on one core, beside memcpy of the bytes that they read.
+
+#include "json_list.hpp"
+#include "stopwatch.hpp"
+
+#include <reshard/copy/convert.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/streaming.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace {
+
+using reshard::data_type;
+using reshard::index_t;
+
+/// A matrix, row by row, that becomes another type, or its transpose, or both.
+struct kernel_case {
+    data_type from;
+    data_type to;
+    bool transposes;
+
+    std::string name() const {
+        std::string const words = std::string(reshard::code(from)) +
+                                  (from == to ? "" : " to " + std::string(reshard::code(to)));
+        return words + (transposes ? ", transposed" : "");
+    }
+};
+
+std::vector<kernel_case> all_cases() {
+    using enum data_type;
+    std::vector<kernel_case> cases;
+    for (data_type const one : {f64, f32, bf16, u8})
+        cases.push_back({one, one, true});
+    for (bool const transposes : {false, true})
+        for (auto const& [from, to] : {std::pair{f32, bf16},
+                                       {bf16, f32},
+                                       {f32, f16},
+                                       {f16, f32},
+                                       {f64, f32},
+                                       {f32, f64},
+                                       {f8_e4m3, f32},
+                                       {f8_e4m3, bf16}})
+            cases.push_back({from, to, transposes});
+    return cases;
+}
+
+index_t element_bytes(data_type dtype) { return reshard::bits(dtype) / 8; }
+
+/// Memory that begins some bytes behind a line of the cache.
+class buffer {
+public:
+    explicit buffer(index_t bytes, index_t skew = 0)
+        : memory_(static_cast<std::size_t>(bytes + skew) + line), skew_(skew) {}
+
+    unsigned char* data() {
+        auto const place = reinterpret_cast<std::uintptr_t>(memory_.data());
+        return memory_.data() + (line - place % line) % line + skew_;
+    }
+
+private:
+    static constexpr std::size_t line = 64;
+    std::vector<unsigned char> memory_;
+    index_t skew_;
+};
+
+struct options {
+    index_t mebibytes = 128;
+    index_t skew = 0;
+    int repeat = 7;
+    std::string only;
+    std::string json;
+};
+
+/// A case over as many bytes of source as were asked for, rows of 4096 elements.
+class kernel_run {
+public:
+    kernel_run(kernel_case const& what, options const& chosen)
+        : what_(what),
+          columns_(4096),
+          rows_(
+              std::max<index_t>(1, (chosen.mebibytes << 20) / element_bytes(what.from) / columns_)),
+          source_(read_bytes()),
+          target_(written_bytes(), chosen.skew),
+          plain_(read_bytes(), chosen.skew) {
+        std::uint32_t state = 1;
+        for (index_t i = 0; i < read_bytes(); ++i) {
+            state = state * 1664525 + 1013904223;
+            source_.data()[i] = static_cast<unsigned char>(state >> 24);
+        }
+        reshard::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
+        if (what_.transposes)
+            copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
+        reshard::element_conversion conversion{what_.from};
+        if (what_.from != what_.to)
+            conversion.chain = reshard::then({}, what_.from, what_.to);
+        ready_ = reshard::prepare(copy, conversion);
+    }
+
+    index_t read_bytes() const { return rows_ * columns_ * element_bytes(what_.from); }
+    index_t written_bytes() const { return rows_ * columns_ * element_bytes(what_.to); }
+
+    double kernel_seconds() {
+        bench::stopwatch const watch;
+        reshard::run(ready_, source_.data(), target_.data());
+        return watch.seconds();
+    }
+
+    double memcpy_seconds(bool streaming) {
+        bench::stopwatch const watch;
+        auto const bytes = static_cast<std::size_t>(read_bytes());
+        if (streaming)
+            reshard::copy_bytes_streaming(plain_.data(), source_.data(), bytes);
+        else
+            std::memcpy(plain_.data(), source_.data(), bytes);
+        return watch.seconds();
+    }
+
+    /// True where every `step`-th element is what the exact conversion makes of it.
+    bool is_right(index_t step) {
+        bool right = true;
+        for (index_t i = 0; i < rows_ * columns_; i += step) {
+            index_t const place = what_.transposes ? i % columns_ * rows_ + i / columns_ : i;
+            right &= expected(element(source_.data(), i, what_.from)) ==
+                     element(target_.data(), place, what_.to);
+        }
+        return right;
+    }
+
+private:
+    static std::uint64_t element(unsigned char const* data, index_t i, data_type dtype) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, data + i * element_bytes(dtype),
+                    static_cast<std::size_t>(element_bytes(dtype)));
+        return bits;
+    }
+
+    std::uint64_t expected(std::uint64_t bits) const {
+        return what_.from == what_.to ? bits : reshard::convert(what_.from, what_.to, bits);
+    }
+
+    kernel_case what_;
+    index_t columns_;
+    index_t rows_;
+    buffer source_;
+    buffer target_;
+    buffer plain_; ///< the target of memcpy
+    reshard::prepared_copy ready_;
+};
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// Measures a case and writes a line of the table; false where an element was wrong.
+bool measure(kernel_case const& what, options const& chosen, std::vector<std::string>& rows) {
+    kernel_run work(what, chosen);
+    std::vector<double> kernel, plain, streamed;
+    for (int i = 0; i <= chosen.repeat; ++i) {
+        double const seconds[] = {work.memcpy_seconds(false), work.memcpy_seconds(true),
+                                  work.kernel_seconds()};
+        if (i == 0)
+            continue; // the first touch
+        plain.push_back(seconds[0]);
+        streamed.push_back(seconds[1]);
+        kernel.push_back(seconds[2]);
+    }
+    double const bound = std::min(median(plain), median(streamed));
+    double const best_bound = std::min(*std::min_element(plain.begin(), plain.end()),
+                                       *std::min_element(streamed.begin(), streamed.end()));
+    double const best = *std::min_element(kernel.begin(), kernel.end());
+    double const gigabytes = static_cast<double>(work.read_bytes()) / 1e9;
+    std::printf("%-26s  %9.2f  %9.2f  %11.2f  %13.2f\n", what.name().c_str(),
+                gigabytes / median(kernel), gigabytes / bound, bound / median(kernel),
+                best_bound / best);
+    std::fflush(stdout);
+    rows.push_back(bench::json_object{}
+                       .add("case", what.name())
+                       .add("gb_per_s", gigabytes / median(kernel))
+                       .add("memcpy_gb_per_s", gigabytes / bound)
+                       .add("ratio_to_memcpy", bound / median(kernel))
+                       .add("ratio_of_best", best_bound / best)
+                       .text());
+    return work.is_right(what.from == what.to ? 1 : 97);
+}
+
+bool run(options const& chosen) {
+    bool all_right = true;
+    std::vector<std::string> rows;
+    std::printf("kernel                      read GB/s  memcpy     its median   of best times\n");
+    for (kernel_case const& one : all_cases())
+        if (one.name().find(chosen.only) != std::string::npos && !measure(one, chosen, rows)) {
+            std::fprintf(stderr, "%s: wrong elements\n", one.name().c_str());
+            all_right = false;
+        }
+    if (!chosen.json.empty())
+        bench::write_json_list(chosen.json, rows);
+    return all_right;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    CLI::App program("Measures the kernels of copies on one core, and checks what they wrote.");
+    options chosen;
+    program.add_option("--mebibytes", chosen.mebibytes, "Of source")->capture_default_str();
+    program.add_option("--skew", chosen.skew, "Bytes from a line of the cache to the target")
+        ->capture_default_str();
+    program.add_option("--repeat", chosen.repeat, "Repetitions")->capture_default_str();
+    program.add_option("--only", chosen.only, "Only kernels whose name contains this");
+    program.add_option("--json", chosen.json, "Write the numbers to this file, too");
+    CLI11_PARSE(program, count, words);
+    try {
+        return run(chosen) ? 0 : 1;
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "copy: %s\n", problem.what());
+        return 1;
+    }
+}
