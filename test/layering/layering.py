@@ -19,6 +19,7 @@ ROOMS = {
     "shard": ["core", "group"],
     "tensor": ["core", "group", "shard"],
     "copy": ["core", "group"],
+    "node": ["core", "group"],
     "expr": ["core", "group", "shard"],
     "plan": ["core", "group", "shard", "copy", "expr"],
     "aoa": ["core", "group", "shard", "expr"],
@@ -28,10 +29,10 @@ ROOMS = {
     "draw": ["core", "plan"],
     "local": ["core", "group", "shard", "tensor", "copy", "expr", "plan"],
     "serialization": ["core", "group", "shard", "copy", "expr", "plan", "aoa"],
-    "mpi": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local",
+    "mpi": ["core", "group", "shard", "tensor", "copy", "node", "expr", "plan", "aoa", "local",
             "serialization"],
-    "storage": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local", "model",
-                "format", "serialization", "mpi"],
+    "storage": ["core", "group", "shard", "tensor", "copy", "node", "expr", "plan", "aoa", "local",
+                "model", "format", "serialization", "mpi"],
 }
 
 # The headers beside the rooms, and what each gathers.
@@ -49,6 +50,7 @@ FOREIGN = [
     (r"boost/mpi(\.hpp|/)|mpi\.h$", ["mpi", "reshard/mpi.hpp"]),
     (r"boost/(serialization|archive)/", ["serialization", "mpi", "storage"]),
     (r"boost/json", ["format"]),
+    (r"boost/interprocess", ["node"]),
     (r"filesystem$|boost/filesystem", ["format", "serialization", "storage"]),
     (r"xxhash\.h$|xxh", ["format", "storage", "serialization"]),
 ]
@@ -242,6 +244,11 @@ SELF_TEST = [
      "belongs in serialization"),
     ({"include/reshard/storage/a.hpp": "#include <boost/json/parse.hpp>\n"}, "belongs in format"),
     ({"include/reshard/local.hpp": "#include <filesystem>\n"}, "belongs in format"),
+    ({"include/reshard/mpi/a.hpp": "#include <boost/interprocess/mapped_region.hpp>\n"},
+     "belongs in node"),
+    ({"include/reshard/node/a.hpp": "#include <mpi.h>\n"}, "belongs in mpi"),
+    ({"include/reshard/node/a.hpp": "#include <reshard/plan/b.hpp>\n",
+      "include/reshard/plan/b.hpp": ""}, "node may not include reshard/plan/b.hpp"),
     ({"test/oracle/a.hpp": "#include <reshard/aoa/ast.hpp>\n", "include/reshard/aoa/ast.hpp": ""},
      None),
     ({"test/oracle/a.hpp": "#include <reshard/expr/b.hpp>\n", "include/reshard/expr/b.hpp": ""},
