@@ -1,0 +1,184 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_SHARED_ARENA_HPP
+#define RESHARD_MPI_SHARED_ARENA_HPP
+
+#include <reshard/group/agree.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/node/arena_resource.hpp>
+#include <reshard/node/node_segments.hpp>
+
+#include <boost/mpi/communicator.hpp>
+#include <mpi.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Memory for tensors that the ranks of a node reach without messages.
+
+namespace reshard {
+
+/// How an arena is made.
+struct arena_options {
+    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the environment
+    /// variable RESHARD_RANKS_PER_NODE says, or else all.
+    int ranks_per_node = 0;
+    page_advice pages = {};
+    system_calls calls = {};
+};
+
+namespace detail {
+
+/// \throws error with errc::usage for a variable that is no number of ranks
+inline int ranks_per_node(arena_options const& options) {
+    char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
+    if (options.ranks_per_node != 0 || !text)
+        return options.ranks_per_node;
+    int count = 0;
+    auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
+    if (problem != std::errc() || *end != '\0' || count < 1)
+        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '" + std::string(text) +
+                              "'; it must be a number of ranks, 1 or more");
+    return count;
+}
+
+/// The ranks that share memory with this one, `per_node` of them at most; 0: all.
+///
+/// \par Collective every rank of `world`
+inline mpi_group ranks_of_node(boost::mpi::communicator const& world, int per_node) {
+    MPI_Comm all = MPI_COMM_NULL;
+    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
+    boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
+    if (per_node == 0)
+        return {machine};
+    return {machine.split(machine.rank() / per_node, machine.rank())};
+}
+
+/// Memory of this process alone, aligned as an arena's.
+class private_memory {
+public:
+    explicit private_memory(index_t bytes)
+        : bytes_(bytes),
+          lines_(
+              std::make_unique_for_overwrite<line[]>(static_cast<std::size_t>(bytes + 63) / 64)) {}
+
+    std::byte* data() const { return lines_.get()->bytes; }
+    index_t bytes() const { return bytes_; }
+
+private:
+    struct alignas(arena_resource::alignment) line {
+        std::byte bytes[arena_resource::alignment];
+    };
+
+    index_t bytes_;
+    std::unique_ptr<line[]> lines_;
+};
+
+/// What an arena and the redistributions that use it own together.
+struct arena_state {
+    mpi_group world;                         ///< whose ranks made it
+    mpi_group node;                          ///< those of them that share memory
+    std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
+    std::unique_ptr<node_segments> segments; ///< null where the system refuses
+    std::unique_ptr<private_memory> own;     ///< in their place
+};
+
+/// Segments of one kind or the other; null where both are refused to some rank of the node, or there is
+/// only one.
+///
+/// \par Collective every rank of the node, in the same order
+inline std::unique_ptr<node_segments> segments_of(mpi_group const& node, index_t bytes,
+                                                  arena_options const& options) {
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
+        try {
+            if (node.size() > 1)
+                return std::make_unique<node_segments>(
+                    node, bytes, segment_request{kind, options.pages, options.calls});
+        } catch (error const&) { // the same on every rank of the node
+        }
+    return nullptr;
+}
+
+} // namespace detail
+
+/// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
+///
+/// Given to `prepare` with a target, the rank that has an element writes it where it belongs, without
+/// messages; with a source, the rank that wants it reads it there. Where the system refuses shared
+/// memory to some rank of a node, or there is one rank, the arena has memory of the rank alone: then all is
+/// as without it.
+///
+/// It owns communicators, so every rank destroys its arenas in the same order. What was made with one
+/// keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a time.
+class shared_arena {
+public:
+    /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to 128
+    /// bytes more than their elements.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without memory
+    shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {}) {
+        int per_node = 0;
+        auto const problem = attempt([&] {
+            per_node = detail::ranks_per_node(options);
+            if (bytes < 0 || per_node < 0)
+                fail(errc::usage, "an arena of " + std::to_string(bytes) + " bytes over nodes of " +
+                                      std::to_string(per_node) + " ranks; neither may be negative");
+            static_cast<void>(checked_add(bytes, 1 << 20, "the bytes of an arena"));
+        });
+        agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
+        mpi_group const ranks = mpi_group::duplicate_of(world.base());
+        mpi_group const node = detail::ranks_of_node(ranks.base(), per_node);
+        detail::arena_state made{ranks, node, numbers_of(ranks, node), nullptr, nullptr};
+        take(made, bytes + index_t{arena_resource::least_bytes}, options);
+        state_ = std::make_shared<detail::arena_state const>(std::move(made));
+    }
+
+    /// True where the ranks of this node see one another's memory, the same on all of them.
+    bool is_shared() const { return state_->segments != nullptr; }
+
+    /// Allocates tensors in this rank's memory.
+    std::pmr::memory_resource* resource() const { return resource_.get(); }
+
+    /// The ranks of this node, by their numbers in the group, ascending.
+    std::vector<int> const& node_ranks() const { return state_->node_ranks; }
+
+    /// For `prepare`.
+    std::shared_ptr<detail::arena_state const> const& state() const { return state_; }
+
+private:
+    static std::vector<int> numbers_of(mpi_group const& world, mpi_group const& node) {
+        std::vector<int> numbers;
+        for (std::string const& text : node.all_gather(std::to_string(world.rank())))
+            numbers.push_back(std::stoi(text));
+        return numbers;
+    }
+
+    void take(detail::arena_state& made, index_t bytes, arena_options const& options) {
+        made.segments = detail::segments_of(made.node, bytes, options);
+        agree_on(made.world, [&] {
+            if (!made.segments)
+                made.own = std::make_unique<detail::private_memory>(bytes);
+            std::byte* const memory =
+                made.segments ? made.segments->data(made.node.rank()) : made.own->data();
+            resource_ = std::make_unique<arena_resource>(memory, static_cast<std::size_t>(bytes));
+        });
+    }
+
+    std::shared_ptr<detail::arena_state const> state_;
+    std::unique_ptr<arena_resource> resource_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,101 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_NODE_NODE_SEGMENTS_HPP
+#define RESHARD_NODE_NODE_SEGMENTS_HPP
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/packed.hpp>
+#include <reshard/node/shared_segment.hpp>
+#include <reshard/node/yielding_barrier.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The segments of all ranks of a node.
+
+namespace reshard {
+
+/// What is asked of the system for a segment.
+struct segment_request {
+    segment_kind kind = segment_kind::unnamed;
+    page_advice pages = {};
+    system_calls calls = {};
+};
+
+/// Segments of all ranks of a node as one of them sees them, its own among them.
+class node_segments {
+public:
+    /// What each segment has before the part that is allocated.
+    static constexpr index_t head_bytes = 4096;
+
+    /// Makes this rank's segment, and maps those of the others.
+    ///
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    template <group Group>
+    node_segments(Group const& node, index_t bytes, segment_request const& wanted) {
+        std::string told;
+        auto const problem = attempt([&] {
+            all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
+                                                  wanted.calls));
+            new (all_.back().data()) barrier_state;
+            told = packed_address(all_.back());
+        });
+        agree(node, problem);
+        auto const addresses = node.all_gather(told);
+        agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
+        all_[static_cast<std::size_t>(node.rank())].seal();
+    }
+
+    /// The memory of a rank of the node.
+    ///
+    /// \par Units bytes
+    std::byte* data(int rank) const { return at(rank).data() + head_bytes; }
+    index_t bytes(int rank) const { return at(rank).bytes() - head_bytes; }
+
+    barrier_state& barrier() const {
+        return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
+    }
+
+private:
+    shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
+
+    static std::string packed_address(shared_segment const& made) {
+        std::string told;
+        segment_address const& address = made.address();
+        for (std::uint64_t const number : {static_cast<std::uint64_t>(address.kind), address.device,
+                                           address.file, static_cast<std::uint64_t>(made.bytes())})
+            pack(told, number);
+        pack(told, std::string_view(address.path));
+        return told;
+    }
+
+    void open_others(std::vector<std::string> const& told, int me, system_calls const& calls) {
+        shared_segment mine = std::move(all_.back());
+        all_.clear();
+        for (std::size_t rank = 0; rank < told.size(); ++rank) {
+            if (static_cast<int>(rank) == me) {
+                all_.push_back(std::move(mine));
+                continue;
+            }
+            unpacker from(told[rank]);
+            segment_address address{
+                static_cast<segment_kind>(from.number()), {}, from.number(), from.number()};
+            auto const bytes = static_cast<index_t>(from.number());
+            address.path = from.text();
+            all_.push_back(shared_segment::open(address, bytes, calls));
+        }
+    }
+
+    std::vector<shared_segment> all_; ///< by rank of the node
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,164 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/shared_arena.hpp>
+
+#include "support/agreed_error.hpp"
+
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory_resource>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+
+namespace {
+
+struct arena_fixture {
+    boost::mpi::communicator world;
+    int rank = world.rank();
+    int size = world.size();
+
+    /// True where every rank of the node reads in this rank's memory what this rank wrote.
+    bool is_seen(shared_arena const& arena) const {
+        auto const& state = *arena.state();
+        auto* const mine = static_cast<int*>(arena.resource()->allocate(4000));
+        std::fill_n(mine, 1000, rank);
+        auto const offset =
+            reinterpret_cast<std::byte*>(mine) - state.segments->data(state.node.rank());
+        world.barrier();
+        bool all_right = true;
+        std::vector<std::ptrdiff_t> offsets;
+        boost::mpi::all_gather(world, offset, offsets);
+        for (int i = 0; i < state.node.size(); ++i) {
+            int const other = arena.node_ranks()[static_cast<std::size_t>(i)];
+            auto const* const theirs = reinterpret_cast<int const*>(
+                state.segments->data(i) + offsets[static_cast<std::size_t>(other)]);
+            all_right &= std::count(theirs, theirs + 1000, other) == 1000;
+        }
+        world.barrier();
+        arena.resource()->deallocate(mine, 4000);
+        return all_right;
+    }
+
+    /// Segments with names that are left.
+    static int names_left() {
+        int count = 0;
+        if (std::filesystem::exists("/dev/shm"))
+            for (auto const& one : std::filesystem::directory_iterator("/dev/shm"))
+                count += one.path().filename().string().starts_with("reshard-");
+        return count;
+    }
+};
+
+int refused(char const*) {
+    errno = EPERM;
+    return -1;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_shared_arena, arena_fixture)
+
+BOOST_AUTO_TEST_CASE(ranks_of_a_node_see_one_anothers_memory) {
+    shared_arena const arena(world, 10'000 + 100 * rank);
+    BOOST_TEST(arena.is_shared() == (size > 1));
+    BOOST_TEST(arena.node_ranks().size() == static_cast<std::size_t>(size));
+    BOOST_TEST((!arena.is_shared() || is_seen(arena)));
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_is_divided_into_nodes) {
+    for (int const per_node : {1, 2, 3}) {
+        shared_arena const arena(world, 5000, {.ranks_per_node = per_node});
+        std::vector<int> expected;
+        for (int i = rank / per_node * per_node;
+             i < std::min(size, (rank / per_node + 1) * per_node); ++i)
+            expected.push_back(i);
+        BOOST_TEST(arena.node_ranks() == expected, boost::test_tools::per_element());
+        BOOST_TEST(arena.is_shared() == (expected.size() > 1));
+        bool const right =
+            !arena.is_shared() || expected.size() == 0 || arena.resource() != nullptr;
+        BOOST_TEST(right);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_divides_it_too) {
+    ::setenv("RESHARD_RANKS_PER_NODE", "2", 1);
+    BOOST_TEST(shared_arena(world, 100).node_ranks().size() ==
+               static_cast<std::size_t>(rank == size - 1 && size % 2 == 1 ? 1 : 2));
+    BOOST_TEST(shared_arena(world, 100, {.ranks_per_node = 1}).node_ranks().size() == 1u);
+    ::setenv("RESHARD_RANKS_PER_NODE", "two", 1);
+    BOOST_TEST(agreed_error(world, [&] { shared_arena(world, 100); }) ==
+               "usage: RESHARD_RANKS_PER_NODE is 'two'; it must be a number of ranks, 1 or more");
+    ::setenv("RESHARD_RANKS_PER_NODE", rank == 0 ? "1" : "2", 1);
+    if (size > 1)
+        BOOST_TEST(
+            agreed_error(world, [&] { shared_arena(world, 100); }) ==
+            "ranks_disagree: rank 0 runs make an arena and rank 1 runs it with another program "
+            "or other options; every rank must make the same call");
+    ::unsetenv("RESHARD_RANKS_PER_NODE");
+}
+
+BOOST_AUTO_TEST_CASE(where_unnamed_segments_are_refused_they_have_names_for_a_moment) {
+    arena_options options;
+    options.calls.create_unnamed = refused;
+    {
+        shared_arena const arena(world, 10'000, options);
+        BOOST_TEST(arena.is_shared() == (size > 1));
+        BOOST_TEST((!arena.is_shared() || is_seen(arena)));
+        world.barrier();
+        BOOST_TEST(names_left() == 0);
+        world.barrier();
+    }
+    // The files of another process are hidden.
+    options = {};
+    options.calls.open_unnamed = refused;
+    BOOST_TEST(shared_arena(world, 10'000, options).is_shared() == (size > 1));
+    world.barrier();
+    BOOST_TEST(names_left() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_one_rank_is_refused_all_do_without) {
+    for (int const what : {0, 1, 2}) {
+        arena_options options;
+        if (rank == size - 1) {
+            if (what == 0)
+                options.calls.reserve = [](int, off_t) { return ENOSPC; };
+            if (what == 1)
+                options.calls.create_unnamed = options.calls.create_named = refused;
+            if (what == 2)
+                options.calls.open_unnamed = options.calls.open_named = refused;
+        }
+        shared_arena const arena(world, 10'000, options);
+        BOOST_TEST(!arena.is_shared());
+        std::pmr::vector<double> numbers(1000, 1.5, arena.resource());
+        BOOST_TEST(numbers[999] == 1.5);
+        world.barrier();
+        BOOST_TEST(names_left() == 0);
+        world.barrier();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_stays_on_its_node) {
+    arena_options options{.ranks_per_node = 2};
+    if (rank == 0)
+        options.calls.reserve = [](int, off_t) { return ENOSPC; };
+    shared_arena const arena(world, 10'000, options);
+    BOOST_TEST(arena.is_shared() == (arena.node_ranks().size() == 2 && rank > 1));
+}
+
+BOOST_AUTO_TEST_CASE(no_bytes_are_enough_and_fewer_are_an_error) {
+    shared_arena const empty(world, 0);
+    BOOST_TEST(empty.is_shared() == (size > 1));
+    BOOST_TEST(agreed_error(world, [&] { shared_arena(world, rank == size - 1 ? -1 : 5); }) ==
+               "usage: an arena of -1 bytes over nodes of 0 ranks; neither may be negative");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
