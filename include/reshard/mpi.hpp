@@ -6,8 +6,10 @@
 #include <reshard/mpi/prepare_cached.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/redistribute_in_rounds.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 /// \file
-/// Everything that needs MPI: `redistribute` over a communicator, and `prepare` and `run`.
+/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`, and memory
+/// that ranks of a node share.
 
 #endif

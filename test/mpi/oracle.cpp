@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include "oracle/generate.hpp"
 #include "support/experiment.hpp"
@@ -8,8 +9,11 @@
 #include <boost/mpi/collectives/all_reduce.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <iostream>
+#include <memory_resource>
+#include <set>
 
 using namespace reshard;
 
@@ -17,11 +21,49 @@ BOOST_AUTO_TEST_SUITE(mpi_oracle)
 
 namespace {
 
+void run_twice(prepared& moving) {
+    run(moving);
+    run(moving);
+}
+
+/// Null: that side has none.
+struct side_arena_pair {
+    shared_arena const* source;
+    shared_arena const* target;
+};
+
+/// An arena, from which two of three tensors come; the third lies elsewhere.
+class mixed_memory : public std::pmr::memory_resource {
+public:
+    explicit mixed_memory(std::pmr::memory_resource* arena) : arena_(arena) {}
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        bool const is_elsewhere = ++count_ % 3 == 0;
+        void* const part = (is_elsewhere ? heap_ : arena_)->allocate(bytes, alignment);
+        if (is_elsewhere)
+            elsewhere_.insert(part);
+        return part;
+    }
+    void do_deallocate(void* part, std::size_t bytes, std::size_t alignment) override {
+        (elsewhere_.erase(part) ? heap_ : arena_)->deallocate(part, bytes, alignment);
+    }
+    bool do_is_equal(memory_resource const& other) const noexcept override {
+        return this == &other;
+    }
+
+    std::pmr::memory_resource* heap_ = std::pmr::new_delete_resource();
+    std::pmr::memory_resource* arena_;
+    std::set<void*> elsewhere_;
+    int count_ = 0;
+};
+
 /// This rank's tensors of a scenario, and what they should become.
 class rank_experiment {
 public:
-    rank_experiment(oracle::scenario const& all, int rank)
-        : source_(all.sources, rank), target_(all.targets, rank), expected_(target_) {
+    rank_experiment(oracle::scenario const& all, int rank,
+                    std::pmr::memory_resource* where = std::pmr::get_default_resource())
+        : source_(all.sources, rank, where), target_(all.targets, rank, where), expected_(target_) {
         oracle::world const before = oracle::world_of(all);
         source_.fill(before.sources);
         expected_.fill(oracle::answers(all, before));
@@ -31,6 +73,18 @@ public:
              redistribute_options const& options) {
         redistribute(world, source_.shards(), target_.shards(), program, options);
     }
+
+    /// The same, with arenas for the source, the target, or both.
+    void run_with(boost::mpi::communicator const& world, mapping const& program,
+                  redistribute_options const& options, side_arena_pair const& arenas) {
+        prepared moving =
+            prepare(world, laid_out<const_tensor_view>{source_.shards(), {}, arenas.source},
+                    laid_out<tensor_view>{target_.shards(), {}, arenas.target}, program, options);
+        run_twice(moving);
+        cost = moving.cost();
+    }
+
+    process_cost cost;
 
     std::int64_t elements() const { return target_.elements(); }
     std::optional<std::string> difference() const { return target_.difference(expected_); }
@@ -67,6 +121,37 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     if (world.rank() == 0)
         std::cout << world.size() << " ranks: " << total.text() << std::endl;
     BOOST_TEST(total.differences == 0);
+}
+
+BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
+    boost::mpi::communicator const world;
+    std::int64_t differences = 0;
+    index_t bytes_node = 0;
+    // One machine as one node, and as nodes of two and three ranks.
+    for (int const per_node : {0, 2, 3}) {
+        shared_arena const arena(world, 1 << 20, {.ranks_per_node = per_node});
+        mixed_memory memory(arena.resource());
+        for (std::uint64_t seed = static_cast<std::uint64_t>(per_node); seed < test::program_count;
+             seed += 16) {
+            oracle::scenario const all = oracle::generator(seed, world.size()).make();
+            BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << all.text) {
+                rank_experiment one(all, world.rank(), &memory);
+                one.run_with(world, test::mapping_of(all),
+                             {.gather_up_to = seed % 32 < 16 ? 256u : 0u},
+                             {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
+                bytes_node += one.cost.bytes_node_in;
+                if (auto const where = one.difference()) {
+                    ++differences;
+                    BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
+                }
+            }
+        }
+    }
+    auto const sum = [&](std::int64_t number) {
+        return boost::mpi::all_reduce(world, number, std::plus<>());
+    };
+    BOOST_TEST(sum(differences) == 0);
+    BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,8 +51,10 @@ inline layout layout_of(std::vector<oracle::tensor> const& side, std::int64_t ra
 /// backwards.
 class shard_memory {
 public:
-    shard_memory(oracle::tensor const& all, oracle::shard const& one, std::byte background)
-        : descriptor_(descriptor_of(all, one)),
+    shard_memory(oracle::tensor const& all, oracle::shard const& one, std::byte background,
+                 std::pmr::memory_resource* where = std::pmr::get_default_resource())
+        : bytes_(where),
+          descriptor_(descriptor_of(all, one)),
           shard_(one),
           dtype_(all.dtype),
           shape_(one.flat ? oracle::numbers{one.flat->second - one.flat->first} : one.shape) {
@@ -66,7 +69,7 @@ public:
     }
 
     shard_descriptor const& descriptor() const { return descriptor_; }
-    std::vector<std::byte> const& bytes() const { return bytes_; }
+    std::pmr::vector<std::byte> const& bytes() const { return bytes_; }
 
     /// Writes the elements that the shard holds of a whole array.
     void fill(oracle::array const& all) {
@@ -108,26 +111,27 @@ private:
         return local;
     }
 
+    std::pmr::vector<std::byte> bytes_;
     shard_descriptor descriptor_;
     oracle::shard shard_;
     std::string dtype_;
     oracle::numbers shape_; ///< of the tensor in memory
     oracle::numbers strides_;
     std::int64_t first_ = 0;
-    std::vector<std::byte> bytes_;
 };
 
 /// What bytes are before anything is written into them.
 inline constexpr std::byte background{0xa5};
 
-/// The tensors of one rank.
+/// The tensors of one rank. A copy of it has memory of its own.
 class rank_memory {
 public:
-    rank_memory(std::vector<oracle::tensor> const& side, std::int64_t rank) {
+    rank_memory(std::vector<oracle::tensor> const& side, std::int64_t rank,
+                std::pmr::memory_resource* where = std::pmr::get_default_resource()) {
         for (oracle::tensor const& all : side)
             for (oracle::shard const& one : all.shards)
                 if (one.rank == rank)
-                    shards_.emplace_back(all, one, background);
+                    shards_.emplace_back(all, one, background, where);
     }
 
     void fill(std::map<std::string, oracle::array> const& arrays) {

@@ -58,6 +58,12 @@ struct bound_copy {
     index_t bytes = 0;
 };
 
+/// Where a transfer comes from and goes to, in memory that this process reaches.
+struct copy_ends {
+    bound_end<void const*> source;
+    bound_end<void*> target;
+};
+
 namespace detail {
 
 /// The largest piece of a local transfer between two looks at the network.
@@ -96,24 +102,32 @@ public:
         return bound;
     }
 
-private:
-    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const {
-        auto const source = source_end(bound_, moved);
-        auto const target = target_end(bound_, moved);
+    /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the order
+    /// of the target's axes; calls `take(copy)`.
+    template <class Take>
+    void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
+                       Take&& take) const {
         element_conversion const conversion = conversion_of(bound_.whole, moved);
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
-        index_t const limit = std::max<index_t>(1, local_piece_bytes * 8 / bits(stored));
+        auto const& [source, target] = ends;
         cut_to_size(whole(cut_of(bound_.whole, moved).extent), limit, [&](box const& region) {
             byte_place const from = place_of(source.place, region, conversion.source);
             byte_place const to = place_of(target.place, region, stored);
             std::uint32_t const number = copies_.add(
                 {region.shape, from.rest, source.place.strides, to.rest, target.place.strides},
                 conversion, how_);
-            copies.push_back({number, false,
-                              static_cast<std::byte const*>(source.data) + from.bytes,
-                              static_cast<std::byte*>(target.data) + to.bytes,
-                              byte_count(element_count(region), stored)});
+            take(bound_copy{number, false, static_cast<std::byte const*>(source.data) + from.bytes,
+                            static_cast<std::byte*>(target.data) + to.bytes,
+                            byte_count(element_count(region), stored)});
         });
+    }
+
+private:
+    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const {
+        index_t const bits_each = bits(bound_.whole.target_dtypes[moved.target_key]);
+        copy_ends const ends{source_end(bound_, moved), target_end(bound_, moved)};
+        for_each_copy(moved, ends, std::max<index_t>(1, local_piece_bytes * 8 / bits_each),
+                      [&](bound_copy const& one) { copies.push_back(one); });
     }
 
     static byte_place place_of(memory_place const& place, box const& region, data_type dtype) {

@@ -4,6 +4,8 @@
 #define RESHARD_MPI_EXCHANGE_HPP
 
 #include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/node_copies.hpp>
+#include <reshard/node/yielding_barrier.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
@@ -19,11 +21,14 @@
 
 namespace reshard {
 
-/// The transfers of one process: to others, from others, and those whose two ends are its own.
+/// The transfers of one process: to others, from others, those whose two ends are its own, and those that it
+/// makes in memory of its node.
 struct process_transfers {
     std::vector<lane> sends;
     std::vector<lane> receives;
     std::vector<std::uint32_t> local;
+    std::vector<node_transfer> on_node = {};
+    std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
 };
 
 /// The moving of a bound plan over a communicator.
@@ -42,13 +47,14 @@ public:
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
     exchange(boost::mpi::communicator const& world, bound_plan const& bound,
              process_transfers const& all)
-        : world_(world), bound_(bound) {
+        : world_(world), bound_(bound), meetings_(all.meetings) {
         detail::chunk_binder const binder(bound_, stores_for(all), copies_);
         std::vector<std::uint32_t> moved;
         for (std::uint32_t const number : all.local)
             (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
                 .push_back(number);
-        local_ = binder.copies(moved);
+        local_ = all.on_node.empty() ? binder.copies(moved)
+                                     : detail::node_copies(binder, bound_, moved, all.on_node);
         outgoing_.open(binder.sends(all.sends));
         incoming_.open(binder.receives(all.receives));
     }
@@ -60,9 +66,11 @@ public:
         outgoing_.rewind();
         incoming_.rewind();
         post();
+        meet(); // nobody writes into memory whose owner still uses it
         run_local();
         while (pending_ > 0)
             advance(true);
+        meet();
     }
 
     /// The memory in which chunks are packed and unpacked.
@@ -147,10 +155,22 @@ private:
         index_t bytes = 0;
         for (std::uint32_t const number : all.local)
             bytes += wire_bytes(bound_.whole, bound_.whole.transfers[number]);
+        for (node_transfer const& one : all.on_node)
+            bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
         for (lane const& one : all.receives)
             for (chunk const& part : one.chunks)
                 bytes += part.bytes;
         return bytes >= streaming_threshold ? stores::streaming : stores::cached;
+    }
+
+    /// Waits for the other ranks of the node, and lets MPI go on meanwhile: they may wait for it.
+    void meet() {
+        for (yielding_barrier const& one : meetings_)
+            one.wait([this] {
+                int there = 0;
+                if (!advance(false))
+                    MPI_Iprobe(MPI_ANY_SOURCE, tag, world_, &there, MPI_STATUS_IGNORE);
+            });
     }
 
     void run_local() {
@@ -233,7 +253,8 @@ private:
     bound_plan bound_;
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
-    std::vector<bound_copy> local_;
+    std::vector<bound_copy> local_;    ///< and those on the node
+    std::vector<yielding_barrier> meetings_;
     direction<std::byte const> outgoing_;
     direction<std::byte> incoming_;
     std::vector<MPI_Request> requests_ =

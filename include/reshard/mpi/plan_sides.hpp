@@ -19,6 +19,8 @@
 
 namespace reshard {
 
+class shared_arena;
+
 /// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
 ///
 /// A layout that is known by placements saves telling every shard to everybody: then each rank's
@@ -27,6 +29,8 @@ template <class View>
 struct laid_out {
     basic_state_dict<View> held;
     std::optional<compact_layout> layout = std::nullopt; ///< nothing: other ranks know, or nobody
+    shared_arena const* arena =
+        nullptr; ///< where some of the tensors lie; every rank gives one, or none
 };
 
 namespace detail {

@@ -101,9 +101,9 @@ inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& 
                                             laid_out<const_tensor_view> source,
                                             laid_out<tensor_view> target, redistribution how = {}) {
     std::uint64_t const call = detail::digest_of_call(how.program, how.options);
-    agree_to_run(world, "redistribute with kept plans", call, attempt([&] {
-                     check_memory({&source.held, 1}, {&target.held, 1});
-                 }));
+    agree_to_run(world, "redistribute with kept plans",
+                 detail::digest_of_call(call, source, target),
+                 detail::check_call(world, source, target));
     mpi_group const ranks = mpi_group::duplicate_of(world.base());
     std::uint64_t const digest = detail::digest_of_all(ranks, call, source, target);
     plan_cache::pointer job = kept.find(digest);
@@ -111,12 +111,9 @@ inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& 
     if (!was_kept)
         job = kept.add(
             digest, detail::plan_job(ranks, source, target, std::move(how.program), how.options));
-    std::unique_ptr<detail::prepared_state> state;
-    agree_on(ranks, [&] {
-        state = std::make_unique<detail::prepared_state>();
-        state->planned = *job;
-        detail::bind(*state, ranks, source.held, target.held);
-    });
+    auto state = std::make_unique<detail::prepared_state>();
+    agree_on(ranks, [&] { state->planned = *job; });
+    detail::bind_job(ranks, *state, source, target);
     return {std::move(state), was_kept};
 }
 

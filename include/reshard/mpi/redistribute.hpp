@@ -6,7 +6,9 @@
 #include <reshard/expr/digest.hpp>
 #include <reshard/local/overlap.hpp>
 #include <reshard/mpi/exchange.hpp>
+#include <reshard/mpi/node_reach.hpp>
 #include <reshard/mpi/plan_sides.hpp>
+#include <reshard/mpi/sorted_transfers.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +30,7 @@ struct prepared_state {
     plan_problem problem;
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
+    side_arenas arenas;
     process_cost cost;
     std::optional<exchange> moving;
 };
@@ -66,79 +69,77 @@ private:
 
 namespace detail {
 
-/// The transfers of one process by peer, and those that stay.
-struct sorted_transfers {
-    std::vector<std::vector<std::uint32_t>> to;
-    std::vector<std::vector<std::uint32_t>> from;
-    std::vector<std::uint32_t> local;
-};
-
-inline sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
-    sorted_transfers sorted;
-    sorted.to.resize(static_cast<std::size_t>(size));
-    sorted.from.resize(static_cast<std::size_t>(size));
-    auto const me = static_cast<holder_t>(rank);
-    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-        transfer const& part = whole.transfers[i];
-        if (part.target_holder == me &&
-            (part.source_holder == me || part.source_holder == no_holder))
-            sorted.local.push_back(i);
-        else if (part.target_holder == me)
-            sorted.from[part.source_holder].push_back(i);
-        else
-            sorted.to[part.target_holder].push_back(i);
-    }
-    return sorted;
-}
-
-/// One lane a peer, those nearest in the direction of `step` first.
-inline std::vector<lane> rotated_lanes(plan const& whole,
-                                       std::vector<std::vector<std::uint32_t>> const& by_peer,
-                                       int rank, int step) {
-    std::vector<lane> lanes;
-    int const size = static_cast<int>(by_peer.size());
-    for (int distance = 1; distance < size; ++distance) {
-        int const peer = (rank + step * distance + size) % size;
-        auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
-        if (!numbers.empty())
-            lanes.push_back({peer, chunks_of(whole, numbers)});
-    }
-    return lanes;
-}
-
-inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
-    process_cost cost;
-    auto const sum = [&](std::vector<std::uint32_t> const& numbers, index_t& bytes) {
-        for (std::uint32_t const i : numbers)
-            bytes += wire_bytes(whole, whole.transfers[i]);
-    };
-    sum(sorted.local, cost.bytes_local);
-    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
-        sum(sorted.to[peer], cost.bytes_out);
-        sum(sorted.from[peer], cost.bytes_in);
-        cost.messages_out += !sorted.to[peer].empty();
-        cost.messages_in += !sorted.from[peer].empty();
-    }
-    return cost;
-}
-
-/// Binds the plan to the tensors. Communicates with nobody.
-inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
-                 state_dict const& target) {
-    auto const me = static_cast<holder_t>(ranks.rank());
+/// Finds the tensors of the plan. Communicates with nobody.
+inline void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
+                         state_dict const& target) {
     looked_up const& planned = all.planned;
     all.problem = problem_of(planned.program, planned.source, planned.target);
     all.sources.add(source, planned.source, me);
     check_complete(all.sources, planned.source, me);
     all.targets.add(target, planned.target, me);
     check_complete(all.targets, planned.target, me);
-    auto sorted = sort_by_peer(planned.whole, ranks.rank(), ranks.size());
-    all.cost = cost_of(planned.whole, sorted);
-    all.moving.emplace(
-        ranks.base(), bound_plan{planned.whole, all.problem, all.sources, all.targets},
-        process_transfers{rotated_lanes(planned.whole, sorted.to, ranks.rank(), 1),
-                          rotated_lanes(planned.whole, sorted.from, ranks.rank(), -1),
-                          std::move(sorted.local)});
+}
+
+inline bound_plan bound_plan_of(prepared_state const& all) {
+    return {all.planned.whole, all.problem, all.sources, all.targets};
+}
+
+/// Makes ready what is left to messages, and what is not. Communicates with nobody.
+inline void open(prepared_state& all, mpi_group const& ranks, sorted_transfers sorted,
+                 std::vector<node_transfer> on_node) {
+    plan const& whole = all.planned.whole;
+    all.moving.emplace(ranks.base(), bound_plan_of(all),
+                       process_transfers{rotated_lanes(whole, sorted.to, ranks.rank(), 1),
+                                         rotated_lanes(whole, sorted.from, ranks.rank(), -1),
+                                         std::move(sorted.local), std::move(on_node),
+                                         meetings_of(all.arenas)});
+}
+
+/// Binds the plan to the tensors. Communicates with nobody.
+inline void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
+                 state_dict const& target) {
+    bind_tensors(all, static_cast<holder_t>(ranks.rank()), source, target);
+    auto sorted = sort_by_peer(all.planned.whole, ranks.rank(), ranks.size());
+    all.cost = cost_of(all.planned.whole, sorted);
+    open(all, ranks, std::move(sorted), {});
+}
+
+/// Binds the plan to tensors some of which lie in arenas.
+///
+/// \par Collective every rank of the group, in the same order
+inline void bind_on_nodes(mpi_group const& ranks, prepared_state& all,
+                          const_state_dict const& source, state_dict const& target) {
+    plan const& whole = all.planned.whole;
+    bound_plan const bound = bound_plan_of(all);
+    node_reach const reach(bound, all.arenas, ranks);
+    sorted_transfers sorted;
+    std::vector<addressed_text> texts;
+    agree_on(ranks, [&] {
+        bind_tensors(all, static_cast<holder_t>(ranks.rank()), source, target);
+        sorted = sort_by_peer(whole, ranks.rank(), ranks.size());
+        texts = reach.tell(sorted);
+    });
+    auto const told = sparse_exchange(ranks).run(texts);
+    agree_on(ranks, [&] {
+        process_cost const without = cost_of(whole, sorted);
+        auto on_node = reach.take(sorted, told);
+        all.cost = cost_of(whole, sorted);
+        all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
+        all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
+        open(all, ranks, std::move(sorted), std::move(on_node));
+    });
+}
+
+/// \throws error with errc::usage where other ranks made the arena
+inline void check_arena(mpi_group const& world, shared_arena const* arena) {
+    int how = MPI_IDENT;
+    if (arena)
+        MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
+    if (how != MPI_IDENT && how != MPI_CONGRUENT)
+        fail(errc::usage,
+             "the arena was made by other ranks than the " + std::to_string(world.size()) +
+                 " of this redistribution, or in another order; make one over the same "
+                 "communicator");
 }
 
 /// A number that stands for the call: equal where ranks do the same.
@@ -150,6 +151,39 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
     return digest.value();
 }
 
+/// The same, and whether there are arenas: all ranks have one, or none.
+inline std::uint64_t digest_of_call(std::uint64_t call, laid_out<const_tensor_view> const& source,
+                                    laid_out<tensor_view> const& target) {
+    hasher digest;
+    digest.add(call);
+    digest.add(std::uint64_t{source.arena != nullptr});
+    digest.add(std::uint64_t{target.arena != nullptr});
+    return digest.value();
+}
+
+/// What can be seen of the tensors and arenas of one rank alone.
+inline local_error check_call(mpi_group const& world, laid_out<const_tensor_view> const& source,
+                              laid_out<tensor_view> const& target) {
+    return attempt([&] {
+        reshard::check_memory({&source.held, 1}, {&target.held, 1});
+        check_arena(world, source.arena);
+        check_arena(world, target.arena);
+    });
+}
+
+/// Binds a plan of a job to its tensors, wherever they lie.
+///
+/// \par Collective every rank of the group, in the same order
+inline void bind_job(mpi_group const& ranks, prepared_state& all,
+                     laid_out<const_tensor_view> const& source,
+                     laid_out<tensor_view> const& target) {
+    if (!source.arena && !target.arena)
+        return agree_on(ranks, [&] { bind(all, ranks, source.held, target.held); });
+    all.arenas = {source.arena ? source.arena->state() : nullptr,
+                  target.arena ? target.arena->state() : nullptr};
+    bind_on_nodes(ranks, all, source.held, target.held);
+}
+
 } // namespace detail
 
 /// Plans the filling of `target` from `source` and binds it to their memory; `run` moves the bytes.
@@ -158,24 +192,26 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
 /// key, or nothing. Where a rank knows the layout of a side, it gives that too; then the ranks
 /// compare a digest of it and tell nothing else of that side. Without a program, each target key is
 /// the source key of that name. Tensors that the program only adds (`_ -> key`) keep their content.
-/// A `boost::mpi::communicator` is a group too.
+/// A `boost::mpi::communicator` is a group too. Where tensors of a side lie in an arena, all ranks give theirs,
+/// of the same group, and ranks of a node copy without messages.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
 ///         `make_plan`; errc::ranks_disagree for different programs, options or layouts;
 ///         errc::bad_layout where a rank holds more or less than the layout says;
-///         errc::memory_overlap where a target shares memory with another tensor
+///         errc::memory_overlap where a target shares memory with another tensor; errc::usage for an
+///         arena of other ranks
 inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
                         laid_out<tensor_view> target, std::optional<mapping> program = std::nullopt,
                         redistribute_options const& options = {}) {
-    agree_to_run(world, "redistribute", detail::digest_of_call(program, options), attempt([&] {
-                     check_memory({&source.held, 1}, {&target.held, 1});
-                 }));
+    std::uint64_t const call = detail::digest_of_call(program, options);
+    agree_to_run(world, "redistribute", detail::digest_of_call(call, source, target),
+                 detail::check_call(world, source, target));
     mpi_group const ranks =
         mpi_group::duplicate_of(world.base()); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
     all->planned = detail::plan_job(ranks, source, target, std::move(program), options);
-    agree_on(ranks, [&] { detail::bind(*all, ranks, source.held, target.held); });
+    detail::bind_job(ranks, *all, source, target);
     return prepared(std::move(all));
 }
 

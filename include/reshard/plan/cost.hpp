@@ -28,6 +28,8 @@ struct process_cost {
     index_t bytes_local = 0; ///< moved within the process
     index_t messages_in = 0;
     index_t messages_out = 0;
+    index_t bytes_node_in = 0; ///< through memory that ranks of a node share, without messages
+    index_t bytes_node_out = 0;
 
     constexpr bool operator==(process_cost const&) const = default;
 };

@@ -1,0 +1,211 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_NODE_REACH_HPP
+#define RESHARD_MPI_NODE_REACH_HPP
+
+#include <reshard/group/packed.hpp>
+#include <reshard/mpi/node_copies.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/sorted_transfers.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/tensor/address_range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which transfers need no message: one end lies in memory that the rank at the other end reaches.
+
+namespace reshard {
+
+/// The arenas of both sides; null where there is none.
+struct side_arenas {
+    std::shared_ptr<detail::arena_state const> source;
+    std::shared_ptr<detail::arena_state const> target;
+};
+
+namespace detail {
+
+/// The number of a rank within the node of an arena whose memory it shares; nothing for others.
+inline std::optional<int> node_number(arena_state const* arena, int rank) {
+    if (!arena || !arena->segments)
+        return std::nullopt;
+    auto const& ranks = arena->node_ranks;
+    auto const place = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (place == ranks.end() || *place != rank)
+        return std::nullopt;
+    return static_cast<int>(place - ranks.begin());
+}
+
+/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make them.
+///
+/// For each pair of ranks both list the transfers between them in the order of the plan, and tell one another
+/// where those ends lie that the other one reaches. So both know the same: a transfer whose target is told
+/// is pushed by the source, another one whose source is told is pulled by the target.
+class node_reach {
+public:
+    node_reach(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
+        : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
+
+    /// What each neighbour has to know of this rank's memory.
+    std::vector<addressed_text> tell(sorted_transfers const& all) const {
+        std::vector<addressed_text> texts;
+        for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+            std::string text;
+            for (std::uint32_t const number : incoming(all, peer))
+                pack_end(text, own_target(number), arenas_.target);
+            for (std::uint32_t const number : outgoing(all, peer))
+                pack_end(text, own_source(number), arenas_.source);
+            if (!text.empty())
+                texts.push_back({peer, std::move(text)});
+        }
+        return texts;
+    }
+
+    /// Takes the transfers that need no message out of `all`; those that this rank makes are the result.
+    ///
+    /// \pre `told` is what came of the texts of all ranks
+    std::vector<node_transfer> take(sorted_transfers& all,
+                                    std::vector<addressed_text> const& told) const {
+        std::vector<node_transfer> made;
+        for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+            auto const text = std::find_if(told.begin(), told.end(),
+                                           [&](auto const& one) { return one.rank == peer; });
+            unpacker from(text == told.end() ? std::string_view() : text->bytes);
+            take_pushed(from, peer, all.to[at(peer)], made);
+            take_pulled(from, peer, all.from[at(peer)], made);
+        }
+        return made;
+    }
+
+private:
+    using numbers = std::vector<std::uint32_t>;
+
+    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie there.
+    numbers const& incoming(sorted_transfers const& all, int peer) const {
+        return node_number(arenas_.target.get(), peer) ? all.from[at(peer)] : none_;
+    }
+    numbers const& outgoing(sorted_transfers const& all, int peer) const {
+        return node_number(arenas_.source.get(), peer) ? all.to[at(peer)] : none_;
+    }
+
+    static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+    transfer const& moved(std::uint32_t number) const { return bound_.whole.transfers[number]; }
+
+    /// This rank's end of a transfer, if it lies in the arena.
+    ///
+    /// Elements of less than a byte are not written by others: two ranks would change the same byte.
+    std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
+        transfer const& one = moved(number);
+        if (bits(bound_.whole.target_dtypes[one.target_key]) < 8 ||
+            !holds(*arenas_.target, bound_.targets.at(one.target_key, one.target_shard)))
+            return std::nullopt;
+        auto const end = target_end(bound_, one);
+        return bound_end<void const*>{end.data, end.place};
+    }
+    std::optional<bound_end<void const*>> own_source(std::uint32_t number) const {
+        transfer const& one = moved(number);
+        source_side const& side = bound_.problem.sources[one.source_key];
+        if (!holds(*arenas_.source, bound_.sources.at(side.tensor, one.source_shard)))
+            return std::nullopt;
+        return source_end(bound_, one);
+    }
+
+    static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
+        int const me = arena.node.rank();
+        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(me));
+        address_range const bytes = addresses(tensor);
+        return bytes.begin >= first &&
+               bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
+    }
+
+    static void pack_end(std::string& text, std::optional<bound_end<void const*>> const& end,
+                         std::shared_ptr<arena_state const> const& arena) {
+        if (!end)
+            return pack(text, std::uint64_t{0});
+        auto const* const data = static_cast<std::byte const*>(end->data);
+        auto const offset = data - arena->segments->data(arena->node.rank());
+        pack(text, static_cast<std::uint64_t>(offset + 1));
+        pack(text, static_cast<std::uint64_t>(end->place.offset));
+        pack(text, end->place.strides);
+    }
+
+    /// \pre `peer` is a rank of the arena's node
+    static std::optional<bound_end<void*>> unpack_end(unpacker& from, arena_state const& arena,
+                                                      int peer) {
+        std::uint64_t const offset = from.number();
+        if (offset == 0)
+            return std::nullopt;
+        std::byte* const first = arena.segments->data(*node_number(&arena, peer));
+        bound_end<void*> end{first + offset - 1, {}};
+        end.place.offset = static_cast<index_t>(from.number());
+        end.place.strides = from.numbers();
+        return end;
+    }
+
+    /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
+    void take_pushed(unpacker& from, int peer, numbers& all,
+                     std::vector<node_transfer>& made) const {
+        bool const is_told = node_number(arenas_.target.get(), peer).has_value();
+        bool const tells = node_number(arenas_.source.get(), peer).has_value();
+        std::erase_if(all, [&](std::uint32_t number) {
+            auto const target = is_told ? unpack_end(from, *arenas_.target, peer) : std::nullopt;
+            if (target)
+                made.push_back(
+                    {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
+            return target || (tells && own_source(number));
+        });
+    }
+
+    /// Transfers from `peer`: pushed by it, or pulled by this rank.
+    void take_pulled(unpacker& from, int peer, numbers& all,
+                     std::vector<node_transfer>& made) const {
+        bool const is_told = node_number(arenas_.source.get(), peer).has_value();
+        bool const tells = node_number(arenas_.target.get(), peer).has_value();
+        std::erase_if(all, [&](std::uint32_t number) {
+            auto const source = is_told ? unpack_end(from, *arenas_.source, peer) : std::nullopt;
+            if (tells && own_target(number))
+                return true;
+            if (source)
+                made.push_back(
+                    {number,
+                     turn_of(peer),
+                     true,
+                     {{source->data, source->place}, target_end(bound_, moved(number))}});
+            return source.has_value();
+        });
+    }
+
+    /// How many ranks on `peer` is, counted round.
+    int turn_of(int peer) const { return peer > rank_ ? peer - rank_ : peer - rank_ + size_; }
+
+    bound_plan const& bound_;
+    side_arenas const& arenas_;
+    int rank_;
+    int size_;
+    numbers none_ = {};
+};
+
+/// Where the ranks of both nodes wait for one another.
+inline std::vector<yielding_barrier> meetings_of(side_arenas const& arenas) {
+    std::vector<yielding_barrier> meetings;
+    for (arena_state const* const one : {arenas.source.get(), arenas.target.get()})
+        if (one && one->segments && (meetings.empty() || arenas.source != arenas.target))
+            meetings.emplace_back(one->segments->barrier(),
+                                  static_cast<std::uint32_t>(one->node.size()));
+    return meetings;
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,76 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_SORTED_TRANSFERS_HPP
+#define RESHARD_MPI_SORTED_TRANSFERS_HPP
+
+#include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/plan/cost.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// The transfers of one process by the process at the other end.
+
+namespace reshard::detail {
+
+/// The transfers of one process by peer, and those that stay.
+struct sorted_transfers {
+    std::vector<std::vector<std::uint32_t>> to;
+    std::vector<std::vector<std::uint32_t>> from;
+    std::vector<std::uint32_t> local;
+};
+
+inline sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
+    sorted_transfers sorted;
+    sorted.to.resize(static_cast<std::size_t>(size));
+    sorted.from.resize(static_cast<std::size_t>(size));
+    auto const me = static_cast<holder_t>(rank);
+    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
+        transfer const& part = whole.transfers[i];
+        if (part.target_holder == me &&
+            (part.source_holder == me || part.source_holder == no_holder))
+            sorted.local.push_back(i);
+        else if (part.target_holder == me)
+            sorted.from[part.source_holder].push_back(i);
+        else
+            sorted.to[part.target_holder].push_back(i);
+    }
+    return sorted;
+}
+
+/// One lane a peer, those nearest in the direction of `step` first.
+inline std::vector<lane> rotated_lanes(plan const& whole,
+                                       std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                       int rank, int step) {
+    std::vector<lane> lanes;
+    int const size = static_cast<int>(by_peer.size());
+    for (int distance = 1; distance < size; ++distance) {
+        int const peer = (rank + step * distance + size) % size;
+        auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
+        if (!numbers.empty())
+            lanes.push_back({peer, chunks_of(whole, numbers)});
+    }
+    return lanes;
+}
+
+inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
+    process_cost cost;
+    auto const sum = [&](std::vector<std::uint32_t> const& numbers, index_t& bytes) {
+        for (std::uint32_t const i : numbers)
+            bytes += wire_bytes(whole, whole.transfers[i]);
+    };
+    sum(sorted.local, cost.bytes_local);
+    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
+        sum(sorted.to[peer], cost.bytes_out);
+        sum(sorted.from[peer], cost.bytes_in);
+        cost.messages_out += !sorted.to[peer].empty();
+        cost.messages_in += !sorted.from[peer].empty();
+    }
+    return cost;
+}
+
+} // namespace reshard::detail
+
+#endif

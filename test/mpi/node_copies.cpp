@@ -1,0 +1,110 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/node_copies.hpp>
+
+#include <reshard/expr/by_name.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using namespace reshard;
+
+namespace {
+
+constexpr index_t row_count = 4096, column_count = 96;
+
+/// All rows on rank 1 become a third of the columns on each of three ranks, whose memory is all here.
+struct panel_fixture {
+    std::vector<double> source = std::vector<double>(row_count * column_count);
+    std::vector<std::vector<double>> targets{3, std::vector<double>(row_count* column_count / 3)};
+    layout from, to;
+    mapping program;
+    plan_problem problem;
+    plan whole_plan;
+    shard_views<const_tensor_view> sources;
+    shard_views<tensor_view> target_views;
+    bound_plan bound{whole_plan, problem, sources, target_views};
+    copy_table copies;
+
+    panel_fixture() {
+        for (std::size_t i = 0; i < source.size(); ++i)
+            source[i] = static_cast<double>(i);
+        index_vector const shape{row_count, column_count};
+        auto const shard = [&](index_t first, index_t count) {
+            return shard_descriptor{
+                "w", data_type::f64, shape, {{0, first}, {row_count, count}}, {}};
+        };
+        from = layout_of(std::vector<std::vector<shard_descriptor>>{{}, {shard(0, 96)}, {}});
+        to = layout_of(std::vector<std::vector<shard_descriptor>>{
+            {shard(0, 32)}, {shard(32, 32)}, {shard(64, 32)}});
+        program = by_name(catalog_of(from), to);
+        problem = problem_of(program, from, to);
+        whole_plan = make_plan(problem);
+        sources.add(0, 0, {source.data(), data_type::f64, shape, {96, 1}});
+        for (std::uint32_t i = 0; i < 3; ++i)
+            target_views.add(0, i, {targets[i].data(), data_type::f64, {row_count, 32}, {32, 1}});
+    }
+
+    std::vector<bound_copy> ordered() {
+        std::vector<std::uint32_t> local;
+        std::vector<node_transfer> on_node;
+        for (std::uint32_t i = 0; i < whole_plan.transfers.size(); ++i) {
+            transfer const& one = whole_plan.transfers[i];
+            int const turn = static_cast<int>(one.target_holder + 2) % 3; // from rank 1 on
+            if (turn == 0)
+                local.push_back(i);
+            else
+                on_node.push_back(
+                    {i, turn, false, {source_end(bound, one), target_end(bound, one)}});
+        }
+        detail::chunk_binder const binder(bound, stores::cached, copies);
+        return detail::node_copies(binder, bound, local, on_node);
+    }
+
+    /// How many ranks after rank 1 the one is into whose memory a copy goes.
+    int turn_of(bound_copy const& one) const {
+        for (int rank = 0; rank < 3; ++rank) {
+            auto const& memory = targets[static_cast<std::size_t>(rank)];
+            auto const* const first = reinterpret_cast<std::byte const*>(memory.data());
+            if (one.target >= first && one.target < first + memory.size() * sizeof(double))
+                return (rank + 2) % 3;
+        }
+        return -1;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_node_copies, panel_fixture)
+
+BOOST_AUTO_TEST_CASE(a_source_is_read_once_from_its_beginning_in_turns) {
+    auto const order = ordered();
+    BOOST_TEST(order.size() >= 6u); // 3 MiB, of which a panel has 64 KiB for each rank
+    auto const* const first = reinterpret_cast<std::byte const*>(source.data());
+    std::ptrdiff_t last_row = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        BOOST_TEST(turn_of(order[i]) == static_cast<int>(i % 3));
+        BOOST_TEST(order[i].bytes <= 1 << 16);
+        std::ptrdiff_t const row = (order[i].source - first) / (column_count * 8);
+        BOOST_TEST((i % 3 == 0 ? row >= last_row : row == last_row));
+        last_row = row;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_elements_arrive) {
+    for (bound_copy const& one : ordered())
+        run(copies[one.copy], one.source, one.target);
+    std::size_t wrong = 0;
+    for (index_t rank = 0; rank < 3; ++rank)
+        for (index_t i = 0; i < row_count * 32; ++i)
+            wrong += targets[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)] !=
+                     static_cast<double>(i / 32 * column_count + rank * 32 + i % 32);
+    BOOST_TEST(wrong == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

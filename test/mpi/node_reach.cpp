@@ -1,0 +1,270 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/node_reach.hpp>
+
+#include "support/agreed_error.hpp"
+
+#include <reshard/expr/algebra.hpp>
+#include <reshard/mpi/prepare_cached.hpp>
+#include <reshard/mpi/redistribute.hpp>
+
+#include <boost/mpi/collectives/all_gather.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+
+namespace {
+
+/// Part of a matrix of 32-bit integers with `gap` elements behind each row; each is its number in the matrix.
+class matrix_part {
+public:
+    matrix_part(index_vector const& global, box region, index_t gap = 0,
+                std::pmr::memory_resource* where = std::pmr::get_default_resource())
+        : descriptor_{"w", data_type::i32, global, std::move(region), {}},
+          pitch_(descriptor_.region.shape[1] + gap),
+          elements_(static_cast<std::size_t>(descriptor_.region.shape[0] * pitch_), -1, where) {}
+
+    void number() {
+        for_each([](std::int32_t& element, std::int32_t number) { element = number; });
+    }
+
+    /// Elements that are not their number, and gaps that were written.
+    std::size_t wrong() {
+        std::size_t count = 0, kept = 0, elements = 0;
+        for_each([&](std::int32_t& element, std::int32_t number) {
+            count += element != number;
+            ++elements;
+        });
+        for (std::int32_t const element : elements_)
+            kept += element == -1;
+        return count + (elements_.size() - elements - kept);
+    }
+
+    state_dict views() {
+        state_dict all;
+        all.add(
+            descriptor_,
+            tensor_view{elements_.data(), data_type::i32, descriptor_.region.shape, {pitch_, 1}});
+        return all;
+    }
+
+    index_t bytes() const { return 4 * element_count(descriptor_.region.shape); }
+
+private:
+    template <class Visit>
+    void for_each(Visit const& visit) {
+        auto const& [offset, shape] = descriptor_.region;
+        for (index_t i = 0; i < shape[0]; ++i)
+            for (index_t k = 0; k < shape[1]; ++k)
+                visit(elements_[static_cast<std::size_t>(i * pitch_ + k)],
+                      static_cast<std::int32_t>((offset[0] + i) * descriptor_.global_shape[1] +
+                                                offset[1] + k));
+    }
+
+    shard_descriptor descriptor_;
+    index_t pitch_;
+    std::pmr::vector<std::int32_t> elements_;
+};
+
+/// A matrix of rows over all ranks that becomes columns; 5 columns, so that some of 7 ranks have none.
+struct node_fixture {
+    boost::mpi::communicator world;
+    int rank = world.rank();
+    int size = world.size();
+    index_vector shape{60, 5};
+    box rows = part(0, 60);
+    box columns = part(1, 5);
+
+    box part(std::size_t axis, index_t extent) const {
+        box one = whole(shape);
+        one.offset[axis] = extent * rank / size;
+        one.shape[axis] = extent * (rank + 1) / size - one.offset[axis];
+        return one;
+    }
+
+    matrix_part source_in(std::pmr::memory_resource* where) const {
+        matrix_part made(shape, rows, 0, where);
+        made.number();
+        return made;
+    }
+
+    /// The bytes of this rank's target that ranks of its node have in their rows.
+    index_t bytes_from_node(shared_arena const& arena) const {
+        index_t sum = 0;
+        for (int const other : arena.node_ranks())
+            if (arena.is_shared() && other != rank)
+                sum += 4 * columns.shape[1] * (60 * (other + 1) / size - 60 * other / size);
+        return sum;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_node_reach, node_fixture)
+
+BOOST_AUTO_TEST_CASE(targets_of_a_node_get_no_messages_from_it) {
+    for (int const per_node : {0, 1, 2, 3}) {
+        shared_arena const arena(world, 10'000, {.ranks_per_node = per_node});
+        matrix_part source = source_in(std::pmr::get_default_resource());
+        matrix_part target(shape, columns, 3, arena.resource());
+        prepared moving = prepare(world, laid_out<const_tensor_view>{source.views()},
+                                  laid_out<tensor_view>{target.views(), {}, &arena});
+        for (int i = 0; i < 3; ++i)
+            run(moving);
+        BOOST_TEST(target.wrong() == 0u);
+        index_t const on_node = bytes_from_node(arena);
+        index_t const own = 4 * columns.shape[1] * rows.shape[0];
+        BOOST_TEST(moving.cost().bytes_node_in == on_node);
+        BOOST_TEST(moving.cost().bytes_in == target.bytes() - on_node - own);
+        if (per_node == 0) {
+            BOOST_TEST(moving.cost().messages_in == 0);
+            BOOST_TEST(moving.cost().messages_out == 0);
+            BOOST_TEST(moving.cost().bytes_node_out == source.bytes() - own);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sources_of_a_node_are_read_where_they_are) {
+    for (int const per_node : {0, 2}) {
+        shared_arena const arena(world, 10'000, {.ranks_per_node = per_node});
+        matrix_part source = source_in(arena.resource());
+        matrix_part target(shape, columns);
+        prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &arena},
+                                  laid_out<tensor_view>{target.views()});
+        run(moving);
+        run(moving);
+        BOOST_TEST(target.wrong() == 0u);
+        BOOST_TEST(moving.cost().bytes_node_in == bytes_from_node(arena));
+        BOOST_TEST((per_node != 0 || moving.cost().messages_in == 0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_side_may_have_an_arena_and_nodes_of_its_own) {
+    shared_arena const pairs(world, 10'000, {.ranks_per_node = 2});
+    shared_arena const threes(world, 10'000, {.ranks_per_node = 3});
+    matrix_part source = source_in(threes.resource());
+    matrix_part target(shape, columns, 1, pairs.resource());
+    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &threes},
+                              laid_out<tensor_view>{target.views(), {}, &pairs});
+    run(moving);
+    run(moving);
+    BOOST_TEST(target.wrong() == 0u);
+    index_t sum = 0;
+    for (int other = 0; other < size; ++other)
+        if (other != rank && (other / 2 == rank / 2 || other / 3 == rank / 3))
+            sum += 4 * columns.shape[1] * (60 * (other + 1) / size - 60 * other / size);
+    BOOST_TEST(moving.cost().bytes_node_in == sum);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_outside_the_arena_travel_as_without_it) {
+    shared_arena const arena(world, 10'000);
+    matrix_part source = source_in(std::pmr::get_default_resource());
+    bool const is_inside = rank % 2 == 0; // every other rank's
+    matrix_part target(shape, columns, 0,
+                       is_inside ? arena.resource() : std::pmr::get_default_resource());
+    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views()},
+                              laid_out<tensor_view>{target.views(), {}, &arena});
+    run(moving);
+    BOOST_TEST(target.wrong() == 0u);
+    BOOST_TEST(moving.cost().bytes_node_in == (is_inside ? bytes_from_node(arena) : 0));
+}
+
+BOOST_AUTO_TEST_CASE(where_memory_is_refused_all_travels_in_messages) {
+    arena_options options;
+    if (rank == size - 1)
+        options.calls.reserve = [](int, off_t) { return ENOSPC; };
+    shared_arena const arena(world, 10'000, options);
+    matrix_part source = source_in(arena.resource());
+    matrix_part target(shape, columns, 0, arena.resource());
+    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &arena},
+                              laid_out<tensor_view>{target.views(), {}, &arena});
+    run(moving);
+    BOOST_TEST(target.wrong() == 0u);
+    BOOST_TEST(moving.cost().bytes_node_in == 0);
+}
+
+BOOST_AUTO_TEST_CASE(kept_plans_meet_arenas_too) {
+    shared_arena const arena(world, 20'000);
+    plan_cache kept(2);
+    for (int round = 0; round < 2; ++round) {
+        matrix_part source = source_in(std::pmr::get_default_resource());
+        matrix_part target(shape, columns, 0, arena.resource());
+        auto moving = prepare_cached(world, kept, laid_out<const_tensor_view>{source.views()},
+                                     laid_out<tensor_view>{target.views(), {}, &arena});
+        BOOST_TEST(moving.was_kept() == (round == 1));
+        run(moving);
+        BOOST_TEST(target.wrong() == 0u);
+        BOOST_TEST(moving.cost().bytes_node_in == bytes_from_node(arena));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nobody_writes_half_a_byte_of_another_rank) {
+    // Each rank has three numbers of four bits; all of them become one row on the first rank.
+    index_vector const row{3 * size};
+    shared_arena const arena(world, 1000);
+    std::uint16_t mine = 0;
+    for (unsigned i = 0; i < 3; ++i)
+        mine =
+            static_cast<std::uint16_t>(mine | (3 * static_cast<unsigned>(rank) + i) % 16 << 4 * i);
+    const_state_dict source;
+    source.add({"w", data_type::f4, row, {{3 * rank}, {3}}, {}},
+               const_tensor_view{&mine, data_type::f4, {3}, {1}});
+    std::pmr::vector<std::uint8_t> bytes(static_cast<std::size_t>(3 * size + 1) / 2,
+                                         std::uint8_t{0}, arena.resource());
+    state_dict target;
+    if (rank == 0)
+        target.add({"w", data_type::f4, row, {{0}, row}, {}},
+                   tensor_view{bytes.data(), data_type::f4, row, {1}});
+    prepared moving = prepare(world, laid_out<const_tensor_view>{source},
+                              laid_out<tensor_view>{target, {}, &arena});
+    run(moving);
+    BOOST_TEST(moving.cost().bytes_node_in == 0);
+    for (int i = 0; rank == 0 && i < 3 * size; ++i)
+        BOOST_TEST((bytes[static_cast<std::size_t>(i) / 2] >> i % 2 * 4 & 15) == i % 16);
+}
+
+BOOST_AUTO_TEST_CASE(all_ranks_give_an_arena_or_none) {
+    shared_arena const arena(world, 10'000);
+    matrix_part source = source_in(std::pmr::get_default_resource());
+    matrix_part target(shape, columns);
+    bool const has_none = rank == size - 1 && size > 1;
+    std::string const text = agreed_error(world, [&] {
+        prepare(world, laid_out<const_tensor_view>{source.views()},
+                laid_out<tensor_view>{target.views(), {}, has_none ? nullptr : &arena});
+    });
+    BOOST_TEST(text == (size == 1
+                            ? "nothing was thrown"
+                            : "ranks_disagree: rank 0 runs redistribute and rank " +
+                                  std::to_string(size - 1) +
+                                  " runs it with another program or other options; every rank "
+                                  "must make the same call"));
+}
+
+BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {
+    boost::mpi::communicator const backwards = world.split(0, -rank);
+    shared_arena const arena(backwards, 10'000);
+    matrix_part source = source_in(std::pmr::get_default_resource());
+    matrix_part target(shape, columns);
+    std::string const text = agreed_error(world, [&] {
+        prepare(world, laid_out<const_tensor_view>{source.views()},
+                laid_out<tensor_view>{target.views(), {}, &arena});
+    });
+    BOOST_TEST(text ==
+               (size == 1
+                    ? "nothing was thrown"
+                    : "usage: the arena was made by other ranks than the " + std::to_string(size) +
+                          " of this redistribution, or in another order; make one over "
+                          "the same communicator"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
