@@ -16,7 +16,7 @@ using namespace reshard;
 
 namespace {
 
-constexpr index_t row_count = 4096, column_count = 96;
+constexpr index_t row_count = 4095, column_count = 96;
 
 /// All rows on rank 1 become a third of the columns on each of three ranks, whose memory is all here.
 struct panel_fixture {
@@ -63,7 +63,8 @@ struct panel_fixture {
                     {i, turn, false, {source_end(bound, one), target_end(bound, one)}});
         }
         detail::chunk_binder const binder(bound, stores::cached, copies);
-        return detail::node_copies(binder, bound, local, on_node);
+        return detail::node_copies(binder, bound, detail::with_local(bound, on_node, local),
+                                   copies);
     }
 
     /// How many ranks after rank 1 the one is into whose memory a copy goes.
@@ -84,12 +85,12 @@ BOOST_FIXTURE_TEST_SUITE(mpi_node_copies, panel_fixture)
 
 BOOST_AUTO_TEST_CASE(a_source_is_read_once_from_its_beginning_in_turns) {
     auto const order = ordered();
-    BOOST_TEST(order.size() >= 6u); // 3 MiB, of which a panel has 64 KiB for each rank
+    BOOST_TEST(order.size() == 9u); // 3 MiB, of which a panel has 1 MiB
     auto const* const first = reinterpret_cast<std::byte const*>(source.data());
     std::ptrdiff_t last_row = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
         BOOST_TEST(turn_of(order[i]) == static_cast<int>(i % 3));
-        BOOST_TEST(order[i].bytes <= 1 << 16);
+        BOOST_TEST(order[i].joins_next == (i % 3 != 2));
         std::ptrdiff_t const row = (order[i].source - first) / (column_count * 8);
         BOOST_TEST((i % 3 == 0 ? row >= last_row : row == last_row));
         last_row = row;
@@ -97,8 +98,9 @@ BOOST_AUTO_TEST_CASE(a_source_is_read_once_from_its_beginning_in_turns) {
 }
 
 BOOST_AUTO_TEST_CASE(all_elements_arrive) {
+    side_by_side blocks;
     for (bound_copy const& one : ordered())
-        run(copies[one.copy], one.source, one.target);
+        blocks.add(copies[one.copy], one.source, one.target, one.joins_next);
     std::size_t wrong = 0;
     for (index_t rank = 0; rank < 3; ++rank)
         for (index_t i = 0; i < row_count * 32; ++i)

@@ -53,8 +53,10 @@ public:
         for (std::uint32_t const number : all.local)
             (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
                 .push_back(number);
-        local_ = all.on_node.empty() ? binder.copies(moved)
-                                     : detail::node_copies(binder, bound_, moved, all.on_node);
+        local_ = all.on_node.empty()
+                     ? binder.copies(moved)
+                     : detail::node_copies(binder, bound_,
+                                           detail::with_local(bound_, all.on_node, moved), copies_);
         outgoing_.open(binder.sends(all.sends));
         incoming_.open(binder.receives(all.receives));
     }

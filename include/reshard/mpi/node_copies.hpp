@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -28,78 +30,119 @@ struct node_transfer {
 
 namespace detail {
 
-/// Cuts transfers into panels: some rows of a source at a time, for all that get a part of them.
+/// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks that get a
+/// part of it before the next one is read.
 ///
 /// Each source is then read once, from its beginning to its end, however short the runs are that go to
 /// one rank; and ranks begin with their own part and then their neighbours', so that no memory is
-/// written by all at once. Pulled transfers are cut likewise, by target.
+/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
+/// cut come in the order of their targets' addresses.
 class panel_order {
 public:
-    panel_order(chunk_binder const& binder, bound_plan const& bound)
-        : binder_(binder), bound_(bound) {}
+    panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
+        : binder_(binder), bound_(bound), copies_(copies) {}
 
     void add(node_transfer const& one) {
         transfer const& moved = bound_.whole.transfers[one.number];
+        std::vector<bound_copy> panels;
+        binder_.for_each_copy(moved, one.ends, panel_elements(one),
+                              [&](bound_copy const& copy) { panels.push_back(copy); });
+        if (panels.size() == 1 && panels[0].bytes < small_bytes)
+            return small_[one.turn].push_back(panels[0]);
         void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
-        auto const group = groups_.try_emplace(shared, groups_.size()).first->second;
-        std::uint32_t panel = 0;
-        binder_.for_each_copy(moved, one.ends, panel_elements(moved, one.ends),
-                              [&](bound_copy const& copy) {
-                                  all_.push_back({group, panel++, one.turn, copy});
-                              });
+        std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
+        for (std::size_t i = 0; i < panels.size(); ++i)
+            panels_.push_back({group, i, one.turn, one.is_pull, panels[i]});
     }
 
     std::vector<bound_copy> copies() && {
-        std::stable_sort(all_.begin(), all_.end(), [](entry const& a, entry const& b) {
-            return std::tie(a.group, a.panel, a.turn) < std::tie(b.group, b.panel, b.turn);
-        });
-        std::vector<bound_copy> sorted;
-        sorted.reserve(all_.size());
-        for (entry const& one : all_)
-            sorted.push_back(one.copy);
+        std::vector<bound_copy> sorted = joined_panels();
+        for (auto& [turn, small] : small_) {
+            join_blocks(std::span(small), copies_, &affine_copy::target_strides,
+                        [](bound_copy const& one) { return one.target; });
+            sorted.insert(sorted.end(), small.begin(), small.end());
+        }
         return sorted;
     }
 
 private:
-    struct entry {
+    struct panel {
         std::size_t group;
-        std::uint32_t panel;
+        std::size_t number;
         int turn;
+        bool is_pull;
         bound_copy copy;
     };
 
-    static constexpr index_t panel_rows = 16;
-    static constexpr index_t least_bytes = index_t{64} << 10;
+    static constexpr index_t small_bytes = index_t{64} << 10;
 
-    /// A few rows, where the transfer is rows; else as much as one looks at the network in between.
-    index_t panel_elements(transfer const& moved, copy_ends const& ends) const {
+    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as moves
+    /// between two looks at the network.
+    index_t panel_elements(node_transfer const& one) const {
+        transfer const& moved = bound_.whole.transfers[one.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
-        affine_copy const fused = fuse({cut_of(bound_.whole, moved).extent, 0,
-                                        ends.source.place.strides, 0, ends.target.place.strides});
+        affine_copy const fused =
+            fuse({cut_of(bound_.whole, moved).extent, 0, one.ends.source.place.strides, 0,
+                  one.ends.target.place.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
         if (!has_rows(fused) || fused.ndim() < 2)
             return most;
-        return std::clamp(panel_rows * fused.extent.end()[-1], least_bytes * 8 / size, most);
+        index_t const pitch =
+            magnitude((one.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
+        index_t const rows = std::max<index_t>(1, most / std::max<index_t>(1, pitch));
+        return std::min(rows, fused.extent.end()[-2]) * fused.extent.end()[-1];
+    }
+
+    std::vector<bound_copy> joined_panels() {
+        std::stable_sort(panels_.begin(), panels_.end(), [](panel const& a, panel const& b) {
+            return std::tie(a.group, a.number, a.turn) < std::tie(b.group, b.number, b.turn);
+        });
+        std::vector<bound_copy> sorted;
+        sorted.reserve(panels_.size());
+        for (std::size_t i = 0; i < panels_.size(); ++i) {
+            sorted.push_back(panels_[i].copy);
+            sorted.back().joins_next = i + 1 < panels_.size() && join(panels_[i], panels_[i + 1]);
+        }
+        return sorted;
+    }
+
+    /// True where both are parts of the same rows.
+    bool join(panel const& a, panel const& b) const {
+        return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
+               are_alike(copies_[a.copy.copy], copies_[b.copy.copy],
+                         a.is_pull ? &affine_copy::target_strides : &affine_copy::source_strides);
     }
 
     chunk_binder const& binder_;
     bound_plan const& bound_;
+    copy_table const& copies_;
     boost::unordered_flat_map<void const*, std::size_t> groups_;
-    std::vector<entry> all_;
+    std::vector<panel> panels_;
+    std::map<int, std::vector<bound_copy>> small_; ///< by turn
 };
 
-/// The copies of transfers within the process and within the node.
+/// The copies of transfers within the process and within the node, in an order that suits memory.
 inline std::vector<bound_copy> node_copies(chunk_binder const& binder, bound_plan const& bound,
-                                           std::vector<std::uint32_t> const& local,
-                                           std::vector<node_transfer> const& on_node) {
-    panel_order order(binder, bound);
-    for (std::uint32_t const number : local) {
-        transfer const& moved = bound.whole.transfers[number];
-        order.add({number, 0, false, {source_end(bound, moved), target_end(bound, moved)}});
-    }
-    for (node_transfer const& one : on_node)
+                                           std::vector<node_transfer> const& all,
+                                           copy_table const& copies) {
+    panel_order order(binder, bound, copies);
+    for (node_transfer const& one : all)
         order.add(one);
     return std::move(order).copies();
+}
+
+/// Transfers within the process as if they were some of those on the node.
+inline std::vector<node_transfer> with_local(bound_plan const& bound,
+                                             std::vector<node_transfer> const& on_node,
+                                             std::vector<std::uint32_t> const& local) {
+    std::vector<node_transfer> all;
+    bool const is_pull = std::ranges::all_of(on_node, &node_transfer::is_pull);
+    for (std::uint32_t const number : local) {
+        transfer const& moved = bound.whole.transfers[number];
+        all.push_back({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});
+    }
+    all.insert(all.end(), on_node.begin(), on_node.end());
+    return all;
 }
 
 } // namespace detail
