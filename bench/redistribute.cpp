@@ -4,6 +4,7 @@
 /// How long redistribution takes, beside the bound and what one would write by hand. Run under mpiexec.
 
 #include "cases.hpp"
+#include "method_arena.hpp"
 #include "method_bound.hpp"
 #if RESHARD_BENCH_HAS_FFTW
 #include "method_fftw.hpp"
@@ -60,6 +61,7 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
 #if RESHARD_BENCH_HAS_FFTW
     all.push_back(contestant_of<fftw_method>("B5", moved));
 #endif
+    all.push_back(contestant_of<arena_method>("arena", moved, program));
     all.push_back(contestant_of<private_method>("private", moved, program));
     all.push_back(contestant_of<private_method>("network", moved, program));
     all.push_back(contestant_of<solo_method>("solo", moved, program));
