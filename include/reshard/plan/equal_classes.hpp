@@ -3,7 +3,7 @@
 #ifndef RESHARD_PLAN_EQUAL_CLASSES_HPP
 #define RESHARD_PLAN_EQUAL_CLASSES_HPP
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,32 +19,70 @@ struct equal_classes {
     std::vector<std::uint32_t> representative; ///< by class: one of its things
 };
 
+namespace detail {
+
+/// A hash table of classes by the digest of their things, small where there are few classes.
+class class_table {
+public:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    struct slot {
+        std::uint64_t digest = 0;
+        std::uint32_t number = none;
+    };
+
+    /// The slot of the class of that digest for which `is_it(number)`, or the empty one for it.
+    template <class IsIt>
+    constexpr slot& find(std::uint64_t digest, IsIt&& is_it) {
+        std::size_t at = digest & mask();
+        while (slots_[at].number != none &&
+               (slots_[at].digest != digest || !is_it(slots_[at].number)))
+            at = (at + 1) & mask();
+        return slots_[at];
+    }
+
+    /// Makes room for one more than `count` classes.
+    constexpr void make_room(std::size_t count) {
+        if (2 * (count + 1) <= slots_.size())
+            return;
+        std::vector<slot> const before =
+            std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
+        for (slot const& one : before)
+            if (one.number != none)
+                find(one.digest, [](std::uint32_t) { return false; }) = one;
+    }
+
+private:
+    constexpr std::size_t mask() const { return slots_.size() - 1; }
+
+    /// A power of two of them, at most half of them taken.
+    std::vector<slot> slots_ = std::vector<slot>(16);
+};
+
+} // namespace detail
+
 /// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is asked only where digests are
 /// equal.
 ///
 /// A model of 126 equal layers is planned for one: that is a hundredfold.
 ///
 /// \pre  equal things have equal digests
-/// \post the representative of a class is the first thing in it
+/// \post classes are numbered as their first things come, which represent them
 template <class Equal>
 constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equal&& equal) {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
-    order.reserve(digests.size());
-    for (std::uint32_t i = 0; i < digests.size(); ++i)
-        order.push_back({digests[i], i});
-    std::sort(order.begin(), order.end());
-    equal_classes result{std::vector<std::uint32_t>(digests.size(), 0), {}};
-    std::size_t first_class = 0; // of the classes that share the digest at hand
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        if (i == 0 || order[i].first != order[i - 1].first)
-            first_class = result.representative.size();
-        std::size_t place = first_class;
-        while (place < result.representative.size() &&
-               !equal(result.representative[place], order[i].second))
-            ++place;
-        if (place == result.representative.size())
-            result.representative.push_back(order[i].second);
-        result.class_of[order[i].second] = static_cast<std::uint32_t>(place);
+    equal_classes result;
+    result.class_of.reserve(digests.size());
+    detail::class_table table;
+    for (std::uint32_t i = 0; i < digests.size(); ++i) {
+        table.make_room(result.representative.size());
+        auto& found = table.find(digests[i], [&](std::uint32_t number) {
+            return equal(result.representative[number], i);
+        });
+        if (found.number == detail::class_table::none) {
+            found = {digests[i], static_cast<std::uint32_t>(result.representative.size())};
+            result.representative.push_back(i);
+        }
+        result.class_of.push_back(found.number);
     }
     return result;
 }

@@ -46,6 +46,23 @@ BOOST_AUTO_TEST_CASE(equal_digests_are_not_enough) {
     BOOST_TEST(found.class_of[0] != found.class_of[1]);
 }
 
+BOOST_AUTO_TEST_CASE(classes_are_numbered_as_they_come) {
+    auto const found = classes({"b", "a", "b", "c"}, ~0ull);
+    BOOST_TEST(found.class_of == numbers({0, 1, 0, 2}), boost::test_tools::per_element());
+    BOOST_TEST(found.representative == numbers({0, 1, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(many_classes_keep_their_numbers) {
+    std::vector<std::uint64_t> digests; // 1,000 things of 500 kinds, of which pairs share a digest
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        digests.push_back(i % 500 / 2);
+    auto const found =
+        classify(digests, [](std::uint32_t a, std::uint32_t b) { return a % 500 == b % 500; });
+    BOOST_TEST(found.representative.size() == 500u);
+    for (std::uint32_t i = 0; i < 1000; ++i)
+        BOOST_TEST(found.class_of[i] == i % 500);
+}
+
 BOOST_AUTO_TEST_CASE(no_things_are_no_classes) {
     auto const found = classes({}, 0);
     BOOST_TEST(found.class_of.empty());
