@@ -4,8 +4,8 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
-#include "support/placements.hpp"
 #include "support/resolved.hpp"
+#include "support/shardings.hpp"
 #include "support/trials.hpp"
 
 #include <reshard/expr/algebra.hpp>
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(laws_compact)
 
 namespace {
 
-/// Both sides as grids, and the same listed.
+/// Both sides by arithmetic, and the same listed.
 struct two_forms {
     compact_layout source;
     compact_layout target;
@@ -67,8 +67,7 @@ public:
 
 private:
     tensor_sharding place(std::string key, mesh const& ranks, index_vector const& shape) {
-        return sharding_of(std::move(key), data_type::f32,
-                           test::any_placement_of(random_, ranks, shape));
+        return test::any_sharding_of(random_, std::move(key), ranks, shape);
     }
 
     oracle::random_numbers random_;

@@ -20,19 +20,11 @@ namespace detail {
 /// The shards of a holder that have elements.
 inline std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
     std::vector<std::uint32_t> held;
-    auto const add = [&](std::uint32_t shard) {
+    shards.for_each_of(holder, [&](std::uint32_t shard) {
         auto const flat = shards.flat(shard);
         if (flat ? flat->size() > 0 : !is_empty(shards.region(shard)))
             held.push_back(shard);
-    };
-    if (shard_grid const* const grid = shards.grid()) {
-        if (auto const shard = grid->find(holder))
-            add(*shard);
-        return held;
-    }
-    for (std::uint32_t i = 0; i < shards.size(); ++i)
-        if (shards.holder(i) == holder)
-            add(i);
+    });
     return held;
 }
 

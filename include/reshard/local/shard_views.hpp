@@ -76,9 +76,13 @@ private:
             return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
                    !contains(tensor, i);
         };
-        if (shard_grid const* const grid = shards.grid()) {
-            auto const number = grid->find(holder);
-            return number && is_it(*number) ? number : std::nullopt;
+        if (!shards.table()) {
+            std::optional<std::uint32_t> number;
+            shards.for_each_of(holder, [&](std::uint32_t i) {
+                if (!number && is_it(i))
+                    number = i;
+            });
+            return number;
         }
         auto const count = static_cast<std::uint32_t>(shards.size());
         for (std::uint32_t step = 0; step < count; ++step) {

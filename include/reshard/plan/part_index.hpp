@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_PART_INDEX_HPP
 
 #include <reshard/shard/cover.hpp>
+#include <reshard/shard/shard_part.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -12,14 +13,6 @@
 /// All boxes that the shards of one tensor are made of, searchable.
 
 namespace reshard {
-
-/// One box of a shard: the shard itself, or one of the few boxes that a flat range is.
-struct shard_part {
-    std::uint32_t shard = 0;
-    std::uint8_t part = 0;
-
-    constexpr bool operator==(shard_part const&) const = default;
-};
 
 /// The different boxes of a tensor's shards, a search tree over them, and who holds each.
 struct part_index {

@@ -21,7 +21,7 @@ namespace detail {
 
 inline void add_shards(hasher& digest, tensor_shards const& shards) {
     digest.add(std::uint64_t{shards.size()});
-    digest.add(std::uint64_t{shards.grid() != nullptr});
+    digest.add(std::uint64_t{shards.grids() ? 2u : shards.grid() ? 1u : 0u});
     shards.add_geometry(digest);
     shards.add_holders(digest);
 }

@@ -43,9 +43,12 @@ private:
     static constexpr numbers boxes_of(tensor_shards const& shards, shard_index const& index,
                                       holder_set const& holders) {
         numbers boxes;
-        if (shard_grid const* const grid = shards.grid()) {
-            for (std::uint32_t const shard : shards_of(shards, holders))
-                boxes.push_back(grid->box_of(shard));
+        if (index.is_computed()) {
+            for (std::uint32_t const shard : shards_of(shards, holders)) {
+                std::uint32_t const first = index.first_box(shard);
+                for (std::uint32_t part = 0; part < shards.boxes(shard).size(); ++part)
+                    boxes.push_back(first + part);
+            }
             std::sort(boxes.begin(), boxes.end());
             boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
             return boxes;
@@ -62,10 +65,10 @@ private:
     /// The shards of some holders, ascending.
     static constexpr numbers shards_of(tensor_shards const& shards, holder_set const& holders) {
         numbers all;
-        if (shard_grid const* const grid = shards.grid(); grid && !holders.is_everybody()) {
+        if (shards && !shards.table() && !holders.is_everybody()) {
             for (holder_t const holder : holders.listed())
-                if (auto const shard = grid->find(holder))
-                    all.push_back(*shard);
+                shards.for_each_of(holder, [&](std::uint32_t shard) { all.push_back(shard); });
+            std::sort(all.begin(), all.end());
             return all;
         }
         for (std::uint32_t shard = 0; shard < shards.size(); ++shard)

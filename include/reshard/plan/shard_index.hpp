@@ -20,35 +20,40 @@ namespace reshard {
 /// Which boxes a tensor is held in, and which shards each of them is: geometry alone, shared by
 /// tensors of equal geometry, whoever holds them.
 ///
-/// A grid needs no index: it is asked itself, must live as long, and takes no memory here.
+/// Grids need no index: they are asked themselves, must live as long, and take no memory here.
 class shard_index {
 public:
     /// Nobody holds any of the tensor.
     constexpr shard_index() = default;
 
     /// \throws error with errc::shape_mismatch for a flat range that leaves its region
-    constexpr explicit shard_index(tensor_shards const& shards) : grid_(shards.grid()) {
+    constexpr explicit shard_index(tensor_shards const& shards)
+        : grid_(shards.grid()), grids_(shards.grids()) {
         if (shards.table())
             parts_ = index_parts(*shards.table());
     }
 
-    /// The number of different boxes; those of a grid that have no elements are counted, too.
-    constexpr std::size_t size() const { return grid_ ? grid_->box_count() : parts_.boxes.size(); }
+    /// The number of different boxes; computed ones that have no elements are counted, too.
+    constexpr std::size_t size() const {
+        return grid_ ? grid_->box_count() : grids_ ? grids_->box_count() : parts_.boxes.size();
+    }
 
     /// \pre `i < size()`, here and below
     constexpr box operator[](std::size_t i) const {
-        return grid_ ? grid_->box_at(i) : parts_.boxes[i];
+        return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
     }
 
     constexpr std::size_t replicas(std::size_t i) const {
-        return grid_ ? grid_->replicas() : parts_.replicas(i);
+        return grid_ ? grid_->replicas() : grids_ ? grids_->replicas(i) : parts_.replicas(i);
     }
 
     /// Replica `which` of box `i`.
     ///
     /// \pre `which < replicas(i)`
     constexpr shard_part replica(std::size_t i, std::size_t which) const {
-        return grid_ ? shard_part{grid_->replica(i, which), 0} : parts_.replica(i, which);
+        return grid_    ? shard_part{grid_->replica(i, which), 0}
+               : grids_ ? grids_->replica(i, which)
+                        : parts_.replica(i, which);
     }
 
     /// Calls `visit(i, common)` for each box that shares elements with `region`; `common` are the
@@ -57,26 +62,37 @@ public:
     constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
         if (grid_)
             grid_->for_each_overlap(region, visit);
+        else if (grids_)
+            grids_->for_each_overlap(region, visit);
         else
             parts_.boxes.for_each_overlap(region, visit);
     }
 
     /// Which replica of box `i` is given to the holder `target`; see `choose_replica`, whose answer
-    /// it is, by arithmetic where there is a grid.
+    /// it is, by arithmetic where there are grids.
     ///
     /// \pre `shards` are those of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
                                  plan_options const& options) const {
         if (replicas(i) == 1)
             return 0;
-        if (!grid_ || options.processes != 0 || options.shared_sources)
+        if (!is_computed() || options.processes != 0 || options.shared_sources)
             return choose_replica(
                 replicas(i),
                 [&](std::size_t which) { return shards.holder(replica(i, which).shard); }, target,
                 options);
-        if (auto const own = replica_of(i, *shards.grid(), target))
+        if (auto const own = replica_held(i, shards, target))
             return *own;
-        return near_replica(i, *shards.grid(), target, options).value_or(target % replicas(i));
+        return near_replica(i, shards, target, options).value_or(target % replicas(i));
+    }
+
+    constexpr bool is_computed() const { return grid_ || grids_; }
+
+    /// The numbers of the boxes of a shard, one behind the other, where they are computed.
+    ///
+    /// \pre `is_computed()`
+    constexpr std::uint32_t first_box(std::size_t shard) const {
+        return grid_ ? grid_->box_of(shard) : grids_->first_box(shard);
     }
 
     /// The boxes as they are listed; empty where they are computed.
@@ -84,16 +100,19 @@ public:
 
 private:
     /// Which replica of box `i` a holder has, or nothing where it has another box or none.
-    static constexpr std::optional<std::size_t> replica_of(std::size_t i, shard_grid const& grid,
-                                                           holder_t holder) {
-        auto const shard = grid.find(holder);
-        if (!shard || grid.box_of(*shard) != i)
+    static constexpr std::optional<std::size_t>
+    replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {
+        if (shards.grids())
+            return shards.grids()->replica_held(i, holder);
+        auto const shard = shards.grid()->find(holder);
+        if (!shard || shards.grid()->box_of(*shard) != i)
             return std::nullopt;
-        return grid.replica_of(*shard);
+        return shards.grid()->replica_of(*shard);
     }
 
     /// One of the replicas on the node of `target`, by turns, or nothing where there is none.
-    static constexpr std::optional<std::size_t> near_replica(std::size_t i, shard_grid const& grid,
+    static constexpr std::optional<std::size_t> near_replica(std::size_t i,
+                                                             tensor_shards const& shards,
                                                              holder_t target,
                                                              plan_options const& options) {
         if (options.processes_per_node <= 1)
@@ -101,12 +120,13 @@ private:
         holder_t const first = options.node_of(target) * options.processes_per_node;
         std::vector<std::size_t> near;
         for (holder_t on_node = 0; on_node < options.processes_per_node; ++on_node)
-            if (auto const which = replica_of(i, grid, first + on_node))
+            if (auto const which = replica_held(i, shards, first + on_node))
                 near.push_back(*which);
         return near.empty() ? std::nullopt : std::optional(near[target % near.size()]);
     }
 
     shard_grid const* grid_ = nullptr;
+    grid_list const* grids_ = nullptr;
     part_index parts_;
 };
 

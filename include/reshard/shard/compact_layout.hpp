@@ -25,13 +25,11 @@ namespace reshard {
 /// A way of spreading a tensor of one shape: computed where it can be.
 struct tensor_spread {
     index_vector shape; ///< global
-    std::variant<shard_table, shard_grid> shards;
+    std::variant<shard_table, shard_grid, grid_list> shards;
 
     /// The shards, which refer to this object.
     tensor_shards view() const {
-        if (auto const* const grid = std::get_if<shard_grid>(&shards))
-            return grid;
-        return &std::get<shard_table>(shards);
+        return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
     }
 
     bool operator==(tensor_spread const&) const = default;
@@ -131,11 +129,7 @@ inline layout layout_of(compact_layout const& all) {
 namespace detail {
 
 /// The different places at which shards that are not empty begin along an axis, in order.
-inline std::vector<index_t> begins_of(tensor_spread const& spread, std::size_t axis) {
-    auto const* const computed = std::get_if<shard_grid>(&spread.shards);
-    if (!computed)
-        return begins_of(std::get<shard_table>(spread.shards), axis);
-    shard_grid const& grid = *computed;
+inline std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis) {
     box line = whole(grid.shape());
     for (std::size_t other = 0; other < grid.ndim(); ++other)
         if (other != axis)
@@ -143,6 +137,17 @@ inline std::vector<index_t> begins_of(tensor_spread const& spread, std::size_t a
     std::vector<index_t> begins;
     grid.for_each_overlap(
         line, [&](std::uint32_t, box const& common) { begins.push_back(common.offset[axis]); });
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+}
+
+/// The same of all grids together.
+inline std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (flat_grid const& one : all.grids())
+        for (index_t const begin : begins_of(one.grid(), axis))
+            begins.push_back(one.offset()[axis] + begin);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     return begins;
@@ -156,7 +161,10 @@ inline catalog catalog_of(compact_layout const& all) {
     for (tensor_spread const& spread : all.spreads) {
         kinds.push_back({{}, {}, spread.shape, {}});
         for (std::size_t axis = 0; axis < spread.shape.size(); ++axis)
-            detail::add_parts(kinds.back(), axis, detail::begins_of(spread, axis));
+            detail::add_parts(
+                kinds.back(), axis,
+                std::visit([axis](auto const& shards) { return detail::begins_of(shards, axis); },
+                           spread.shards));
     }
     std::vector<catalog_entry> entries;
     entries.reserve(all.tensors.size());

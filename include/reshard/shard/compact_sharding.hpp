@@ -7,6 +7,8 @@
 #include <reshard/shard/shards_of.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +20,50 @@ namespace reshard {
 
 namespace detail {
 
-/// A grid where the tensor is one part that is not cut flat, a table otherwise.
+/// The axes of the part's grid along which its ranks share boxes: those of one rank, and those on which
+/// only one coordinate holds the part, are not there.
+inline std::vector<std::uint8_t> sharing_axes(sharding_part const& part) {
+    std::vector<std::uint8_t> axes;
+    std::uint8_t next = 0;
+    for (std::size_t i = 0; i < part.how.ranks().ndim(); ++i) {
+        if (part.how.placements()[i].what == placement::kind::only ||
+            part.how.ranks().all_axes[i].extent == 1)
+            continue;
+        if (has_axis(part.flat->axes, i))
+            axes.push_back(next);
+        ++next;
+    }
+    return axes;
+}
+
+inline flat_grid grid_of(sharding_part const& part) {
+    std::optional<grid_sharing> sharing;
+    if (part.flat)
+        sharing = grid_sharing{sharing_axes(part), part.flat->slices};
+    return {part.offset, shard_grid(part.how), std::move(sharing)};
+}
+
+/// True where each element is in one part.
+inline bool are_apart(std::vector<sharding_part> const& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k)
+            if (intersect(box{parts[i].offset, parts[i].how.shape()},
+                          box{parts[k].offset, parts[k].how.shape()}))
+                return false;
+    return true;
+}
+
+/// A grid or a list of grids; a table where parts are copies of others, and where nobody holds any.
 inline tensor_spread spread_of(tensor_sharding const& tensor) {
-    if (tensor.parts.size() == 1 && !tensor.parts[0].flat)
+    if (tensor.parts.empty() || !are_apart(tensor.parts))
+        return {tensor.shape, tensor_layout_of(tensor).shards};
+    if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
+        tensor.parts[0].how.shape() == tensor.shape)
         return {tensor.shape, shard_grid(tensor.parts[0].how)};
-    return {tensor.shape, tensor_layout_of(tensor).shards};
+    std::vector<flat_grid> grids;
+    for (sharding_part const& part : tensor.parts)
+        grids.push_back(grid_of(part));
+    return {tensor.shape, grid_list(std::move(grids))};
 }
 
 } // namespace detail

@@ -3,13 +3,14 @@
 #ifndef RESHARD_SHARD_TENSOR_SHARDS_HPP
 #define RESHARD_SHARD_TENSOR_SHARDS_HPP
 
-#include <reshard/shard/shard_grid.hpp>
+#include <reshard/shard/grid_list.hpp>
 
 #include <boost/assert.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -20,8 +21,8 @@ namespace reshard {
 /// The number of no spread: tensors that share one, a way of being held, have its number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
-/// The shards of one tensor: a table, a grid, or none at all. Refers to it, and is as small as a
-/// pointer or two.
+/// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is as
+/// small as a few pointers.
 ///
 /// \par Units elements
 class tensor_shards {
@@ -30,37 +31,61 @@ public:
     constexpr tensor_shards() = default;
     constexpr tensor_shards(shard_table const* table) : table_(table) {}
     constexpr tensor_shards(shard_grid const* grid) : grid_(grid) {}
+    constexpr tensor_shards(grid_list const* grids) : grids_(grids) {}
 
-    constexpr explicit operator bool() const { return table_ || grid_; }
+    constexpr explicit operator bool() const { return table_ || grid_ || grids_; }
 
     constexpr shard_table const* table() const { return table_; }
     constexpr shard_grid const* grid() const { return grid_; }
+    constexpr grid_list const* grids() const { return grids_; }
 
     /// \pre somebody holds some of the tensor, here and below
-    constexpr std::size_t ndim() const { return grid_ ? grid_->ndim() : listed().ndim(); }
-    constexpr std::size_t size() const { return grid_ ? grid_->size() : listed().size(); }
+    constexpr std::size_t ndim() const {
+        return ask([](auto const& shards) { return shards.ndim(); });
+    }
+    constexpr std::size_t size() const {
+        return ask([](auto const& shards) { return shards.size(); });
+    }
 
     /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
-        return grid_ ? grid_->holder(i) : listed().holder(i);
+        return ask([i](auto const& shards) { return shards.holder(i); });
     }
     constexpr box region(std::size_t i) const {
-        return grid_ ? grid_->region(i) : listed().region(i);
+        return ask([i](auto const& shards) { return shards.region(i); });
     }
     constexpr std::optional<flat_range> flat(std::size_t i) const {
-        return grid_ ? std::nullopt : listed().flat(i);
+        return grid_ ? std::nullopt : grids_ ? grids_->flat(i) : listed().flat(i);
     }
     constexpr std::vector<box> boxes(std::size_t i) const {
         if (grid_)
             return {grid_->region(i)};
-        return listed().boxes(i);
+        return grids_ ? grids_->boxes(i) : listed().boxes(i);
+    }
+
+    /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only where
+    /// they are listed.
+    template <class Visitor>
+    constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
+        if (grids_)
+            return grids_->for_each_of(holder, visit);
+        if (grid_) {
+            if (auto const shard = grid_->find(holder))
+                visit(*shard);
+            return;
+        }
+        for (std::uint32_t i = 0; table_ && i < table_->size(); ++i)
+            if (table_->holder(i) == holder)
+                visit(i);
     }
 
     /// True where both are the same boxes in the same order, seen without looking at all of them.
-    /// A table and a grid are never seen to be.
+    /// Listed and computed ones are never seen to be.
     constexpr bool same_geometry(tensor_shards const& other) const {
         if (grid_ && other.grid_)
             return grid_->same_geometry(*other.grid_);
+        if (grids_ && other.grids_)
+            return grids_->same_geometry(*other.grids_);
         if (table_ && other.table_)
             return table_->regions() == other.table_->regions() &&
                    table_->flat_ranges() == other.table_->flat_ranges();
@@ -71,6 +96,8 @@ public:
     constexpr void add_geometry(hasher& digest) const {
         if (grid_)
             return grid_->add_geometry(digest);
+        if (grids_)
+            return grids_->add_geometry(digest);
         if (!table_)
             return;
         digest.add(table_->regions().offsets().values());
@@ -85,11 +112,19 @@ public:
     constexpr void add_holders(hasher& digest) const {
         if (grid_)
             return grid_->add_holders(digest);
+        if (grids_)
+            return grids_->add_holders(digest);
         for (std::size_t i = 0; table_ && i < table_->size(); ++i)
             digest.add(std::uint64_t{table_->holder(i)});
     }
 
 private:
+    template <class Question>
+    constexpr auto ask(Question&& question) const
+        -> decltype(question(std::declval<shard_grid const&>())) {
+        return grid_ ? question(*grid_) : grids_ ? question(*grids_) : question(listed());
+    }
+
     constexpr shard_table const& listed() const {
         BOOST_ASSERT(table_);
         return *table_;
@@ -97,6 +132,7 @@ private:
 
     shard_table const* table_ = nullptr;
     shard_grid const* grid_ = nullptr;
+    grid_list const* grids_ = nullptr;
 };
 
 } // namespace reshard

@@ -3,7 +3,7 @@
 #include <reshard/serialization/compact_layout.hpp>
 
 #include "support/archives.hpp"
-#include "support/placements.hpp"
+#include "support/shardings.hpp"
 #include "support/trials.hpp"
 
 #include <reshard/shard/compact_sharding.hpp>
@@ -33,8 +33,13 @@ compact_layout four_tensors() {
 
 /// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`, by the numbers behind.
 std::string with_grid(int holders, std::string const& axes) {
-    return "1920165988 7 1 " + std::to_string(holders) + " 1 2 4 6 1 0 " + axes +
+    return "1920165988 7 2 " + std::to_string(holders) + " 1 2 4 6 1 0 " + axes +
            " 1 1 119 10 0 1920165988\n";
+}
+
+/// The same, with a list of grids on two holders.
+std::string with_grids(std::string const& grids) {
+    return "1920165988 7 2 2 1 2 4 6 2 " + grids + " 1 1 119 10 0 1920165988\n";
 }
 
 std::string said_of(std::string const& text) {
@@ -62,6 +67,23 @@ BOOST_AUTO_TEST_CASE(a_thousand_keys_take_their_names_and_some_bytes) {
             distribution({{"dp", 10'000}, {"tp", 10}}, {shard{0}, shard{1}}, {100'000, 100})));
     // A name of 7, its length of 8, a type and a number of 4; one way of spreading for all.
     BOOST_TEST(to_bytes(compact_layout_of(tensors)).size() < 1000u * (7 + 8 + 1 + 4) + 200u);
+}
+
+BOOST_AUTO_TEST_CASE(parts_and_flat_slices_come_back_as_they_were) {
+    for (std::uint64_t seed = 0; seed < trials(500); ++seed) {
+        oracle::random_numbers random(seed);
+        mesh const ranks = any_mesh(random);
+        compact_layout const all =
+            compact_layout_of({any_sharding_of(random, "w", ranks, any_shape(random))});
+        BOOST_TEST(comes_back(all), "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_over_100000_ranks_in_flat_slices_is_some_hundred_bytes) {
+    distribution const all({{"dp", 100'000}}, {replicate{}}, {16384, 53248});
+    compact_layout const layout = compact_layout_of(
+        {sharding_of("w", data_type::bf16, all, flat_sharing{.axes = 1, .slices = {}})});
+    BOOST_TEST(to_bytes(layout).size() < 300u);
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_is_read_as_it_is_written) {
@@ -99,8 +121,35 @@ BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
                "corrupt_file: the archive has the placement only 0 along a mesh axis");
 }
 
+BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
+    // Rows 0 and 1 on rank 0 and 1 together, flat; row 2 and 3 on rank 0.
+    std::string const shared = "2 0 0 2 2 6 0 1 0 0 0 0 2 1 1 1 0 ", alone = "2 2 0 2 2 6 0 0 0";
+    BOOST_TEST(said_of(with_grids("2 " + shared + "0 " + alone)) == "nothing was thrown");
+    BOOST_TEST(said_of(with_grids("2 " + shared + "1 3 8 " + alone)) == "nothing was thrown");
+    BOOST_TEST(said_of(with_grids("2 " + shared + "1 5 8 " + alone)) ==
+               "corrupt_file: the archive has 12 elements from element 5 of a buffer on in 2 "
+               "slices of 8");
+    for (char const* const slices : {"-1 8", "0 -8", "0 9223372036854775807"})
+        BOOST_TEST(said_of(with_grids("2 " + shared + "1 " + slices + " " + alone))
+                       .starts_with("corrupt_file: the archive has 12 elements from element "),
+                   slices);
+    BOOST_TEST(said_of(with_grids("2 2 0 0 2 2 6 0 1 0 0 0 0 2 1 1 1 1 0 " + alone)) ==
+               "corrupt_file: the archive has flat slices along axis 1 of a grid, which has no "
+               "copies there");
+    BOOST_TEST(said_of(with_grids("2 2 0 0 2 2 6 0 1 2 0 0 0 2 1 1 1 0 0 " + alone)) ==
+               "corrupt_file: the archive has flat slices along axis 0 of a grid, which has no "
+               "copies there");
+    BOOST_TEST(said_of(with_grids("2 2 1 0 2 2 6 0 0 0 " + alone)) ==
+               "corrupt_file: the archive has grids that share the elements [2:3, 0:6]");
+    BOOST_TEST(
+        said_of(with_grids("1 2 3 0 2 2 6 0 0 0")) ==
+        "corrupt_file: the archive has a grid of shape [2, 6] at offset [3, 0], which leaves "
+        "a tensor of shape [4, 6]");
+    BOOST_TEST(said_of(with_grids("0")) == "corrupt_file: the archive has a list of no grids");
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_spread_in_no_way_is_refused) {
-    BOOST_TEST(said_of("1920165988 7 1 1 0 1 1 119 10 0 1920165988\n") ==
+    BOOST_TEST(said_of("1920165988 7 2 1 0 1 1 119 10 0 1920165988\n") ==
                "corrupt_file: the archive has 'w' spread in way 0 of 0");
 }
 
