@@ -78,17 +78,20 @@ inline constexpr job all_jobs[] = {
 /// Layouts that grow while what one rank gets does not, but by the number of givers.
 ///
 /// A rank in the middle of those of the target asks who gives it its part of 405 billion
-/// parameters, of which each of the first ranks has some rows of every tensor.
+/// parameters, of which each of the first ranks has some rows, or a slice, of every tensor.
 struct scale_job {
     std::string_view name;
     index_t ranks;
+    bool in_slices = false;
 
-    parallelism source() const { return {.fully_sharded = ranks}; }
+    parallelism source() const { return {.fully_sharded = ranks, .in_slices = in_slices}; }
     parallelism target() const { return {.tensor = 8, .pipeline = 16, .data = ranks / 128}; }
     holder_t middle() const { return static_cast<holder_t>(target().ranks() / 2); }
 };
 
-inline constexpr scale_job scale_jobs[] = {{"1k", 1'000}, {"10k", 10'000}, {"100k", 100'000}};
+inline constexpr scale_job scale_jobs[] = {
+    {"1k", 1'000},          {"10k", 10'000},          {"100k", 100'000},
+    {"1k/z3", 1'000, true}, {"10k/z3", 10'000, true}, {"100k/z3", 100'000, true}};
 
 } // namespace bench
 

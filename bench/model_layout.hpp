@@ -8,6 +8,7 @@
 #include <reshard/shard/compact_sharding.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct parallelism {
     index_t expert = 1;
     index_t data = 1;
     index_t fully_sharded = 0; ///< ranks, each with some rows of every tensor; 0: not so
+    bool in_slices = false;    ///< of each tensor's elements in a row (ZeRO-3), not of its rows
 
     index_t stage_ranks() const { return tensor * data; }
     index_t ranks() const { return fully_sharded ? fully_sharded : stage_ranks() * pipeline; }
@@ -47,6 +49,8 @@ public:
         : model_(described), ranks_(ranks) {}
 
     distribution operator()(model_tensor const& tensor) const {
+        if (ranks_.fully_sharded && ranks_.in_slices)
+            return {{{"dp", ranks_.fully_sharded}}, {replicate{}}, tensor.shape};
         if (ranks_.fully_sharded)
             return {{{"fsdp", ranks_.fully_sharded}}, {shard{0}}, tensor.shape};
         only const stage{stage_of(tensor.layer)};
@@ -89,11 +93,14 @@ private:
 /// The layout of a model over the ranks of `division`.
 inline compact_layout compact_layout_of(model const& described, parallelism const& division) {
     model_placer const placed(described, division);
+    std::optional<reshard::flat_sharing> flat;
+    if (division.in_slices)
+        flat = reshard::flat_sharing{.axes = 1, .slices = {}};
     std::vector<reshard::tensor_sharding> tensors;
     for (model_tensor& tensor : model_lister(described).list()) {
         distribution how = placed(tensor);
         tensors.push_back(
-            reshard::sharding_of(std::move(tensor.key), tensor.dtype, std::move(how)));
+            reshard::sharding_of(std::move(tensor.key), tensor.dtype, std::move(how), flat));
     }
     return reshard::compact_layout_of(std::move(tensors));
 }

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -22,59 +21,62 @@ namespace reshard {
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
 /// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is as
-/// small as a few pointers.
+/// small as two pointers.
 ///
 /// \par Units elements
 class tensor_shards {
 public:
     /// Nobody holds any of the tensor.
     constexpr tensor_shards() = default;
-    constexpr tensor_shards(shard_table const* table) : table_(table) {}
-    constexpr tensor_shards(shard_grid const* grid) : grid_(grid) {}
-    constexpr tensor_shards(grid_list const* grids) : grids_(grids) {}
+    constexpr tensor_shards(shard_table const* table) : form_(form::table), table_(table) {}
+    constexpr tensor_shards(shard_grid const* grid) : form_(form::grid), grid_(grid) {}
+    constexpr tensor_shards(grid_list const* grids) : form_(form::grids), grids_(grids) {}
 
-    constexpr explicit operator bool() const { return table_ || grid_ || grids_; }
+    constexpr explicit operator bool() const { return form_ != form::none; }
 
-    constexpr shard_table const* table() const { return table_; }
-    constexpr shard_grid const* grid() const { return grid_; }
-    constexpr grid_list const* grids() const { return grids_; }
+    /// What they are, or null where they are something else.
+    constexpr shard_table const* table() const { return form_ == form::table ? table_ : nullptr; }
+    constexpr shard_grid const* grid() const { return form_ == form::grid ? grid_ : nullptr; }
+    constexpr grid_list const* grids() const { return form_ == form::grids ? grids_ : nullptr; }
 
     /// \pre somebody holds some of the tensor, here and below
     constexpr std::size_t ndim() const {
-        return ask([](auto const& shards) { return shards.ndim(); });
+        return grid() ? grid_->ndim() : grids() ? grids_->ndim() : listed().ndim();
     }
     constexpr std::size_t size() const {
-        return ask([](auto const& shards) { return shards.size(); });
+        return grid() ? grid_->size() : grids() ? grids_->size() : listed().size();
     }
 
     /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
-        return ask([i](auto const& shards) { return shards.holder(i); });
+        return grid() ? grid_->holder(i) : grids() ? grids_->holder(i) : listed().holder(i);
     }
     constexpr box region(std::size_t i) const {
-        return ask([i](auto const& shards) { return shards.region(i); });
+        return grid() ? grid_->region(i) : grids() ? grids_->region(i) : listed().region(i);
     }
     constexpr std::optional<flat_range> flat(std::size_t i) const {
-        return grid_ ? std::nullopt : grids_ ? grids_->flat(i) : listed().flat(i);
+        if (grid())
+            return std::nullopt;
+        return grids() ? grids_->flat(i) : listed().flat(i);
     }
     constexpr std::vector<box> boxes(std::size_t i) const {
-        if (grid_)
+        if (grid())
             return {grid_->region(i)};
-        return grids_ ? grids_->boxes(i) : listed().boxes(i);
+        return grids() ? grids_->boxes(i) : listed().boxes(i);
     }
 
     /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only where
     /// they are listed.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
-        if (grids_)
+        if (grids())
             return grids_->for_each_of(holder, visit);
-        if (grid_) {
+        if (grid()) {
             if (auto const shard = grid_->find(holder))
                 visit(*shard);
             return;
         }
-        for (std::uint32_t i = 0; table_ && i < table_->size(); ++i)
+        for (std::uint32_t i = 0; table() && i < table_->size(); ++i)
             if (table_->holder(i) == holder)
                 visit(i);
     }
@@ -82,23 +84,25 @@ public:
     /// True where both are the same boxes in the same order, seen without looking at all of them.
     /// Listed and computed ones are never seen to be.
     constexpr bool same_geometry(tensor_shards const& other) const {
-        if (grid_ && other.grid_)
+        if (form_ != other.form_)
+            return false;
+        if (grid())
             return grid_->same_geometry(*other.grid_);
-        if (grids_ && other.grids_)
+        if (grids())
             return grids_->same_geometry(*other.grids_);
-        if (table_ && other.table_)
+        if (table())
             return table_->regions() == other.table_->regions() &&
                    table_->flat_ranges() == other.table_->flat_ranges();
-        return !*this && !other;
+        return true;
     }
 
     /// Adds what `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
-        if (grid_)
+        if (grid())
             return grid_->add_geometry(digest);
-        if (grids_)
+        if (grids())
             return grids_->add_geometry(digest);
-        if (!table_)
+        if (!table())
             return;
         digest.add(table_->regions().offsets().values());
         digest.add(table_->regions().shapes().values());
@@ -110,29 +114,28 @@ public:
 
     /// Adds who holds them.
     constexpr void add_holders(hasher& digest) const {
-        if (grid_)
+        if (grid())
             return grid_->add_holders(digest);
-        if (grids_)
+        if (grids())
             return grids_->add_holders(digest);
-        for (std::size_t i = 0; table_ && i < table_->size(); ++i)
+        for (std::size_t i = 0; table() && i < table_->size(); ++i)
             digest.add(std::uint64_t{table_->holder(i)});
     }
 
 private:
-    template <class Question>
-    constexpr auto ask(Question&& question) const
-        -> decltype(question(std::declval<shard_grid const&>())) {
-        return grid_ ? question(*grid_) : grids_ ? question(*grids_) : question(listed());
-    }
-
     constexpr shard_table const& listed() const {
-        BOOST_ASSERT(table_);
+        BOOST_ASSERT(table());
         return *table_;
     }
 
-    shard_table const* table_ = nullptr;
-    shard_grid const* grid_ = nullptr;
-    grid_list const* grids_ = nullptr;
+    enum class form : std::uint8_t { none, table, grid, grids };
+
+    form form_ = form::none;
+    union { // a model has tens of thousands of tensors, which are walked through: small is fast
+        shard_table const* table_ = nullptr;
+        shard_grid const* grid_;
+        grid_list const* grids_;
+    };
 };
 
 } // namespace reshard

@@ -57,14 +57,14 @@ BOOST_AUTO_TEST_CASE(the_layout_is_what_the_ranks_have_and_so_is_its_catalog) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_cut_flat_is_listed) {
+BOOST_AUTO_TEST_CASE(what_is_cut_flat_is_computed_too) {
     // Three ranks share six elements flat; the other tensor is cut by rows.
     mesh const ranks{{"dp", 3}};
     compact_layout const all = compact_layout_of(
         {sharding_of("flat", data_type::f32, distribution(ranks, {replicate{}}, {2, 3}),
                      flat_sharing{.axes = 1, .slices = {}}),
          sharding_of("rows", data_type::f32, distribution(ranks, {shard{0}}, {2, 3}))});
-    BOOST_TEST(all.spread_of(all.tensors[0]).view().table() != nullptr);
+    BOOST_TEST(all.spread_of(all.tensors[0]).view().grids() != nullptr);
     BOOST_TEST(all.spread_of(all.tensors[1]).view().grid() != nullptr);
     layout const listed = layout_of(all);
     BOOST_TEST((listed.tensors[0].shards.flat(1) == flat_range{2, 4}));
