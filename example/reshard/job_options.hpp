@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -126,22 +127,40 @@ inline CLI::Option* add_force(CLI::App& command, bool& force) {
                             "Replace the checkpoint that is there, when the new one is complete");
 }
 
-/// Refuses a number of bytes that no file can have; nothing where it is fine.
-inline std::string complaint_about_bytes(std::string const& digits) {
+/// Makes digits of a number of bytes as people write it: `80GB`, `1.5GiB`, `296,292,992`.
+///
+/// \return what is wrong with it, or nothing
+inline std::string complaint_about_bytes(std::string& text) {
     constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
-    reshard::index_t bytes = 0;
-    auto const problem = std::from_chars(digits.data(), digits.data() + digits.size(), bytes).ec;
-    return problem == std::errc() && bytes >= 0
-               ? ""
-               : digits + " bytes are more than a file can have, " + std::to_string(most);
+    std::string const complaint = "'" + text + "' is no whole number of bytes up to " +
+                                  std::to_string(most) +
+                                  "; write 300000000, 300MB, 0.3GB or 300MiB";
+    std::erase(text, ',');
+    std::size_t const end = std::min(text.find_first_not_of("0123456789."), text.size());
+    std::string digits = text.substr(0, end), unit = "1" + text.substr(end);
+    reshard::index_t number = 0, parts = 1; // bytes are number * unit / parts
+    if (std::size_t const point = digits.find('.'); point != digits.npos) {
+        for (std::size_t i = point + 1; i < digits.size(); ++i)
+            parts = parts < 1'000'000'000 ? 10 * parts : 0;
+        digits.erase(point, 1);
+    }
+    auto const [behind, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (problem != std::errc() || behind != digits.data() + digits.size() || parts == 0 ||
+        !CLI::AsSizeValue(true)(unit).empty())
+        return complaint;
+    reshard::index_t const factor = std::stoll(unit);
+    if (number > most / factor || number * factor % parts != 0)
+        return complaint;
+    text = std::to_string(number * factor / parts);
+    return {};
 }
 
 /// `--shard-size`: a number, with a unit or without.
 inline CLI::Option* add_shard_size(CLI::App& command, reshard::index_t& bytes,
                                    std::string const& what) {
     return command.add_option("--shard-size", bytes, what)
-        ->transform(CLI::AsSizeValue(true))
-        ->check(complaint_about_bytes, "");
+        ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 
 /// Runs work that writes a checkpoint at `target`; where it is refused because something is there, the

@@ -285,8 +285,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in "
             "rounds, "
             "and a source that no later round needs is given up")
-        ->transform(CLI::AsSizeValue(true))
-        ->check(complaint_about_bytes, "");
+        ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
     command
         .add_option("--picture", options.picture,
                     "Write a picture of who sends whom, and of the rounds, to a file that ends in "

@@ -27,7 +27,7 @@ refuses 2 "^reshard synthesize: no model 'gpt5' is known; there are smollm2-135m
 refuses 2 '^reshard synthesize: --scale 7 does not divide the vocabulary, which is 49152' \
     synthesize smollm2-135m out/x --scale 7
 for size in 9223372036854775808 9223372036854775809b 10EB 18446744073709551615; do
-    refuses 2 '^reshard convert: --shard-size: [0-9]+ bytes are more than a file can have, 9223372036854775807' \
+    refuses 2 "^reshard convert: --shard-size: '$size' is no whole number of bytes up to 9223372036854775807; write 300000000, 300MB, 0.3GB or 300MiB" \
         convert a b --shard-size "$size"
     refuses 2 '^reshard synthesize: --shard-size: ' synthesize smollm2-135m out/x --shard-size "$size"
 done

@@ -29,15 +29,25 @@ inline std::optional<index_t> layer_of(std::string_view key, layout_stages const
     return key.starts_with(stages.layer_suffix) ? std::optional(layer) : std::nullopt;
 }
 
-inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [key](key_pattern const& pattern) { return pattern.matches(key); });
+/// True where a pattern matches the key; notes which do.
+inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key,
+                        std::vector<bool>& used) {
+    bool found = false;
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (patterns[i].matches(key))
+            found = used[i] = true;
+    return found;
 }
 
 /// Where the keys of a layout file go, and which of its rules were used.
 class rule_book {
 public:
-    explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {}
+    explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
+        if (book.stages) {
+            used_first_ = std::vector<bool>(book.stages->first.size());
+            used_last_ = std::vector<bool>(book.stages->last.size());
+        }
+    }
 
     layout_row row_of(catalog_entry const& entry) {
         layout_row row{entry.key, entry.dtype, entry.shape, shard_table(entry.shape.size())};
@@ -66,6 +76,8 @@ public:
                                  "]: no key, or none that "
                                  "an earlier rule leaves, matches '" +
                                  book_.rules[i].match.text() + "'");
+        if (book_.stages)
+            add_stage_notes(result);
         if (unruled_count_ > 0)
             result.push_back(book_.file + ": " + std::to_string(unruled_count_) +
                              " keys match no rule and are replicated: " + unruled_ +
@@ -76,6 +88,26 @@ public:
     }
 
 private:
+    /// What of the stages no key uses.
+    void add_stage_notes(std::vector<std::string>& notes) const {
+        auto const add = [&](std::string const& what, std::vector<bool> const& used,
+                             std::vector<key_pattern> const& patterns) {
+            for (std::size_t i = 0; i < used.size(); ++i)
+                if (!used[i])
+                    notes.push_back(book_.file + ": stages." + what + "[" + std::to_string(i) +
+                                    "]: no key matches '" + patterns[i].text() + "'");
+        };
+        add("first", used_first_, book_.stages->first);
+        add("last", used_last_, book_.stages->last);
+        index_t placed = 0;
+        for (index_t const count : book_.stages->counts)
+            placed += count;
+        if (placed > layers_)
+            notes.push_back(book_.file + ": stages.counts place " + std::to_string(placed) +
+                            " layers, and keys are of " + std::to_string(layers_) +
+                            " (from 0 on): the last stages stay without some of theirs");
+    }
+
     std::string stage_axis() const {
         return std::string(book_.ranks.all_axes[book_.stages->axis].name());
     }
@@ -92,16 +124,18 @@ private:
     }
 
     /// The stages that hold the key, in order; nothing where all do.
-    std::vector<index_t> stages_of(std::string const& key) const {
+    std::vector<index_t> stages_of(std::string const& key) {
         if (!book_.stages)
             return {};
         std::vector<index_t> stages;
         index_t const last = book_.ranks.all_axes[book_.stages->axis].extent - 1;
-        if (matches_any(book_.stages->first, key))
+        if (matches_any(book_.stages->first, key, used_first_))
             stages.push_back(0);
-        if (auto const layer = layer_of(key, *book_.stages))
+        if (auto const layer = layer_of(key, *book_.stages)) {
+            layers_ = std::max(layers_, *layer + 1);
             stages.push_back(stage_of(key, *layer));
-        if (matches_any(book_.stages->last, key))
+        }
+        if (matches_any(book_.stages->last, key, used_last_))
             stages.push_back(last);
         std::sort(stages.begin(), stages.end());
         stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
@@ -133,6 +167,9 @@ private:
 
     layout_rules const& book_;
     std::vector<bool> used_;
+    std::vector<bool> used_first_;
+    std::vector<bool> used_last_;
+    index_t layers_ = 0; ///< one more than the highest number of a layer
     std::string unruled_;
     std::size_t unruled_count_ = 0;
 };
@@ -142,7 +179,7 @@ private:
 /// The layout that the rules give the tensors of a catalog.
 ///
 /// The first rule that matches a key counts. A key without one is replicated, on its stage or over the
-/// mesh, and noted; so is a rule without a key. A key of several stages stands on each of them.
+/// mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A key of several stages stands on each of them.
 ///
 /// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule does not
 ///         fit a tensor

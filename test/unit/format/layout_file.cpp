@@ -253,6 +253,21 @@ BOOST_AUTO_TEST_CASE(stages_keep_layers_and_ends_on_one_coordinate) {
     BOOST_TEST(table.notes[0] == "l.json: 1 keys match no rule and are replicated: 'head.w'");
 }
 
+BOOST_AUTO_TEST_CASE(stages_that_no_key_uses_are_noted) {
+    auto const table = ruled(R"({"mesh": [["pp", 2]], "stages": {"mesh_axis": "pp",
+        "layers": "l.{layer}.", "counts": [2, 2], "first": ["embed", "wpe"], "last": ["head"]},
+        "rules": [{"match": "*"}]})",
+                             {{"embed", data_type::f32, {2}, {1}},
+                              {"l.0.w", data_type::f32, {2}, {1}},
+                              {"l.2.w", data_type::f32, {2}, {1}}});
+    std::vector<std::string> const expected{
+        "l.json: stages.first[1]: no key matches 'wpe'",
+        "l.json: stages.last[0]: no key matches 'head'",
+        "l.json: stages.counts place 4 layers, and keys are of 3 (from 0 on): the last stages stay "
+        "without some of theirs"};
+    BOOST_TEST(table.notes == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_key_of_both_ends_stands_on_both) {
     auto const table = ruled(R"({"mesh": [["tp", 2], ["pp", 3]],
         "stages": {"mesh_axis": "pp", "first": ["tied"], "last": ["tied"]},
