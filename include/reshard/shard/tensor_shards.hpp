@@ -62,7 +62,9 @@ public:
     constexpr std::vector<box> boxes(std::size_t i) const {
         if (grid())
             return {grid_->region(i)};
-        return grids() ? grids_->boxes(i) : listed().boxes(i);
+        if (grids())
+            return grids_->boxes(i);
+        return listed().boxes(i);
     }
 
     /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only where
