@@ -127,6 +127,16 @@ inline CLI::Option* add_force(CLI::App& command, bool& force) {
                             "Replace the checkpoint that is there, when the new one is complete");
 }
 
+/// How many bytes a unit has, such as `GB`; 1 where there is none, 0 where nobody knows it.
+inline reshard::index_t bytes_in(std::string const& unit) {
+    std::string text = "1" + unit;
+    try {
+        return CLI::AsSizeValue(true)(text).empty() ? std::stoll(text) : 0;
+    } catch (CLI::ValidationError const&) {
+        return 0;
+    }
+}
+
 /// Makes digits of a number of bytes as people write it: `80GB`, `1.5GiB`, `296,292,992`.
 ///
 /// \return what is wrong with it, or nothing
@@ -137,7 +147,8 @@ inline std::string complaint_about_bytes(std::string& text) {
                                   "; write 300000000, 300MB, 0.3GB or 300MiB";
     std::erase(text, ',');
     std::size_t const end = std::min(text.find_first_not_of("0123456789."), text.size());
-    std::string digits = text.substr(0, end), unit = "1" + text.substr(end);
+    reshard::index_t const factor = bytes_in(text.substr(end));
+    std::string digits = text.substr(0, end);
     reshard::index_t number = 0, parts = 1; // bytes are number * unit / parts
     if (std::size_t const point = digits.find('.'); point != digits.npos) {
         for (std::size_t i = point + 1; i < digits.size(); ++i)
@@ -147,9 +158,8 @@ inline std::string complaint_about_bytes(std::string& text) {
     auto const [behind, problem] =
         std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (problem != std::errc() || behind != digits.data() + digits.size() || parts == 0 ||
-        !CLI::AsSizeValue(true)(unit).empty())
+        factor == 0)
         return complaint;
-    reshard::index_t const factor = std::stoll(unit);
     if (number > most / factor || number * factor % parts != 0)
         return complaint;
     text = std::to_string(number * factor / parts);

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_TYPED_PATTERN_HPP
 
 #include <reshard/plan/move_list.hpp>
+#include <reshard/shard/distribution_grid.hpp>
 #include <reshard/shard/typed_kind.hpp>
 
 #include <algorithm>
@@ -58,11 +59,11 @@ template <class Value>
 constexpr move_list plan_kind(typed_kind const& target,
                               std::vector<typed_kind const*> const& sources) {
     expression const value = expression_of<Value>(sources);
-    shard_grid const wanted(target.how());
+    shard_grid const wanted = grid_of(target.how());
     std::vector<shard_grid> held;
     plan_problem problem{0, target.ranks.rank_count(), {}, {}};
     for (typed_kind const* const source : sources)
-        held.emplace_back(source->how());
+        held.push_back(grid_of(source->how()));
     for (std::size_t i = 0; i < sources.size(); ++i)
         problem.sources.push_back({"a source", sources[i]->dtype, &held[i]});
     problem.targets.push_back({"a target", target.dtype, &wanted, &value.pieces, false});

@@ -4,6 +4,7 @@
 #define RESHARD_SHARD_COMPACT_SHARDING_HPP
 
 #include <reshard/shard/compact_layout.hpp>
+#include <reshard/shard/distribution_grid.hpp>
 #include <reshard/shard/shards_of.hpp>
 
 #include <algorithm>
@@ -36,11 +37,11 @@ inline std::vector<std::uint8_t> sharing_axes(sharding_part const& part) {
     return axes;
 }
 
-inline flat_grid grid_of(sharding_part const& part) {
+inline flat_grid flat_grid_of(sharding_part const& part) {
     std::optional<grid_sharing> sharing;
     if (part.flat)
         sharing = grid_sharing{sharing_axes(part), part.flat->slices};
-    return {part.offset, shard_grid(part.how), std::move(sharing)};
+    return {part.offset, grid_of(part.how), std::move(sharing)};
 }
 
 /// True where each element is in one part.
@@ -59,10 +60,10 @@ inline tensor_spread spread_of(tensor_sharding const& tensor) {
         return {tensor.shape, tensor_layout_of(tensor).shards};
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
         tensor.parts[0].how.shape() == tensor.shape)
-        return {tensor.shape, shard_grid(tensor.parts[0].how)};
+        return {tensor.shape, grid_of(tensor.parts[0].how)};
     std::vector<flat_grid> grids;
     for (sharding_part const& part : tensor.parts)
-        grids.push_back(grid_of(part));
+        grids.push_back(flat_grid_of(part));
     return {tensor.shape, grid_list(std::move(grids))};
 }
 

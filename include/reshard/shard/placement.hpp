@@ -3,12 +3,11 @@
 #ifndef RESHARD_SHARD_PLACEMENT_HPP
 #define RESHARD_SHARD_PLACEMENT_HPP
 
-#include <reshard/shard/mesh.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -125,29 +124,6 @@ constexpr index_vector cut_order(std::vector<placement> const& placements) {
             if (placements[i].strided == strided)
                 order.push_back(static_cast<index_t>(i));
     return order;
-}
-
-/// A placement and the name of the mesh axis that it belongs to.
-struct named_placement {
-    std::string_view mesh_axis;
-    placement how;
-};
-
-/// One placement for each axis of the mesh, in its order; axes that are not named replicate.
-///
-/// \throws error with errc::bad_layout for a name that the mesh does not have, or that stands twice
-constexpr std::vector<placement> placements_on(mesh const& ranks,
-                                               std::vector<named_placement> const& named) {
-    std::vector<placement> placements(ranks.ndim());
-    for (std::size_t i = 0; i < named.size(); ++i) {
-        placements[ranks.axis(named[i].mesh_axis)] = named[i].how;
-        for (std::size_t earlier = 0; earlier < i; ++earlier)
-            if (named[earlier].mesh_axis == named[i].mesh_axis)
-                fail(errc::bad_layout,
-                     "two placements for mesh axis '" + std::string(named[i].mesh_axis) +
-                         "': " + to_string(named[earlier].how) + " and " + to_string(named[i].how));
-    }
-    return placements;
 }
 
 } // namespace reshard

@@ -3,9 +3,11 @@
 #ifndef RESHARD_SHARD_SHARD_GRID_HPP
 #define RESHARD_SHARD_SHARD_GRID_HPP
 
+#include <reshard/core/box.hpp>
 #include <reshard/core/hasher.hpp>
-#include <reshard/shard/distribution.hpp>
 #include <reshard/shard/grid_axis.hpp>
+#include <reshard/shard/holder.hpp>
+#include <reshard/shard/placement_fault.hpp>
 
 #include <boost/assert.hpp>
 
@@ -23,28 +25,13 @@ namespace reshard {
 /// The shards of a tensor that placements on a mesh make: all questions about them are answered in
 /// time that does not depend on the number of ranks.
 ///
-/// Shards are numbered as `append(shard_table&, distribution const&)` lists them. Boxes are the
+/// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`). Boxes are the
 /// different regions, those without elements among them; each has equally many replicas, in the
 /// order of their holders.
 ///
 /// \par Units elements
 class shard_grid {
 public:
-    /// Placements `only` leave their mesh axis out, axes of one rank do not matter.
-    constexpr explicit shard_grid(distribution const& how) : shape_(how.shape()) {
-        index_vector const extents = how.ranks().shape();
-        std::vector<held_axis> axes;
-        index_t stride = 1;
-        for (std::size_t i = extents.size(); i-- > 0; stride *= extents[i]) {
-            placement const& placed = how.placements()[i];
-            if (placed.what == placement::kind::only)
-                first_holder_ += placed.coordinate * stride;
-            else if (extents[i] > 1)
-                axes.push_back({placed, extents[i], stride});
-        }
-        add_axes(axes);
-    }
-
     /// The shards from holder `first` on; the fastest axis stands first.
     ///
     /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more

@@ -4,6 +4,7 @@
 #define RESHARD_SHARD_TENSOR_SHARDS_HPP
 
 #include <reshard/shard/grid_list.hpp>
+#include <reshard/shard/shard_table.hpp>
 
 #include <boost/assert.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_SHARD_TYPED_FACTS_HPP
 #define RESHARD_SHARD_TYPED_FACTS_HPP
 
-#include <reshard/shard/shard_grid.hpp>
+#include <reshard/shard/distribution_grid.hpp>
 #include <reshard/shard/typed_layout.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace detail {
 /// True where the boxes of a kind, which share no elements, are all of the tensor.
 template <typed_kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
-    shard_grid const shards(Kind->how());
+    shard_grid const shards = grid_of(Kind->how());
     index_t held = 0;
     for (std::size_t i = 0; i < shards.box_count(); ++i)
         held += element_count(shards.box_at(i).shape);
@@ -31,7 +31,7 @@ inline constexpr bool kind_is_covered = [] {
 /// True where all boxes of a kind have one shape.
 template <typed_kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
-    shard_grid const shards(Kind->how());
+    shard_grid const shards = grid_of(Kind->how());
     for (std::size_t i = 1; i < shards.box_count(); ++i)
         if (shards.box_at(i).shape != shards.box_at(0).shape)
             return false;

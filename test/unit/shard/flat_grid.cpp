@@ -2,6 +2,8 @@
 
 #include <reshard/shard/flat_grid.hpp>
 
+#include <reshard/shard/distribution_grid.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <optional>
@@ -18,7 +20,8 @@ using boxes = std::vector<box>;
 /// Eight ranks, (dp 4, tp 2): columns 1 to 6 of a [3, 8] tensor, three each for tp, shared by dp in
 /// slices: of 9 elements each has 3, but the last one, which has none of a buffer of 4 x 3.
 flat_grid columns(std::optional<flat_slices> const& slices = std::nullopt) {
-    shard_grid grid(distribution({{"dp", 4}, {"tp", 2}}, {replicate{}, shard{1}}, {3, 6}));
+    shard_grid grid =
+        grid_of(distribution({{"dp", 4}, {"tp", 2}}, {replicate{}, shard{1}}, {3, 6}));
     return {{0, 1}, std::move(grid), grid_sharing{{0}, slices}};
 }
 
@@ -77,7 +80,7 @@ BOOST_AUTO_TEST_CASE(only_slices_with_some_of_a_region_are_visited) {
 BOOST_AUTO_TEST_CASE(replicas_that_do_not_share_have_the_same_slice) {
     // Six ranks, (a 2, b 3): a shares, b copies.
     flat_grid const grid(
-        {0}, shard_grid(distribution({{"a", 2}, {"b", 3}}, {replicate{}, replicate{}}, {5})),
+        {0}, grid_of(distribution({{"a", 2}, {"b", 3}}, {replicate{}, replicate{}}, {5})),
         grid_sharing{{0}, std::nullopt});
     BOOST_TEST(grid.replicas() == 3u);
     BOOST_TEST((grid.flat(4) == flat_range{3, 5}));
@@ -88,7 +91,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_do_not_share_have_the_same_slice) {
 }
 
 BOOST_AUTO_TEST_CASE(scalars_are_shared_by_giving_them_to_the_first) {
-    flat_grid const grid({}, shard_grid(distribution({{"dp", 3}}, {replicate{}}, {})),
+    flat_grid const grid({}, grid_of(distribution({{"dp", 3}}, {replicate{}}, {})),
                          grid_sharing{{0}, std::nullopt});
     BOOST_TEST((grid.flat(0) == flat_range{0, 1}));
     BOOST_TEST((grid.flat(1) == flat_range{1, 1}));

@@ -99,9 +99,9 @@ BOOST_AUTO_TEST_CASE(grids_are_numbered_one_behind_the_other) {
     // q of 4 rows over two ranks, then k of 2 rows on both, of which each has a half, flat.
     mesh const ranks{{"tp", 2}};
     std::vector<flat_grid> grids;
-    grids.push_back({{0, 0}, shard_grid(distribution(ranks, {shard{0}}, {4, 3}))});
+    grids.push_back({{0, 0}, grid_of(distribution(ranks, {shard{0}}, {4, 3}))});
     grids.push_back({{4, 0},
-                     shard_grid(distribution(ranks, {replicate{}}, {2, 3})),
+                     grid_of(distribution(ranks, {replicate{}}, {2, 3})),
                      grid_sharing{{0}, std::nullopt}});
     grid_list const list(std::move(grids));
     BOOST_TEST(list.size() == 4u);
@@ -144,9 +144,9 @@ BOOST_AUTO_TEST_CASE(a_list_says_what_each_rank_says) {
 BOOST_AUTO_TEST_CASE(more_boxes_than_32_bits_count_are_refused) {
     distribution const how({{"a", 20'000}, {"b", 20'000}}, {replicate{}, replicate{}}, {9, 9, 9});
     BOOST_CHECK_THROW(
-        grid_list({flat_grid({0, 0, 0}, shard_grid(how), grid_sharing{{0, 1}, std::nullopt}),
-                   flat_grid({9, 0, 0}, shard_grid(how), grid_sharing{{0, 1}, std::nullopt}),
-                   flat_grid({18, 0, 0}, shard_grid(how), grid_sharing{{0, 1}, std::nullopt})}),
+        grid_list({flat_grid({0, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt}),
+                   flat_grid({9, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt}),
+                   flat_grid({18, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt})}),
         error);
 }
 

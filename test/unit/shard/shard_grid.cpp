@@ -6,6 +6,8 @@
 #include "support/placements.hpp"
 #include "support/trials.hpp"
 
+#include <reshard/shard/distribution_grid.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <map>
@@ -82,7 +84,8 @@ box any_part_of(index_vector const& shape, oracle::random_numbers& random) {
 
 BOOST_AUTO_TEST_CASE(rows_over_columns_of_ranks) {
     // Two replicas of three parts of ten rows: 4, 4 and 2; ranks 0 to 2, and 3 to 5.
-    shard_grid const grid(distribution({{"dp", 2}, {"tp", 3}}, {replicate{}, shard{0}}, {10}));
+    shard_grid const grid =
+        grid_of(distribution({{"dp", 2}, {"tp", 3}}, {replicate{}, shard{0}}, {10}));
     BOOST_TEST(grid.size() == 6u);
     BOOST_TEST(grid.box_count() == 3u);
     BOOST_TEST(grid.replicas() == 2u);
@@ -95,7 +98,7 @@ BOOST_AUTO_TEST_CASE(rows_over_columns_of_ranks) {
 
 BOOST_AUTO_TEST_CASE(who_alone_holds_it_is_found) {
     // Stage 1 of 3, two ranks a stage.
-    shard_grid const grid(
+    shard_grid const grid = grid_of(
         distribution({{"pp", 3}, {"tp", 2}}, {only{1}, shard{1, split_rule::even}}, {5, 4}));
     BOOST_TEST(grid.size() == 2u);
     BOOST_TEST(grid.holder(0) == 2u);
@@ -107,11 +110,11 @@ BOOST_AUTO_TEST_CASE(who_alone_holds_it_is_found) {
 
 BOOST_AUTO_TEST_CASE(geometry_does_not_depend_on_who_holds_it) {
     mesh const stages{{"pp", 3}, {"tp", 2}};
-    shard_grid const first(distribution(stages, {only{0}, shard{0}}, {5}));
-    shard_grid const last(distribution(stages, {only{2}, shard{0}}, {5}));
-    shard_grid const both(distribution({{"tp", 2}}, {shard{0}}, {5}));
-    shard_grid const longer(distribution(stages, {only{0}, shard{0}}, {6}));
-    shard_grid const copies(distribution(stages, {replicate{}, shard{0}}, {5}));
+    shard_grid const first = grid_of(distribution(stages, {only{0}, shard{0}}, {5}));
+    shard_grid const last = grid_of(distribution(stages, {only{2}, shard{0}}, {5}));
+    shard_grid const both = grid_of(distribution({{"tp", 2}}, {shard{0}}, {5}));
+    shard_grid const longer = grid_of(distribution(stages, {only{0}, shard{0}}, {6}));
+    shard_grid const copies = grid_of(distribution(stages, {replicate{}, shard{0}}, {5}));
     auto const digest = [](shard_grid const& grid) {
         hasher all;
         grid.add_geometry(all);
@@ -130,7 +133,7 @@ BOOST_AUTO_TEST_CASE(geometry_does_not_depend_on_who_holds_it) {
 
 BOOST_AUTO_TEST_CASE(a_hundred_thousand_ranks_are_asked_in_no_time) {
     // One row a rank; ranks behind the last row have nothing.
-    shard_grid const grid(distribution({{"fsdp", 100'000}}, {shard{0}}, {16'384, 8}));
+    shard_grid const grid = grid_of(distribution({{"fsdp", 100'000}}, {shard{0}}, {16'384, 8}));
     BOOST_TEST(grid.size() == 100'000u);
     int steps = 0;
     grid.for_each_overlap({{16'000, 2}, {900, 3}}, [&](std::uint32_t number, box const& common) {
@@ -147,7 +150,7 @@ BOOST_AUTO_TEST_CASE(grids_are_what_their_placements_say) {
         oracle::random_numbers random(seed);
         distribution const how = test::any_distribution(random);
         BOOST_TEST_CONTEXT("seed " << seed << ": " << to_string(how)) {
-            shard_grid const grid(how);
+            shard_grid const grid = grid_of(how);
             check_shards(grid, how);
             check_boxes(grid);
             check_overlaps(grid, whole(how.shape()));
