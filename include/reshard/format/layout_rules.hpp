@@ -5,6 +5,7 @@
 
 #include <reshard/format/checked_at.hpp>
 #include <reshard/shard/key_pattern.hpp>
+#include <reshard/shard/mesh.hpp>
 #include <reshard/shard/placement.hpp>
 
 #include <string>
