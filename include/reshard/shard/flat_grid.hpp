@@ -3,6 +3,7 @@
 #ifndef RESHARD_SHARD_FLAT_GRID_HPP
 #define RESHARD_SHARD_FLAT_GRID_HPP
 
+#include <reshard/shard/descriptor.hpp>
 #include <reshard/shard/flat_slices.hpp>
 #include <reshard/shard/shard_grid.hpp>
 #include <reshard/shard/shard_part.hpp>
