@@ -10,10 +10,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory_resource>
 #include <set>
+#include <string>
 
 using namespace reshard;
 
@@ -146,6 +148,35 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
                 }
             }
         }
+    }
+    auto const sum = [&](std::int64_t number) {
+        return boost::mpi::all_reduce(world, number, std::plus<>());
+    };
+    BOOST_TEST(sum(differences) == 0);
+    BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
+}
+
+BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
+    boost::mpi::communicator const world;
+    std::int64_t differences = 0;
+    index_t bytes_node = 0;
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += 5) {
+        // One machine as one node, and as nodes of two and three ranks.
+        std::string const per_node = std::to_string(1 + seed % 3);
+        if (seed % 3 != 0)
+            ::setenv("RESHARD_RANKS_PER_NODE", per_node.c_str(), 1);
+        oracle::scenario const all = oracle::generator(seed, world.size()).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
+            rank_experiment one(all, world.rank());
+            one.run_with(world, test::mapping_of(all), {.on_node = node_exchange::rings},
+                         {nullptr, nullptr});
+            bytes_node += one.cost.bytes_node_in;
+            if (auto const where = one.difference()) {
+                ++differences;
+                BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
+            }
+        }
+        ::unsetenv("RESHARD_RANKS_PER_NODE");
     }
     auto const sum = [&](std::int64_t number) {
         return boost::mpi::all_reduce(world, number, std::plus<>());

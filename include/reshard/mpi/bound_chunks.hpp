@@ -73,8 +73,10 @@ inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
 class chunk_binder {
 public:
     /// Results are written as `how` says; the wire is packed through the caches.
-    chunk_binder(bound_plan const& bound, stores how, copy_table& copies)
-        : bound_(bound), how_(how), copies_(copies) {}
+    ///
+    /// \param may_be_direct a chunk that lies in memory as it travels needs no packing
+    chunk_binder(bound_plan const& bound, stores how, copy_table& copies, bool may_be_direct = true)
+        : bound_(bound), how_(how), copies_(copies), may_be_direct_(may_be_direct) {}
 
     bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const {
         return bind<std::byte const>(lanes, [this](packet const& one, data_type& stored) {
@@ -160,8 +162,8 @@ private:
             byte_place const at = place_of(place.place, one.region, stored);
             auto* const memory = static_cast<Byte*>(place.data) + at.bytes;
             element_conversion const conversion = conversion_at<Byte>(one);
-            if (part.packets.size() == 1 && conversion.chain.empty() && bits(stored) % 8 == 0 &&
-                is_row_major(one.region.shape, place.place.strides)) {
+            if (may_be_direct_ && part.packets.size() == 1 && conversion.chain.empty() &&
+                bits(stored) % 8 == 0 && is_row_major(one.region.shape, place.place.strides)) {
                 bound.chunks.back().direct = memory;
                 return;
             }
@@ -203,6 +205,7 @@ private:
     bound_plan const& bound_;
     stores how_;
     copy_table& copies_;
+    bool may_be_direct_;
 };
 
 } // namespace detail

@@ -5,10 +5,12 @@
 
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/node_copies.hpp>
+#include <reshard/mpi/ring_lanes.hpp>
 #include <reshard/node/yielding_barrier.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +23,14 @@
 
 namespace reshard {
 
+/// What passes between this process and another one of its node through rings.
+struct ring_transfers {
+    lane sends;
+    lane receives;
+    ring_sender to;
+    ring_receiver from;
+};
+
 /// The transfers of one process: to others, from others, those whose two ends are its own, and those that it
 /// makes in memory of its node.
 struct process_transfers {
@@ -28,6 +38,7 @@ struct process_transfers {
     std::vector<lane> receives;
     std::vector<std::uint32_t> local;
     std::vector<node_transfer> on_node = {};
+    std::vector<ring_transfers> through_rings = {};
     std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
 };
 
@@ -59,6 +70,11 @@ public:
                                            detail::with_local(bound_, all.on_node, moved), copies_);
         outgoing_.open(binder.sends(all.sends));
         incoming_.open(binder.receives(all.receives));
+        detail::chunk_binder const packed(bound_, stores_for(all), copies_, false);
+        for (ring_transfers const& one : all.through_rings) {
+            rings_.add(packed.sends({one.sends}), one.to);
+            rings_.add(packed.receives({one.receives}), one.from);
+        }
     }
 
     /// Moves everything.
@@ -67,10 +83,11 @@ public:
     void run() {
         outgoing_.rewind();
         incoming_.rewind();
+        rings_.rewind();
         post();
         meet(); // nobody writes into memory whose owner still uses it
         run_local();
-        while (pending_ > 0)
+        while (pending_ > 0 || !rings_.is_done())
             advance(true);
         meet();
     }
@@ -159,9 +176,14 @@ private:
             bytes += wire_bytes(bound_.whole, bound_.whole.transfers[number]);
         for (node_transfer const& one : all.on_node)
             bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
-        for (lane const& one : all.receives)
+        auto const add = [&](lane const& one) {
             for (chunk const& part : one.chunks)
                 bytes += part.bytes;
+        };
+        for (lane const& one : all.receives)
+            add(one);
+        for (ring_transfers const& one : all.through_rings)
+            add(one.receives);
         return bytes >= streaming_threshold ? stores::streaming : stores::cached;
     }
 
@@ -229,8 +251,18 @@ private:
         }
     }
 
-    /// Deals with one finished request; waits for one where `wait` is true. False where there was none.
+    /// Moves chunks through rings, or deals with one finished request; waits for that where `wait` is
+    /// true and only requests are left. False where there was nothing to do.
     bool advance(bool wait) {
+        if (rings_.advance())
+            return true;
+        bool const only_requests = rings_.is_done();
+        if (wait && !only_requests)
+            ::sched_yield(); // the other end may need this core
+        return pending_ > 0 && finish_request(wait && only_requests);
+    }
+
+    bool finish_request(bool wait) {
         int which = MPI_UNDEFINED;
         int done = 1;
         if (wait)
@@ -256,6 +288,7 @@ private:
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
     std::vector<bound_copy> local_;    ///< and those on the node
+    ring_lanes rings_{copies_};
     std::vector<yielding_barrier> meetings_;
     direction<std::byte const> outgoing_;
     direction<std::byte> incoming_;

@@ -113,7 +113,7 @@ inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& 
             digest, detail::plan_job(ranks, source, target, std::move(how.program), how.options));
     auto state = std::make_unique<detail::prepared_state>();
     agree_on(ranks, [&] { state->planned = *job; });
-    detail::bind_job(ranks, *state, source, target);
+    detail::bind_job(ranks, *state, source, target, how.options.on_node);
     return {std::move(state), was_kept};
 }
 

@@ -4,18 +4,12 @@
 #define RESHARD_MPI_SHARED_ARENA_HPP
 
 #include <reshard/group/agree.hpp>
-#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/node_ranks.hpp>
 #include <reshard/node/arena_resource.hpp>
 #include <reshard/node/node_segments.hpp>
 
-#include <boost/mpi/communicator.hpp>
-#include <mpi.h>
-
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -37,31 +31,6 @@ struct arena_options {
 };
 
 namespace detail {
-
-/// \throws error with errc::usage for a variable that is no number of ranks
-inline int ranks_per_node(arena_options const& options) {
-    char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
-    if (options.ranks_per_node != 0 || !text)
-        return options.ranks_per_node;
-    int count = 0;
-    auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
-    if (problem != std::errc() || *end != '\0' || count < 1)
-        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '" + std::string(text) +
-                              "'; it must be a number of ranks, 1 or more");
-    return count;
-}
-
-/// The ranks that share memory with this one, `per_node` of them at most; 0: all.
-///
-/// \par Collective every rank of `world`
-inline mpi_group ranks_of_node(boost::mpi::communicator const& world, int per_node) {
-    MPI_Comm all = MPI_COMM_NULL;
-    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
-    boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
-    if (per_node == 0)
-        return {machine};
-    return {machine.split(machine.rank() / per_node, machine.rank())};
-}
 
 /// Memory of this process alone, aligned as an arena's.
 class private_memory {
@@ -130,7 +99,7 @@ public:
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {}) {
         int per_node = 0;
         auto const problem = attempt([&] {
-            per_node = detail::ranks_per_node(options);
+            per_node = ranks_per_node(options.ranks_per_node);
             if (bytes < 0 || per_node < 0)
                 fail(errc::usage, "an arena of " + std::to_string(bytes) + " bytes over nodes of " +
                                       std::to_string(per_node) + " ranks; neither may be negative");
@@ -138,8 +107,8 @@ public:
         });
         agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
         mpi_group const ranks = mpi_group::duplicate_of(world.base());
-        mpi_group const node = detail::ranks_of_node(ranks.base(), per_node);
-        detail::arena_state made{ranks, node, numbers_of(ranks, node), nullptr, nullptr};
+        auto node = node_of(ranks, per_node);
+        detail::arena_state made{ranks, node.group, std::move(node.numbers), nullptr, nullptr};
         take(made, bytes + index_t{arena_resource::least_bytes}, options);
         state_ = std::make_shared<detail::arena_state const>(std::move(made));
     }
@@ -157,13 +126,6 @@ public:
     std::shared_ptr<detail::arena_state const> const& state() const { return state_; }
 
 private:
-    static std::vector<int> numbers_of(mpi_group const& world, mpi_group const& node) {
-        std::vector<int> numbers;
-        for (std::string const& text : node.all_gather(std::to_string(world.rank())))
-            numbers.push_back(std::stoi(text));
-        return numbers;
-    }
-
     void take(detail::arena_state& made, index_t bytes, arena_options const& options) {
         made.segments = detail::segments_of(made.node, bytes, options);
         agree_on(made.world, [&] {

@@ -76,6 +76,13 @@ struct plan_options {
     constexpr bool operator==(plan_options const&) const = default;
 };
 
+/// How ranks of a node exchange what lies in memory of their own.
+enum class node_exchange : std::uint8_t {
+    chosen,   ///< rings, where there is more than a little to move
+    rings,    ///< slots of shared memory, where the system has it
+    messages, ///< MPI, as between nodes
+};
+
 /// What a caller may ask of a redistribution; equal on every rank.
 struct redistribute_options {
     /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that
@@ -87,6 +94,8 @@ struct redistribute_options {
     /// Where a side's layout is known to nobody: up to so many ranks tell all others what they hold;
     /// of more, each looks up what its own tensors are made of in a directory that all share.
     holder_t gather_up_to = 256;
+    /// Which ranks share a node is found out, or said by the environment variable RESHARD_RANKS_PER_NODE.
+    node_exchange on_node = node_exchange::chosen;
 
     constexpr bool operator==(redistribute_options const&) const = default;
 };
@@ -101,6 +110,7 @@ constexpr std::uint64_t digest_of(redistribute_options const& options) {
     hasher digest;
     digest.add(std::uint64_t{options.processes_per_node});
     digest.add(std::uint64_t{options.gather_up_to});
+    digest.add(static_cast<std::uint64_t>(options.on_node));
     for (std::string const& pattern : options.allow_shape_mismatch)
         digest.add(pattern);
     return digest.value();

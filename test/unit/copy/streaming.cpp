@@ -25,6 +25,24 @@ BOOST_AUTO_TEST_CASE(every_length_and_alignment_is_copied_and_nothing_else) {
             }
 }
 
+BOOST_AUTO_TEST_CASE(every_kind_of_line_is_the_same) {
+    std::mt19937 random(52);
+    auto const source = test::random_bytes(random, 700);
+    std::vector<void (*)(unsigned char*, unsigned char const*, std::size_t)> kinds{
+        detail::stream_lines_portably, detail::stream_lines};
+    for (auto const& lines : kinds)
+        for (std::size_t const count : {0u, 1u, 2u, 9u})
+            for (std::size_t const from : {0u, 1u, 17u}) {
+                alignas(64) unsigned char target[704];
+                std::fill(std::begin(target), std::end(target), 0xaa);
+                lines(target + 64, source.data() + from, count);
+                for (std::size_t i = 0; i < sizeof target; ++i)
+                    BOOST_TEST_REQUIRE(
+                        target[i] ==
+                        (i < 64 || i >= 64 + 64 * count ? 0xaa : source[from + i - 64]));
+            }
+}
+
 BOOST_AUTO_TEST_CASE(nothing_may_come_from_nowhere) { copy_bytes_streaming(nullptr, nullptr, 0); }
 
 BOOST_AUTO_TEST_CASE(the_distance_to_a_line_is_zero_at_a_line) {

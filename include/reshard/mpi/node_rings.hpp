@@ -1,0 +1,134 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_NODE_RINGS_HPP
+#define RESHARD_MPI_NODE_RINGS_HPP
+
+#include <reshard/group/agree.hpp>
+#include <reshard/mpi/node_ranks.hpp>
+#include <reshard/node/node_segments.hpp>
+#include <reshard/node/slot_ring.hpp>
+#include <reshard/plan/options.hpp>
+
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/mpi/operations.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <vector>
+
+/// \file
+/// Rings between all ranks of a node.
+
+namespace reshard {
+
+/// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
+class node_rings {
+public:
+    /// The memory that a rank gives for its rings, but for nodes of so many ranks that slots would be too
+    /// small to be worth passing.
+    static constexpr index_t budget_bytes = index_t{4} << 20;
+
+    /// Enough for one to be filled while one is emptied, and for a rank that lost its core.
+    static constexpr int slots_each = 4;
+
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    node_rings(node_ranks const& node, segment_request const& wanted)
+        : node_(node),
+          segments_(node.group, bytes_for(static_cast<int>(node.numbers.size())), wanted) {
+        for (int peer = 0; peer < size(); ++peer)
+            new (state_at(node_.group.rank(), peer)) ring_state;
+        agree(node_.group, std::nullopt); // before others use them
+    }
+
+    /// The most bytes of a chunk on a node of so many ranks.
+    static std::size_t slot_bytes_for(int ranks) {
+        index_t const share = budget_bytes / (std::max(1, ranks - 1) * slots_each);
+        return static_cast<std::size_t>(
+            std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 128 << 10));
+    }
+
+    /// The same on this node.
+    std::size_t slot_bytes() const { return slot_bytes_for(size()); }
+
+    /// The ranks of the node.
+    node_ranks const& node() const { return node_; }
+
+    /// \pre called once for each other rank of the node, by its number there; here and below
+    ring_sender sender_to(int peer) const {
+        return {state_of(node_.group.rank(), peer), slots_of(node_.group.rank(), peer)};
+    }
+    ring_receiver receiver_from(int peer) const {
+        return {state_of(peer, node_.group.rank()), slots_of(peer, node_.group.rank())};
+    }
+
+private:
+    /// All states, then all slots.
+    static index_t states_bytes(int ranks) {
+        return (index_t{ranks} * static_cast<index_t>(sizeof(ring_state)) + 4095) / 4096 * 4096;
+    }
+    static index_t bytes_for(int ranks) {
+        return states_bytes(ranks) +
+               index_t{ranks} * slots_each * static_cast<index_t>(slot_bytes_for(ranks));
+    }
+
+    int size() const { return static_cast<int>(node_.numbers.size()); }
+
+    std::byte* state_at(int from, int to) const {
+        return segments_.data(from) + static_cast<std::size_t>(to) * sizeof(ring_state);
+    }
+    ring_state& state_of(int from, int to) const {
+        return *std::launder(reinterpret_cast<ring_state*>(state_at(from, to)));
+    }
+    ring_slots slots_of(int from, int to) const {
+        auto const each = static_cast<std::size_t>(slots_each) * slot_bytes();
+        return {segments_.data(from) + states_bytes(size()) + static_cast<std::size_t>(to) * each,
+                slot_bytes(), slots_each};
+    }
+
+    node_ranks node_;
+    node_segments segments_;
+};
+
+namespace detail {
+
+/// Rings, or null where a rank of the node is alone or is refused shared memory.
+///
+/// \par Collective every rank of the node, in the same order
+inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
+                                                    system_calls const& calls = {}) {
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
+        try {
+            if (node.numbers.size() > 1)
+                return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
+        } catch (error const&) { // the same on every rank of the node
+        }
+    return nullptr;
+}
+
+/// The rings through which a redistribution passes what ranks of a node have in memory of their own; null
+/// where it passes messages.
+///
+/// \par Collective every rank of the group, in the same order
+/// \par Units `bytes` that this rank gives or gets
+/// \throws error with errc::usage on every rank alike, for a bad RESHARD_RANKS_PER_NODE
+inline std::shared_ptr<node_rings const> rings_for(mpi_group const& ranks, index_t bytes,
+                                                   node_exchange how) {
+    constexpr index_t worth_it = index_t{1} << 20;
+    if (how == node_exchange::messages || ranks.size() == 1)
+        return nullptr;
+    if (how == node_exchange::chosen &&
+        boost::mpi::all_reduce(ranks.base(), bytes, boost::mpi::maximum<index_t>()) < worth_it)
+        return nullptr;
+    int per_node = 0;
+    agree_on(ranks, [&] { per_node = ranks_per_node(0); });
+    return make_rings(node_of(ranks, per_node));
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

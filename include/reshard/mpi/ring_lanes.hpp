@@ -1,0 +1,108 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_RING_LANES_HPP
+#define RESHARD_MPI_RING_LANES_HPP
+
+#include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/node/slot_ring.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Lanes between ranks of a node that pass through rings: packed into a slot, unpacked from it.
+
+namespace reshard {
+
+/// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
+///
+/// Nobody waits here: a chunk moves when its ring has room for it. Elements are read once and written
+/// once in memory, and pass from one process to the other in the caches.
+class ring_lanes {
+public:
+    /// \pre `copies` outlives the lanes; no chunk is direct
+    explicit ring_lanes(copy_table const& copies) : copies_(&copies) {}
+
+    void add(bound_chunks<std::byte const> sends, ring_sender ring) {
+        sends_.push_back({std::move(sends), ring});
+    }
+
+    void add(bound_chunks<std::byte> receives, ring_receiver ring) {
+        receives_.push_back({std::move(receives), ring});
+    }
+
+    /// All chunks are to be moved, again.
+    void rewind() {
+        for (auto& one : sends_)
+            one.next = 0;
+        for (auto& one : receives_)
+            one.next = 0;
+    }
+
+    /// Moves at most one chunk of each lane. False where none could be moved.
+    bool advance() {
+        bool any = false;
+        for (auto& one : receives_)
+            any |= unpack(one);
+        for (auto& one : sends_)
+            any |= pack(one);
+        return any;
+    }
+
+    bool is_done() const {
+        auto const ended = [](auto const& one) { return one.next == one.chunks.chunks.size(); };
+        return std::all_of(sends_.begin(), sends_.end(), ended) &&
+               std::all_of(receives_.begin(), receives_.end(), ended);
+    }
+
+private:
+    template <class Byte, class Ring>
+    struct lane_state {
+        bound_chunks<Byte> chunks;
+        Ring ring;
+        std::size_t next = 0;
+
+        bool is_done() const { return next == chunks.chunks.size(); }
+    };
+
+    bool pack(lane_state<std::byte const, ring_sender>& lane) const {
+        std::byte* const slot = lane.is_done() ? nullptr : lane.ring.slot();
+        if (!slot)
+            return false;
+        auto const& part = lane.chunks.chunks[lane.next++];
+        {
+            side_by_side blocks;
+            for (std::size_t i = part.first; i < part.last; ++i) {
+                auto const& one = lane.chunks.packets[i];
+                blocks.add((*copies_)[one.copy], one.memory, slot + one.wire, one.joins_next);
+            }
+        }
+        lane.ring.pass();
+        return true;
+    }
+
+    bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
+        std::byte const* const slot = lane.is_done() ? nullptr : lane.ring.slot();
+        if (!slot)
+            return false;
+        auto const& part = lane.chunks.chunks[lane.next++];
+        {
+            side_by_side blocks;
+            for (std::size_t i = part.first; i < part.last; ++i) {
+                auto const& one = lane.chunks.packets[i];
+                blocks.add((*copies_)[one.copy], slot + one.wire, one.memory, one.joins_next);
+            }
+        }
+        lane.ring.pass();
+        return true;
+    }
+
+    copy_table const* copies_;
+    std::vector<lane_state<std::byte const, ring_sender>> sends_;
+    std::vector<lane_state<std::byte, ring_receiver>> receives_;
+};
+
+} // namespace reshard
+
+#endif
