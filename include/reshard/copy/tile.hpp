@@ -77,12 +77,13 @@ inline constexpr index_t tile_bytes = 16384;
 
 /// The tile where whole lines of the cache can be written past the caches.
 ///
-/// Its width fills a line of the cache on the target's side. It reads a few lines of the cache from each
-/// of as many lines of the source: more of these would push each other out where the source's pitch is a
-/// power of two.
+/// Its width fills a line of the cache on the target's side, or two. It reads a few lines of the cache from
+/// each of as many lines of the source: more than 16 of these would push each other out where the
+/// source's pitch is a power of two, and fewer leave the processor waiting for one of them.
 constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
     constexpr auto line = static_cast<index_t>(line_bytes);
-    return {(size == 8 ? 1 : 4) * line / size, line / std::min(size, target_size)};
+    return {(size == 8 ? 1 : 4) * line / size,
+            std::max<index_t>(16, line / std::min(size, target_size))};
 }
 
 /// The tile for all other targets: long pieces, of which only the ends share a line of the cache.

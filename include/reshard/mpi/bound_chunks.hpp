@@ -112,7 +112,7 @@ public:
         element_conversion const conversion = conversion_of(bound_.whole, moved);
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
         auto const& [source, target] = ends;
-        cut_to_size(whole(cut_of(bound_.whole, moved).extent), limit, [&](box const& region) {
+        cut_transfer(cut_of(bound_.whole, moved), limit, [&](box const& region) {
             byte_place const from = place_of(source.place, region, conversion.source);
             byte_place const to = place_of(target.place, region, stored);
             std::uint32_t const number = copies_.add(

@@ -4,6 +4,7 @@
 #define RESHARD_MPI_PACKETS_HPP
 
 #include <reshard/core/box.hpp>
+#include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
 
@@ -34,28 +35,6 @@ struct chunk {
     index_t bytes = 0;
 };
 
-namespace detail {
-
-/// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in order.
-template <class Take>
-void cut_to_size(box const& region, index_t limit, Take&& take) {
-    std::size_t axis = 0;
-    while (axis < region.ndim() && region.shape[axis] == 1)
-        ++axis;
-    if (axis == region.ndim() || element_count(region) <= limit)
-        return take(region);
-    index_t const row = element_count(region) / region.shape[axis];
-    index_t const rows = std::max<index_t>(1, limit / row);
-    for (index_t first = 0; first < region.shape[axis]; first += rows) {
-        box part = region;
-        part.offset[axis] += first;
-        part.shape[axis] = std::min(rows, region.shape[axis] - first);
-        cut_to_size(part, limit, take);
-    }
-}
-
-} // namespace detail
-
 /// The chunks in which the transfers `numbers` travel, in their order: a pure function of their geometry,
 /// which both sides evaluate.
 ///
@@ -67,14 +46,13 @@ inline std::vector<chunk> chunks_of(plan const& whole, std::vector<std::uint32_t
         transfer const& part = whole.transfers[number];
         data_type const dtype = wire_dtype(whole, part);
         index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
-        detail::cut_to_size(reshard::whole(cut_of(whole, part).extent), elements,
-                            [&](box const& region) {
-                                index_t const bytes = byte_count(element_count(region), dtype);
-                                if (chunks.empty() || chunks.back().bytes + bytes > limit)
-                                    chunks.emplace_back();
-                                chunks.back().packets.push_back({number, region, bytes});
-                                chunks.back().bytes += bytes;
-                            });
+        detail::cut_transfer(cut_of(whole, part), elements, [&](box const& region) {
+            index_t const bytes = byte_count(element_count(region), dtype);
+            if (chunks.empty() || chunks.back().bytes + bytes > limit)
+                chunks.emplace_back();
+            chunks.back().packets.push_back({number, region, bytes});
+            chunks.back().bytes += bytes;
+        });
     }
     return chunks;
 }

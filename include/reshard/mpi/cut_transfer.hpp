@@ -1,0 +1,100 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_CUT_TRANSFER_HPP
+#define RESHARD_MPI_CUT_TRANSFER_HPP
+
+#include <reshard/plan/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+/// \file
+/// Transfers cut into pieces that are moved at once.
+
+namespace reshard {
+
+namespace detail {
+
+/// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in order.
+template <class Take>
+void cut_to_size(box const& region, index_t limit, Take&& take) {
+    std::size_t axis = 0;
+    while (axis < region.ndim() && region.shape[axis] == 1)
+        ++axis;
+    if (axis == region.ndim() || element_count(region) <= limit)
+        return take(region);
+    index_t const row = element_count(region) / region.shape[axis];
+    index_t const rows = std::max<index_t>(1, limit / row);
+    for (index_t first = 0; first < region.shape[axis]; first += rows) {
+        box part = region;
+        part.offset[axis] += first;
+        part.shape[axis] = std::min(rows, region.shape[axis] - first);
+        cut_to_size(part, limit, take);
+    }
+}
+
+/// The axis of the target along which the source's elements lie one after the other, where that is not the
+/// last one that has more than one element.
+constexpr std::optional<std::size_t> turned_axis(cut const& geometry) {
+    std::size_t const ndim = geometry.extent.size();
+    std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found
+    for (std::size_t axis = 0; axis < ndim; ++axis) {
+        if (geometry.extent[axis] <= 1)
+            continue;
+        last = axis;
+        if (fastest == ndim || geometry.order[axis] > geometry.order[fastest])
+            fastest = axis;
+    }
+    return fastest == last ? std::nullopt : std::optional(fastest);
+}
+
+/// Blocks of two axes of a box, each as nearly square as it can be, for every place along the others.
+template <class Take>
+void cut_to_blocks(box const& region, std::size_t turned, index_t limit, Take&& take) {
+    std::size_t last = region.ndim() - 1;
+    while (region.shape[last] <= 1)
+        --last;
+    index_t side = 1;
+    while (4 * side * side <= limit)
+        side *= 2;
+    index_t const across =
+        std::min(region.shape[turned], std::max(side, limit / region.shape[last]));
+    index_t const along = std::min(region.shape[last], std::max<index_t>(1, limit / across));
+    auto const cut_at = [&](auto const& self, std::size_t axis, box const& part) -> void {
+        if (axis == region.ndim())
+            return take(part);
+        index_t const step = axis == turned ? across : axis == last ? along : 1;
+        for (index_t first = 0; first < region.shape[axis]; first += step) {
+            box next = part;
+            next.offset[axis] = region.offset[axis] + first;
+            next.shape[axis] = std::min(step, region.shape[axis] - first);
+            self(self, axis + 1, next);
+        }
+    };
+    cut_at(cut_at, 0, region);
+}
+
+/// Cuts a transfer into boxes of its extent of at most `limit` elements; calls `take(box)` for each.
+///
+/// Where elements change their order, pieces are blocks that are long on both sides: rows of the target
+/// alone would be read a few bytes at a time. A pure function of the geometry, which both ends evaluate.
+template <class Take>
+void cut_transfer(cut const& geometry, index_t limit, Take&& take) {
+    box const all = whole(geometry.extent);
+    auto const turned = turned_axis(geometry);
+    if (!turned || element_count(all) <= limit)
+        return cut_to_size(all, limit, take);
+    std::size_t last = all.ndim() - 1;
+    while (all.shape[last] <= 1)
+        --last;
+    if (all.shape[*turned] * all.shape[last] <= limit)
+        return cut_to_size(all, limit, take);
+    cut_to_blocks(all, *turned, limit, take);
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif
