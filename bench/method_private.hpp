@@ -12,7 +12,7 @@
 
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
-/// together are what `redistribute` does.
+/// together are what `redistribute` does. Ranks exchange as the library chooses, or as they are told.
 
 namespace bench {
 
@@ -24,9 +24,11 @@ public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const&) { return {}; }
 
-    private_method(setting const& where, std::optional<reshard::mapping> const& program)
+    private_method(setting const& where, std::optional<reshard::mapping> const& program,
+                   reshard::node_exchange how)
         : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
-                         targets_of(where.moved, where.world.rank(), where.target), program)) {}
+                         targets_of(where.moved, where.world.rank(), where.target), program,
+                         {.on_node = how})) {}
 
     void run() override { run_prepared(ready_); }
 

@@ -62,14 +62,16 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     all.push_back(contestant_of<fftw_method>("B5", moved));
 #endif
     all.push_back(contestant_of<arena_method>("arena", moved, program));
-    all.push_back(contestant_of<private_method>("private", moved, program));
-    all.push_back(contestant_of<private_method>("network", moved, program));
+    using how = reshard::node_exchange;
+    all.push_back(contestant_of<private_method>("private", moved, program, how::chosen));
+    all.push_back(contestant_of<private_method>("ring", moved, program, how::rings));
+    all.push_back(contestant_of<private_method>("network", moved, program, how::messages));
     all.push_back(contestant_of<solo_method>("solo", moved, program));
     return all;
 }
 
 /// The two variants of the bound, then the methods that were asked for. If none was: all that can do
-/// anything with that number of ranks; `network`, which is as yet the same as `private`, only by name.
+/// anything with that number of ranks; `ring`, which is what `private` chooses here, only by name.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
     std::vector<contestant> all;
     for (bool const streaming : {false, true}) {
@@ -78,7 +80,7 @@ std::vector<contestant> contestants_of(options const& chosen, redistribution_cas
     }
     auto const& asked = chosen.methods;
     for (contestant& one : all_methods(moved))
-        if (asked.empty() ? one.name != "network" && (one.name != "solo" || moved.ranks == 1)
+        if (asked.empty() ? one.name != "ring" && (one.name != "solo" || moved.ranks == 1)
                           : std::count(asked.begin(), asked.end(), one.name) > 0)
             all.push_back(std::move(one));
     return all;

@@ -85,8 +85,10 @@ private:
             fuse({cut_of(bound_.whole, moved).extent, 0, one.ends.source.place.strides, 0,
                   one.ends.target.place.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
-        if (!has_rows(fused) || fused.ndim() < 2)
+        if (fused.ndim() < 2)
             return most;
+        if (!has_rows(fused))
+            return 4 * most; // blocks that are long on both sides
         index_t const pitch =
             magnitude((one.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
         index_t const rows = std::max<index_t>(1, most / std::max<index_t>(1, pitch));
