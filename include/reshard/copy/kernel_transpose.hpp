@@ -4,11 +4,36 @@
 #define RESHARD_COPY_KERNEL_TRANSPOSE_HPP
 
 #include <reshard/copy/loops.hpp>
+#include <reshard/copy/stream_square.hpp>
 
 /// \file
 /// Copies whose fastest axes differ: tile by tile, each turned in the nearest cache.
 
 namespace reshard::detail {
+
+/// Lines of memory, some bytes apart.
+template <class Byte>
+struct memory_lines {
+    Byte* first;
+    index_t pitch;
+};
+
+/// True where a tile is whole squares.
+template <std::size_t Size>
+constexpr bool is_squares(tile_extent extent) {
+    return extent.lines % square_side<Size> == 0 && extent.width % square_side<Size> == 0;
+}
+
+/// Turns a tile square by square, without a copy of it in the cache.
+template <std::size_t Size>
+void stream_squares(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
+                    tile_extent extent) {
+    constexpr index_t side = square_side<Size>;
+    for (index_t i = 0; i < extent.lines; i += side)
+        for (index_t j = 0; j < extent.width; j += side)
+            stream_square<Size>(source.first + j * source.pitch + i * index_t{Size}, source.pitch,
+                                target.first + i * target.pitch + j * index_t{Size}, target.pitch);
+}
 
 /// Transposes the last two axes; those before them are loops.
 ///
@@ -20,13 +45,23 @@ void copy_transposed(affine_copy const& copy, memory const& at) {
     alignas(line_bytes) unsigned char tile[tile_bytes];
     index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
     index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
+    auto const turn = [&](tile_extent extent, unsigned char const* source, unsigned char* target) {
+        gather_tile<Size>(source, source_pitch, extent, tile);
+        index_t const line = extent.width * index_t{Size};
+        for (index_t i = 0; i < extent.lines; ++i)
+            copy_run(target + i * target_pitch, tile + i * line, static_cast<std::size_t>(line),
+                     at.streaming);
+    };
+    bool const has_squares = at.streaming && has_stream_square<Size>() &&
+                             target_pitch % static_cast<index_t>(line_bytes) == 0;
     for_each_tile(copy, tiles_for(copy, {Size, Size}, at),
                   [&](tile_extent extent, index_t source, index_t target) {
-                      gather_tile<Size>(at.source + source, source_pitch, extent, tile);
-                      index_t const line = extent.width * index_t{Size};
-                      for (index_t i = 0; i < extent.lines; ++i)
-                          copy_run(at.target + target + i * target_pitch, tile + i * line,
-                                   static_cast<std::size_t>(line), at.streaming);
+                      if (has_squares && is_squares<Size>(extent) &&
+                          bytes_to_line(at.target + target) == 0)
+                          stream_squares<Size>({at.source + source, source_pitch},
+                                               {at.target + target, target_pitch}, extent);
+                      else
+                          turn(extent, at.source + source, at.target + target);
                   });
 }
 

@@ -1,0 +1,90 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/stream_square.hpp>
+
+#include <reshard/copy/copy_elements.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(copy_stream_square)
+
+namespace {
+
+/// Turns one square out of a matrix of numbers with `gap` elements behind each row, from a place that is
+/// not aligned; how many elements of the target are wrong, those around the square among them.
+template <class Element>
+int wrong_elements(index_t gap) {
+    constexpr index_t side = detail::square_side<sizeof(Element)>;
+    index_t const pitch = side + gap;
+    std::vector<Element> source(static_cast<std::size_t>(side * pitch + 1));
+    for (std::size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<Element>(i * 2654435761u);
+    constexpr index_t target_pitch = 2 * side;
+    alignas(64) Element target[static_cast<std::size_t>(side * target_pitch)];
+    std::memset(target, 0xaa, sizeof target);
+    Element untouched;
+    std::memset(&untouched, 0xaa, sizeof untouched);
+    constexpr index_t size = sizeof(Element);
+    detail::stream_square<sizeof(Element)>(
+        reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size,
+        reinterpret_cast<unsigned char*>(target + side), target_pitch * size);
+    detail::streaming_fence();
+    int wrong = 0;
+    for (index_t i = 0; i < side; ++i)
+        for (index_t j = 0; j < target_pitch; ++j) {
+            Element const wanted =
+                j < side ? untouched : source[static_cast<std::size_t>(1 + (j - side) * pitch + i)];
+            wrong += target[i * target_pitch + j] != wanted;
+        }
+    return wrong;
+}
+
+/// A matrix turned by the kernel that streams and by the one that does not; true where they agree.
+bool streams_what_others_store(data_type dtype, index_vector const& extent, index_t gap) {
+    index_t const size = byte_count(1, dtype);
+    index_t const source_pitch = extent[0] + gap, target_pitch = (extent[1] + 63) / 64 * 64;
+    std::vector<std::byte> source(static_cast<std::size_t>(extent[1] * source_pitch * size));
+    for (std::size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<std::byte>(i * 131 + i / 251);
+    affine_copy const turn{extent, 0, {1, source_pitch}, 0, {target_pitch, 1}};
+    auto const turned = [&](stores how) {
+        struct alignas(64) line {
+            std::byte bytes[64];
+        };
+        std::vector<line> target(static_cast<std::size_t>(extent[0] * target_pitch * size / 64));
+        run(prepare(turn, {dtype, {}}, how), source.data(), target.data());
+        std::vector<std::byte> bytes(target.size() * 64);
+        std::memcpy(bytes.data(), target.data(), bytes.size());
+        return bytes;
+    };
+    return turned(stores::streaming) == turned(stores::cached);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_square_is_turned_and_nothing_else_is_written) {
+    for (index_t const gap : {0, 1, 7}) {
+        if (detail::has_stream_square<8>())
+            BOOST_TEST(wrong_elements<std::uint64_t>(gap) == 0);
+        if (detail::has_stream_square<4>())
+            BOOST_TEST(wrong_elements<std::uint32_t>(gap) == 0);
+    }
+    BOOST_TEST(!detail::has_stream_square<2>());
+}
+
+BOOST_AUTO_TEST_CASE(whole_matrices_are_the_same_whatever_the_stores) {
+    for (data_type const dtype : {data_type::f64, data_type::f32, data_type::bf16, data_type::u8})
+        for (index_vector const& extent :
+             {index_vector{16, 16}, {64, 64}, {65, 70}, {8, 200}, {300, 3}, {128, 129}})
+            for (index_t const gap : {0, 5})
+                BOOST_TEST(streams_what_others_store(dtype, extent, gap),
+                           name(dtype) << " " << to_string(extent) << " " << gap);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
