@@ -23,14 +23,6 @@
 
 namespace reshard {
 
-/// What passes between this process and another one of its node through rings.
-struct ring_transfers {
-    lane sends;
-    lane receives;
-    ring_sender to;
-    ring_receiver from;
-};
-
 /// The transfers of one process: to others, from others, those whose two ends are its own, and those that it
 /// makes in memory of its node.
 struct process_transfers {

@@ -6,6 +6,7 @@
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/node/slot_ring.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -14,6 +15,14 @@
 /// Lanes between ranks of a node that pass through rings: packed into a slot, unpacked from it.
 
 namespace reshard {
+
+/// What passes between this process and another one of its node through rings.
+struct ring_transfers {
+    lane sends;
+    lane receives;
+    ring_sender to;
+    ring_receiver from;
+};
 
 /// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
 ///
