@@ -85,6 +85,18 @@ BOOST_AUTO_TEST_CASE(targets_of_a_node_get_no_messages_from_it) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_give_different_arenas_get_an_error_on_every_rank) {
+    shared_arena const first(world, 10'000), second(world, 10'000);
+    shared_arena const* const mine = rank == 0 ? &first : &second;
+    matrix_part source = source_in(first.resource());
+    matrix_part target(shape, columns, 0, first.resource());
+    if (size > 1)
+        BOOST_TEST(agreed_error(world, [&] {
+                       prepare(world, laid_out<const_tensor_view>{source.views(), {}, &first},
+                               laid_out<tensor_view>{target.views(), {}, mine});
+                   }).starts_with("ranks_disagree: "));
+}
+
 BOOST_AUTO_TEST_CASE(sources_of_a_node_are_read_where_they_are) {
     for (int const per_node : {0, 2}) {
         shared_arena const arena(world, 10'000, {.ranks_per_node = per_node});

@@ -130,4 +130,12 @@ BOOST_AUTO_TEST_CASE(a_variable_that_is_no_number_is_an_error_on_every_rank) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_that_only_some_ranks_have_is_an_error_on_every_rank) {
+    ranks_per_node_variable const variable(rank == 0 ? "1" : "");
+    if (size > 1)
+        BOOST_TEST(agreed_error(world, [&] {
+                       move(node_exchange::rings, 0);
+                   }).starts_with("ranks_disagree: "));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

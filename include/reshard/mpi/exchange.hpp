@@ -246,12 +246,12 @@ private:
     /// Moves chunks through rings, or deals with one finished request; waits for that where `wait` is
     /// true and only requests are left. False where there was nothing to do.
     bool advance(bool wait) {
-        if (rings_.advance())
-            return true;
+        bool const moved = rings_.advance();
         bool const only_requests = rings_.is_done();
-        if (wait && !only_requests)
+        if (wait && !moved && !only_requests)
             ::sched_yield(); // the other end may need this core
-        return pending_ > 0 && finish_request(wait && only_requests);
+        bool const finished = pending_ > 0 && finish_request(wait && !moved && only_requests);
+        return moved || finished;
     }
 
     bool finish_request(bool wait) {

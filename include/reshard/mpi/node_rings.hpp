@@ -26,9 +26,11 @@ namespace reshard {
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
 class node_rings {
 public:
-    /// The memory that a rank gives for its rings, but for nodes of so many ranks that slots would be too
-    /// small to be worth passing.
+    /// The memory that a rank gives for its rings.
     static constexpr index_t budget_bytes = index_t{4} << 20;
+
+    /// Slots for more would be too small to be worth passing.
+    static constexpr std::size_t most_ranks = 65;
 
     /// Enough for one to be filled while one is emptied, and for a rank that lost its core.
     static constexpr int slots_each = 4;
@@ -108,23 +110,44 @@ inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
     return nullptr;
 }
 
-/// The rings through which a redistribution passes what ranks of a node have in memory of their own; null
-/// where it passes messages.
+/// The ranks of this rank's node, where all ranks say alike how many a node has.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \par Units `bytes` that this rank gives or gets
-/// \throws error with errc::usage on every rank alike, for a bad RESHARD_RANKS_PER_NODE
-inline std::shared_ptr<node_rings const> rings_for(mpi_group const& ranks, index_t bytes,
-                                                   node_exchange how) {
+/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE, errc::ranks_disagree
+///         where that differs
+inline node_ranks agreed_node_of(mpi_group const& ranks) {
+    int per_node = 0;
+    auto const problem = attempt([&] { per_node = ranks_per_node(0); });
+    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
+                 static_cast<std::uint64_t>(per_node), problem);
+    return node_of(ranks, per_node);
+}
+
+/// The rings through which a redistribution passes what ranks of a node have in memory of their own; null
+/// where it passes messages: where there is little to pass, or more ranks than rings are for.
+///
+/// \param bytes what this rank and each other one give one another, the larger of both ways
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `agreed_node_of`
+inline std::shared_ptr<node_rings const>
+rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchange how) {
     constexpr index_t worth_it = index_t{1} << 20;
     if (how == node_exchange::messages || ranks.size() == 1)
         return nullptr;
+    index_t const most = *std::max_element(bytes.begin(), bytes.end());
     if (how == node_exchange::chosen &&
-        boost::mpi::all_reduce(ranks.base(), bytes, boost::mpi::maximum<index_t>()) < worth_it)
+        boost::mpi::all_reduce(ranks.base(), most, boost::mpi::maximum<index_t>()) <
+            worth_it / ranks.size())
         return nullptr;
-    int per_node = 0;
-    agree_on(ranks, [&] { per_node = ranks_per_node(0); });
-    return make_rings(node_of(ranks, per_node));
+    node_ranks const node = agreed_node_of(ranks);
+    index_t on_node = 0;
+    for (int const rank : node.numbers)
+        on_node += bytes[static_cast<std::size_t>(rank)];
+    bool const is_little = boost::mpi::all_reduce(node.group.base(), on_node,
+                                                  boost::mpi::maximum<index_t>()) < worth_it;
+    if ((how == node_exchange::chosen && is_little) || node.numbers.size() > node_rings::most_ranks)
+        return nullptr;
+    return make_rings(node);
 }
 
 } // namespace detail

@@ -163,13 +163,13 @@ inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
     return digest.value();
 }
 
-/// The same, and whether there are arenas: all ranks have one, or none.
+/// The same, and which arenas there are: all ranks have the same one, or none.
 inline std::uint64_t digest_of_call(std::uint64_t call, laid_out<const_tensor_view> const& source,
                                     laid_out<tensor_view> const& target) {
     hasher digest;
     digest.add(call);
-    digest.add(std::uint64_t{source.arena != nullptr});
-    digest.add(std::uint64_t{target.arena != nullptr});
+    digest.add(source.arena ? source.arena->state()->number : 0);
+    digest.add(target.arena ? target.arena->state()->number : 0);
     return digest.value();
 }
 
@@ -211,8 +211,7 @@ inline void bind_job(mpi_group const& ranks, prepared_state& all,
                       target.arena ? target.arena->state() : nullptr};
         on_node = take_on_node(ranks, all, sorted);
     }
-    process_cost const left = cost_of(all.planned.whole, sorted);
-    all.rings = rings_for(ranks, std::max(left.bytes_in, left.bytes_out), how);
+    all.rings = rings_for(ranks, bytes_by_peer(all.planned.whole, sorted), how);
     agree_on(ranks, [&] { open(all, ranks, std::move(sorted), std::move(on_node), all_messages); });
 }
 

@@ -8,6 +8,9 @@
 #include <reshard/node/arena_resource.hpp>
 #include <reshard/node/node_segments.hpp>
 
+#include <boost/mpi/collectives/broadcast.hpp>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,11 +55,22 @@ private:
     std::unique_ptr<line[]> lines_;
 };
 
+/// The number of a new arena: rank 0 counts for all.
+///
+/// \par Collective every rank of the group, in the same order
+inline std::uint64_t new_arena_number(mpi_group const& ranks) {
+    static std::atomic<std::uint64_t> last = 0;
+    std::uint64_t number = ++last;
+    boost::mpi::broadcast(ranks.base(), number, 0);
+    return number;
+}
+
 /// What an arena and the redistributions that use it own together.
 struct arena_state {
-    mpi_group world;                         ///< whose ranks made it
-    mpi_group node;                          ///< those of them that share memory
-    std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
+    std::uint64_t number = 0;    ///< not 0; the same on all ranks, of no other arena of theirs
+    mpi_group world;             ///< whose ranks made it
+    mpi_group node;              ///< those of them that share memory
+    std::vector<int> node_ranks; ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null where the system refuses
     std::unique_ptr<private_memory> own;     ///< in their place
 };
@@ -108,7 +122,8 @@ public:
         agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
         mpi_group const ranks = mpi_group::duplicate_of(world.base());
         auto node = node_of(ranks, per_node);
-        detail::arena_state made{ranks, node.group, std::move(node.numbers), nullptr, nullptr};
+        detail::arena_state made{detail::new_arena_number(ranks), ranks,   node.group,
+                                 std::move(node.numbers),         nullptr, nullptr};
         take(made, bytes + index_t{arena_resource::least_bytes}, options);
         state_ = std::make_shared<detail::arena_state const>(std::move(made));
     }

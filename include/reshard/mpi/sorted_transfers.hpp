@@ -6,6 +6,7 @@
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/plan/cost.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -53,6 +54,20 @@ inline std::vector<lane> rotated_lanes(plan const& whole,
             lanes.push_back({peer, chunks_of(whole, numbers)});
     }
     return lanes;
+}
+
+/// What this process and each other one give one another, the larger of both ways.
+inline std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted) {
+    auto const sum = [&](std::vector<std::uint32_t> const& numbers) {
+        index_t bytes = 0;
+        for (std::uint32_t const i : numbers)
+            bytes += wire_bytes(whole, whole.transfers[i]);
+        return bytes;
+    };
+    std::vector<index_t> bytes;
+    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer)
+        bytes.push_back(std::max(sum(sorted.to[peer]), sum(sorted.from[peer])));
+    return bytes;
 }
 
 inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {

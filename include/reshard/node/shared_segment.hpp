@@ -114,11 +114,10 @@ public:
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
                                  system_calls const& calls = {}) {
         shared_segment made;
-        bool const is_named = kind == segment_kind::named;
-        if (is_named)
-            made.name_ = detail::segment_name(detail::new_segment_name());
-        made.file_ = detail::open_file(is_named ? calls.create_named(made.name_.text().c_str())
-                                                : calls.create_unnamed("reshard"));
+        if (kind == segment_kind::named)
+            made.take_name(calls);
+        else
+            made.file_ = detail::open_file(calls.create_unnamed("reshard"));
         if (made.file_.number() < 0)
             detail::fail_segment("a shared segment cannot be made", errno);
         made.reserve(bytes, calls);
@@ -163,6 +162,19 @@ public:
     index_t bytes() const { return static_cast<index_t>(memory_.get_size()); }
 
 private:
+    /// A name that nobody had: processes of other containers may have this one's number.
+    void take_name(system_calls const& calls) {
+        constexpr int tries = 100;
+        for (int i = 0; i < tries && file_.number() < 0; ++i) {
+            std::string const text = detail::new_segment_name();
+            file_ = detail::open_file(calls.create_named(text.c_str()));
+            if (file_.number() >= 0)
+                name_ = detail::segment_name(text); // another's name is not ours to take away
+            else if (errno != EEXIST)
+                return;
+        }
+    }
+
     void reserve(index_t bytes, system_calls const& calls) const {
         std::string const what = "a shared segment of " + std::to_string(bytes) + " bytes";
         if (::ftruncate(file_.number(), bytes) != 0)

@@ -3,6 +3,7 @@
 #ifndef RESHARD_NODE_SYSTEM_CALLS_HPP
 #define RESHARD_NODE_SYSTEM_CALLS_HPP
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -44,7 +45,13 @@ struct system_calls {
 
     /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the error.
     int (*reserve)(int file, off_t bytes) = [](int file, off_t bytes) {
-        return ::posix_fallocate(file, 0, bytes);
+        constexpr off_t piece = off_t{64} << 20; // a signal undoes no more than a piece
+        int problem = 0;
+        for (off_t done = 0; done < bytes && problem == 0; done += piece)
+            do
+                problem = ::posix_fallocate(file, done, std::min(piece, bytes - done));
+            while (problem == EINTR);
+        return problem;
     };
 };
 

@@ -215,6 +215,9 @@ flat_grid read_flat_grid(Archive& archive) {
     index_vector offset, shape;
     archive >> offset >> shape;
     check_tensor("a grid", data_type::u8, shape);
+    if (!is_sound({offset, shape}))
+        refuse_archive("has a grid of shape " + to_string(shape) + " at offset " +
+                       to_string(offset));
     shard_grid grid = read_grid(archive, shape);
     if (!read_bool(archive))
         return {offset, std::move(grid)};

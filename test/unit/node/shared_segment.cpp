@@ -54,6 +54,27 @@ BOOST_AUTO_TEST_CASE(another_process_sees_what_is_written_and_writes_itself) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_another_process_has_is_left_to_it) {
+    static std::string taken;
+    system_calls calls;
+    calls.create_named = [](char const* name) {
+        if (!taken.empty())
+            return system_calls{}.create_named(name);
+        taken = name;
+        ::close(::shm_open(name, O_CREAT | O_RDWR, 0600));
+        errno = EEXIST;
+        return -1;
+    };
+    {
+        shared_segment const mine = shared_segment::create(4096, segment_kind::named, {}, calls);
+        BOOST_TEST(mine.address().path != taken);
+    }
+    int const other = ::shm_open(taken.c_str(), O_RDWR, 0);
+    BOOST_TEST(other >= 0);
+    ::close(other);
+    ::shm_unlink(taken.c_str());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_sealed_stays_mapped_and_cannot_be_opened) {
     for (segment_kind const kind : kinds) {
         shared_segment mine = shared_segment::create(4096, kind);

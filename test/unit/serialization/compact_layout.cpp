@@ -145,6 +145,11 @@ BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
         said_of(with_grids("1 2 3 0 2 2 6 0 0 0")) ==
         "corrupt_file: the archive has a grid of shape [2, 6] at offset [3, 0], which leaves "
         "a tensor of shape [4, 6]");
+    BOOST_TEST(said_of(with_grids("1 2 0 0 1 2 0 0 0")) ==
+               "corrupt_file: the archive has a grid of shape [2] at offset [0, 0]");
+    BOOST_TEST(said_of(with_grids("1 2 9223372036854775807 0 2 2 6 0 0 0")) ==
+               "corrupt_file: the archive has a grid of shape [2, 6] at offset "
+               "[9223372036854775807, 0]");
     BOOST_TEST(said_of(with_grids("0")) == "corrupt_file: the archive has a list of no grids");
 }
 
