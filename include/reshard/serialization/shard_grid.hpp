@@ -3,7 +3,7 @@
 #ifndef RESHARD_SERIALIZATION_SHARD_GRID_HPP
 #define RESHARD_SERIALIZATION_SHARD_GRID_HPP
 
-#include <reshard/serialization/core.hpp>
+#include <reshard/serialization/layout.hpp>
 #include <reshard/shard/grid_list.hpp>
 
 #include <algorithm>
