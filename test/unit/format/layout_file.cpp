@@ -249,14 +249,15 @@ BOOST_AUTO_TEST_CASE(stages_keep_layers_and_ends_on_one_coordinate) {
     BOOST_TEST(shards_of(table, 2) == "0:[0:2, 0:2] 1:[0:2, 2:4] 2:[0:2, 4:4]");
     BOOST_TEST(shards_of(table, 3) == "3:[0:1, 0:1] 4:[1:2, 0:1] 5:[2:3, 0:1]");
     BOOST_TEST(shards_of(table, 4) == "0:[0:2] 1:[0:2] 2:[0:2] 3:[0:2] 4:[0:2] 5:[0:2]");
-    BOOST_TEST_REQUIRE(table.notes.size() == 1u);
-    BOOST_TEST(table.notes[0] == "l.json: 1 keys match no rule and are replicated: 'head.w'");
+    BOOST_TEST_REQUIRE(table.notes.size() == 2u);
+    BOOST_TEST(table.notes[0] == "l.json: stages.last[0]: no key matches 'm.norm.**'");
+    BOOST_TEST(table.notes[1] == "l.json: 1 keys match no rule and are replicated: 'head.w'");
 }
 
 BOOST_AUTO_TEST_CASE(stages_that_no_key_uses_are_noted) {
     auto const table = ruled(R"({"mesh": [["pp", 2]], "stages": {"mesh_axis": "pp",
         "layers": "l.{layer}.", "counts": [2, 2], "first": ["embed", "wpe"], "last": ["head"]},
-        "rules": [{"match": "*"}]})",
+        "rules": [{"match": "**"}]})",
                              {{"embed", data_type::f32, {2}, {1}},
                               {"l.0.w", data_type::f32, {2}, {1}},
                               {"l.2.w", data_type::f32, {2}, {1}}});
