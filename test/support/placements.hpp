@@ -76,6 +76,16 @@ inline index_vector any_shape(oracle::random_numbers& random) {
     return shape;
 }
 
+/// A box in a tensor of that shape, perhaps without elements.
+inline box any_part_of(oracle::random_numbers& random, index_vector const& shape) {
+    box part = whole(shape);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        part.offset[axis] = random.between(0, shape[axis]);
+        part.shape[axis] = random.between(0, shape[axis] - part.offset[axis]);
+    }
+    return part;
+}
+
 inline distribution any_distribution(oracle::random_numbers& random) {
     mesh const ranks = any_mesh(random);
     return any_placement_of(random, ranks, any_shape(random));

@@ -34,9 +34,15 @@ void cut_to_size(box const& region, index_t limit, Take&& take) {
     }
 }
 
-/// The axis of the target along which the source's elements lie one after the other, where that is not the
-/// last one that has more than one element.
-constexpr std::optional<std::size_t> turned_axis(cut const& geometry) {
+/// Two axes of the target that has its own elements one after the other along `last`, and the source's
+/// along `turned`.
+struct turned_axes {
+    std::size_t turned;
+    std::size_t last;
+};
+
+/// These axes, where they are not the same; axes of one element do not count.
+constexpr std::optional<turned_axes> find_turned_axes(cut const& geometry) {
     std::size_t const ndim = geometry.extent.size();
     std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found
     for (std::size_t axis = 0; axis < ndim; ++axis) {
@@ -46,15 +52,13 @@ constexpr std::optional<std::size_t> turned_axis(cut const& geometry) {
         if (fastest == ndim || geometry.order[axis] > geometry.order[fastest])
             fastest = axis;
     }
-    return fastest == last ? std::nullopt : std::optional(fastest);
+    return fastest == last ? std::nullopt : std::optional(turned_axes{fastest, last});
 }
 
 /// Blocks of two axes of a box, each as nearly square as it can be, for every place along the others.
 template <class Take>
-void cut_to_blocks(box const& region, std::size_t turned, index_t limit, Take&& take) {
-    std::size_t last = region.ndim() - 1;
-    while (region.shape[last] <= 1)
-        --last;
+void cut_to_blocks(box const& region, turned_axes const& axes, index_t limit, Take&& take) {
+    auto const [turned, last] = axes;
     index_t side = 1;
     while (4 * side * side <= limit)
         side *= 2;
@@ -64,7 +68,7 @@ void cut_to_blocks(box const& region, std::size_t turned, index_t limit, Take&& 
     auto const cut_at = [&](auto const& self, std::size_t axis, box const& part) -> void {
         if (axis == region.ndim())
             return take(part);
-        index_t const step = axis == turned ? across : axis == last ? along : 1;
+        index_t const step = axis == axes.turned ? across : axis == axes.last ? along : 1;
         for (index_t first = 0; first < region.shape[axis]; first += step) {
             box next = part;
             next.offset[axis] = region.offset[axis] + first;
@@ -82,15 +86,11 @@ void cut_to_blocks(box const& region, std::size_t turned, index_t limit, Take&& 
 template <class Take>
 void cut_transfer(cut const& geometry, index_t limit, Take&& take) {
     box const all = whole(geometry.extent);
-    auto const turned = turned_axis(geometry);
-    if (!turned || element_count(all) <= limit)
+    auto const axes = find_turned_axes(geometry);
+    if (!axes || element_count(all) <= limit ||
+        all.shape[axes->turned] * all.shape[axes->last] <= limit)
         return cut_to_size(all, limit, take);
-    std::size_t last = all.ndim() - 1;
-    while (all.shape[last] <= 1)
-        --last;
-    if (all.shape[*turned] * all.shape[last] <= limit)
-        return cut_to_size(all, limit, take);
-    cut_to_blocks(all, *turned, limit, take);
+    cut_to_blocks(all, *axes, limit, take);
 }
 
 } // namespace detail

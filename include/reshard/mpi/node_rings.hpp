@@ -101,13 +101,9 @@ namespace detail {
 /// \par Collective every rank of the node, in the same order
 inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
                                                     system_calls const& calls = {}) {
-    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
-        try {
-            if (node.numbers.size() > 1)
-                return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
-        } catch (error const&) { // the same on every rank of the node
-        }
-    return nullptr;
+    return with_segments(node.group, [&](segment_kind kind) {
+        return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
+    });
 }
 
 /// The ranks of this rank's node, where all ranks say alike how many a node has.

@@ -60,7 +60,7 @@ public:
     }
 
     bool is_done() const {
-        auto const ended = [](auto const& one) { return one.next == one.chunks.chunks.size(); };
+        auto const ended = [](auto const& one) { return one.is_done(); };
         return std::all_of(sends_.begin(), sends_.end(), ended) &&
                std::all_of(receives_.begin(), receives_.end(), ended);
     }
@@ -76,32 +76,28 @@ private:
     };
 
     bool pack(lane_state<std::byte const, ring_sender>& lane) const {
-        std::byte* const slot = lane.is_done() ? nullptr : lane.ring.slot();
-        if (!slot)
-            return false;
-        auto const& part = lane.chunks.chunks[lane.next++];
-        {
-            side_by_side blocks;
-            for (std::size_t i = part.first; i < part.last; ++i) {
-                auto const& one = lane.chunks.packets[i];
-                blocks.add((*copies_)[one.copy], one.memory, slot + one.wire, one.joins_next);
-            }
-        }
-        lane.ring.pass();
-        return true;
+        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
+            blocks.add(copy, one.memory, slot + one.wire, one.joins_next);
+        });
     }
 
     bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
-        std::byte const* const slot = lane.is_done() ? nullptr : lane.ring.slot();
+        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
+            blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
+        });
+    }
+
+    /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that.
+    template <class Lane, class Add>
+    bool move_chunk(Lane& lane, Add const& add) const {
+        auto* const slot = lane.is_done() ? nullptr : lane.ring.slot();
         if (!slot)
             return false;
         auto const& part = lane.chunks.chunks[lane.next++];
-        {
-            side_by_side blocks;
-            for (std::size_t i = part.first; i < part.last; ++i) {
-                auto const& one = lane.chunks.packets[i];
-                blocks.add((*copies_)[one.copy], slot + one.wire, one.memory, one.joins_next);
-            }
+        side_by_side blocks; // all is copied when the last packet is added
+        for (std::size_t i = part.first; i < part.last; ++i) {
+            auto const& one = lane.chunks.packets[i];
+            add(blocks, (*copies_)[one.copy], one, slot);
         }
         lane.ring.pass();
         return true;

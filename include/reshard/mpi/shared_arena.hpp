@@ -75,22 +75,6 @@ struct arena_state {
     std::unique_ptr<private_memory> own;     ///< in their place
 };
 
-/// Segments of one kind or the other; null where both are refused to some rank of the node, or there is
-/// only one.
-///
-/// \par Collective every rank of the node, in the same order
-inline std::unique_ptr<node_segments> segments_of(mpi_group const& node, index_t bytes,
-                                                  arena_options const& options) {
-    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
-        try {
-            if (node.size() > 1)
-                return std::make_unique<node_segments>(
-                    node, bytes, segment_request{kind, options.pages, options.calls});
-        } catch (error const&) { // the same on every rank of the node
-        }
-    return nullptr;
-}
-
 } // namespace detail
 
 /// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
@@ -142,7 +126,10 @@ public:
 
 private:
     void take(detail::arena_state& made, index_t bytes, arena_options const& options) {
-        made.segments = detail::segments_of(made.node, bytes, options);
+        made.segments = with_segments(made.node, [&](segment_kind kind) {
+            return std::make_unique<node_segments>(
+                made.node, bytes, segment_request{kind, options.pages, options.calls});
+        });
         agree_on(made.world, [&] {
             if (!made.segments)
                 made.own = std::make_unique<detail::private_memory>(bytes);

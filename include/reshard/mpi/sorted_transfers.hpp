@@ -56,30 +56,29 @@ inline std::vector<lane> rotated_lanes(plan const& whole,
     return lanes;
 }
 
+/// The bytes of some transfers, as they travel.
+inline index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers) {
+    index_t bytes = 0;
+    for (std::uint32_t const i : numbers)
+        bytes += wire_bytes(whole, whole.transfers[i]);
+    return bytes;
+}
+
 /// What this process and each other one give one another, the larger of both ways.
 inline std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted) {
-    auto const sum = [&](std::vector<std::uint32_t> const& numbers) {
-        index_t bytes = 0;
-        for (std::uint32_t const i : numbers)
-            bytes += wire_bytes(whole, whole.transfers[i]);
-        return bytes;
-    };
     std::vector<index_t> bytes;
     for (std::size_t peer = 0; peer < sorted.to.size(); ++peer)
-        bytes.push_back(std::max(sum(sorted.to[peer]), sum(sorted.from[peer])));
+        bytes.push_back(
+            std::max(bytes_of(whole, sorted.to[peer]), bytes_of(whole, sorted.from[peer])));
     return bytes;
 }
 
 inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
     process_cost cost;
-    auto const sum = [&](std::vector<std::uint32_t> const& numbers, index_t& bytes) {
-        for (std::uint32_t const i : numbers)
-            bytes += wire_bytes(whole, whole.transfers[i]);
-    };
-    sum(sorted.local, cost.bytes_local);
+    cost.bytes_local = bytes_of(whole, sorted.local);
     for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
-        sum(sorted.to[peer], cost.bytes_out);
-        sum(sorted.from[peer], cost.bytes_in);
+        cost.bytes_out += bytes_of(whole, sorted.to[peer]);
+        cost.bytes_in += bytes_of(whole, sorted.from[peer]);
         cost.messages_out += !sorted.to[peer].empty();
         cost.messages_in += !sorted.from[peer].empty();
     }

@@ -96,6 +96,21 @@ private:
     std::vector<shared_segment> all_; ///< by rank of the node
 };
 
+/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null where
+/// both kinds are refused, or there is only one rank.
+///
+/// \par Collective every rank of the node, in the same order
+template <group Group, class Make>
+auto with_segments(Group const& node, Make const& make) -> decltype(make(segment_kind::unnamed)) {
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
+        try {
+            if (node.size() > 1)
+                return make(kind);
+        } catch (error const&) { // the same on every rank of the node
+        }
+    return nullptr;
+}
+
 } // namespace reshard
 
 #endif

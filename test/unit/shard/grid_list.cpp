@@ -84,15 +84,6 @@ void check_overlaps(grid_list const& list, box const& region) {
     BOOST_TEST((found == expected));
 }
 
-box any_part_of(index_vector const& shape, oracle::random_numbers& random) {
-    box part = whole(shape);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        part.offset[axis] = random.between(0, shape[axis]);
-        part.shape[axis] = random.between(0, shape[axis] - part.offset[axis]);
-    }
-    return part;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(grids_are_numbered_one_behind_the_other) {
@@ -135,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_list_says_what_each_rank_says) {
                         asked_by_rank(tensor, ranks.rank_count())));
             check_boxes(*list);
             for (int i = 0; i < 5; ++i)
-                check_overlaps(*list, any_part_of(shape, random));
+                check_overlaps(*list, test::any_part_of(random, shape));
         }
     }
     BOOST_TEST(lists > test::trials(3000) / 2);

@@ -71,15 +71,6 @@ void check_overlaps(shard_grid const& grid, box const& region) {
     BOOST_TEST((overlaps(grid, region) == expected));
 }
 
-box any_part_of(index_vector const& shape, oracle::random_numbers& random) {
-    box part = whole(shape);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        part.offset[axis] = random.between(0, shape[axis]);
-        part.shape[axis] = random.between(0, shape[axis] - part.offset[axis]);
-    }
-    return part;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(rows_over_columns_of_ranks) {
@@ -155,7 +146,7 @@ BOOST_AUTO_TEST_CASE(grids_are_what_their_placements_say) {
             check_boxes(grid);
             check_overlaps(grid, whole(how.shape()));
             for (int i = 0; i < 5; ++i)
-                check_overlaps(grid, any_part_of(how.shape(), random));
+                check_overlaps(grid, test::any_part_of(random, how.shape()));
         }
     }
 }
