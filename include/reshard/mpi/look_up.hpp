@@ -31,6 +31,7 @@ namespace reshard {
 struct known_side {
     std::optional<compact_layout> layout;
     std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> joined = {}; ///< the same, neighbours in memory as one shard
 };
 
 /// What one process gives and gets, and the layouts by whose numbers it is said: that of a side that no
@@ -40,6 +41,8 @@ struct looked_up {
     compact_layout source;
     compact_layout target;
     plan whole;
+    bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
+    bool target_is_joined = false;
 };
 
 namespace detail {

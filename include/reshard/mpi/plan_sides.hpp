@@ -7,12 +7,17 @@
 #include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/plan/shard_index.hpp>
+#include <reshard/shard/cover.hpp>
+#include <reshard/tensor/join_neighbours.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
 /// From what ranks know of two layouts to the plan of each.
@@ -52,13 +57,42 @@ known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::stri
         fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
                                    std::to_string(known->holders) + " ranks, and the group has " +
                                    std::to_string(count));
-    return {std::move(known), side.held.descriptors()};
+    auto joined =
+        known ? std::vector<shard_descriptor>() : join_neighbours(side.held).descriptors();
+    return {std::move(known), side.held.descriptors(), std::move(joined)};
 }
 
 /// Every rank learns all shards of a side that none knows.
 inline void gather_unknown(mpi_group const& ranks, known_side& side) {
     if (!side.layout)
         side.layout = compact_layout_of(gather_layout(ranks, side.held));
+}
+
+/// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold now.
+inline bool gather_joined(mpi_group const& ranks, known_side& side) {
+    if (side.layout)
+        return false;
+    side.layout = compact_layout_of(gather_layout(ranks, side.joined));
+    return true;
+}
+
+/// True where source shards share elements without being equal: replicas that one rank has in one piece of
+/// memory, and another one in several.
+inline bool has_unequal_replicas(compact_layout const& whole) {
+    return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
+        return find_overlap(shard_index(one.view()).listed_boxes()).has_value();
+    });
+}
+
+/// The same for sources, which have to be equal where they are replicas: else as ranks hold them.
+inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
+    if (!gather_joined(ranks, side))
+        return false;
+    if (!has_unequal_replicas(*side.layout))
+        return true;
+    side.layout.reset();
+    gather_unknown(ranks, side);
+    return false;
 }
 
 /// Plans what this process gives and gets, between layouts that all ranks know. Communicates with
@@ -80,12 +114,14 @@ inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::option
     bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
     if (!sides.are_known() && !is_small)
         return look_up(ranks, sides.source, sides.target, std::move(program), options);
-    gather_unknown(ranks, sides.source);
-    gather_unknown(ranks, sides.target);
+    bool const source_is_joined = gather_joined_sources(ranks, sides.source);
+    bool const target_is_joined = gather_joined(ranks, sides.target);
     looked_up result;
     agree_on(ranks, [&] {
         result = plan_of_known(std::move(sides), std::move(program),
                                static_cast<holder_t>(ranks.rank()), options);
+        result.source_is_joined = source_is_joined;
+        result.target_is_joined = target_is_joined;
     });
     return result;
 }

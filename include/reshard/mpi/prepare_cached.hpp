@@ -56,6 +56,8 @@ void add_side(hasher& digest, laid_out<View> const& side) {
     digest.add(std::uint64_t{side.held.size()});
     for (auto const& [descriptor, tensor] : side.held)
         digest.add(digest_of(descriptor));
+    for (auto const& [descriptor, tensor] : join_neighbours(side.held))
+        digest.add(digest_of(descriptor));
     digest.add(side.layout ? digest_of(*side.layout) : 0);
 }
 

@@ -56,7 +56,8 @@ public:
     /// What this process gives and gets.
     process_cost const& cost() const { return state_->cost; }
 
-    /// The layouts that all ranks make up together; of one that was looked up, this rank's part.
+    /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that was
+    /// looked up, this rank's part.
     compact_layout const& source_layout() const { return state_->planned.source; }
     compact_layout const& target_layout() const { return state_->planned.target; }
 
@@ -77,9 +78,11 @@ inline void bind_tensors(prepared_state& all, holder_t me, const_state_dict cons
                          state_dict const& target) {
     looked_up const& planned = all.planned;
     all.problem = problem_of(planned.program, planned.source, planned.target);
-    all.sources.add(source, planned.source, me);
+    all.sources.add(planned.source_is_joined ? join_neighbours(source) : source, planned.source,
+                    me);
     check_complete(all.sources, planned.source, me);
-    all.targets.add(target, planned.target, me);
+    all.targets.add(planned.target_is_joined ? join_neighbours(target) : target, planned.target,
+                    me);
     check_complete(all.targets, planned.target, me);
 }
 

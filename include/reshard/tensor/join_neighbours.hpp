@@ -1,0 +1,141 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_JOIN_NEIGHBOURS_HPP
+#define RESHARD_TENSOR_JOIN_NEIGHBOURS_HPP
+
+#include <reshard/tensor/state_dict.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Shards that are neighbours in their tensor and in memory, as one shard.
+
+namespace reshard {
+
+namespace detail {
+
+/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
+template <class View>
+class neighbour_joiner {
+public:
+    using shard = basic_local_shard<View>;
+
+    explicit neighbour_joiner(basic_state_dict<View> const& shards) {
+        parts_.reserve(shards.size());
+        std::size_t most_axes = 0;
+        for (shard const& one : shards) {
+            parts_.push_back({one, parts_.size()});
+            most_axes = std::max(most_axes, one.tensor.ndim());
+        }
+        for (std::size_t axis = most_axes; axis-- > 0;)
+            join_along(axis);
+    }
+
+    basic_state_dict<View> joined() && {
+        std::ranges::sort(parts_, {}, &part::position);
+        basic_state_dict<View> result;
+        for (part& one : parts_)
+            result.add(std::move(one.held.descriptor), one.held.tensor);
+        return result;
+    }
+
+private:
+    struct part {
+        shard held;
+        std::size_t position; ///< of its first shard among all
+    };
+
+    void join_along(std::size_t axis) {
+        std::ranges::sort(parts_, [axis](part const& a, part const& b) {
+            return comes_before(a.held, b.held, axis);
+        });
+        std::vector<part> joined;
+        for (part& next : parts_)
+            if (!joined.empty() && is_neighbour(joined.back().held, next.held, axis))
+                extend(joined.back(), next, axis);
+            else
+                joined.push_back(std::move(next));
+        parts_ = std::move(joined);
+    }
+
+    /// Shards of a row along the axis come together, by their places in it.
+    static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
+        if (int const order = a.descriptor.key.compare(b.descriptor.key))
+            return order < 0;
+        index_vector const row_a = row_of(a, axis), row_b = row_of(b, axis);
+        if (row_a != row_b)
+            return std::ranges::lexicographical_compare(row_a, row_b);
+        return offset(a, axis) < offset(b, axis);
+    }
+
+    /// What is equal for all shards of a row: where they are on the other axes.
+    static index_vector row_of(shard const& one, std::size_t axis) {
+        box row = one.descriptor.region;
+        if (axis < row.ndim())
+            row.offset[axis] = row.shape[axis] = 0;
+        index_vector key = row.offset;
+        for (index_t const extent : row.shape)
+            key.push_back(extent);
+        return key;
+    }
+
+    static index_t offset(shard const& one, std::size_t axis) {
+        return axis < one.descriptor.region.ndim() ? one.descriptor.region.offset[axis] : 0;
+    }
+
+    static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
+        shard_descriptor const &a = first.descriptor, &b = next.descriptor;
+        if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
+            return false;
+        return a.key == b.key && a.dtype == b.dtype && a.global_shape == b.global_shape &&
+               row_of(first, axis) == row_of(next, axis) &&
+               b.region.offset[axis] == a.region.offset[axis] + a.region.shape[axis] &&
+               is_behind(first.tensor, next.tensor, axis);
+    }
+
+    /// True where `next` continues `first` in memory, element by element along the axis.
+    static bool is_behind(View const& first, View const& next, std::size_t axis) {
+        if (first.memory != next.memory || first.strides != next.strides ||
+            bits(first.dtype) % 8 != 0)
+            return false;
+        auto const steps = static_cast<std::uintptr_t>(first.shape[axis]);
+        auto const stride = static_cast<std::uintptr_t>(first.strides[axis]);
+        auto const size = static_cast<std::uintptr_t>(bits(first.dtype) / 8);
+        return address(first) + steps * stride * size == address(next);
+    }
+
+    static std::uintptr_t address(View const& elements) {
+        return reinterpret_cast<std::uintptr_t>(elements.data);
+    }
+
+    static void extend(part& first, part const& next, std::size_t axis) {
+        index_t const more = next.held.tensor.shape[axis];
+        first.held.descriptor.region.shape[axis] += more;
+        first.held.tensor.shape[axis] += more;
+        first.position = std::min(first.position, next.position);
+    }
+
+    std::vector<part> parts_;
+};
+
+} // namespace detail
+
+/// The same elements in as few shards as their places allow.
+///
+/// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
+/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones, and
+/// those with strides of their own stay as they are. Shards come in the order of their first parts.
+///
+/// \post every element has the address that it had
+template <class View>
+basic_state_dict<View> join_neighbours(basic_state_dict<View> const& shards) {
+    return detail::neighbour_joiner<View>(shards).joined();
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,141 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/prepare_cached.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(mpi_join_neighbours)
+
+namespace {
+
+constexpr index_t block = 3, blocks_each = 2, columns = 10;
+
+/// Rows in blocks of three dealt round, columns in blocks of four, each rank's in one local array; and the
+/// same rows in one piece a rank. The value of an element is its place in the tensor.
+struct blocks_fixture {
+    boost::mpi::communicator world;
+    index_t rank = world.rank();
+    index_t size = world.size();
+    index_t rows = block * blocks_each * size;
+    std::vector<float> local = std::vector<float>(block * blocks_each * columns);
+    std::vector<float> piece = std::vector<float>(block * blocks_each * columns, -1);
+
+    blocks_fixture() {
+        for (index_t row = 0; row < block * blocks_each; ++row)
+            for (index_t column = 0; column < columns; ++column)
+                local[static_cast<std::size_t>(row * columns + column)] =
+                    value(block * (row / block * size + rank) + row % block, column);
+    }
+
+    float value(index_t row, index_t column) const {
+        return static_cast<float>(row * columns + column);
+    }
+
+    shard_descriptor shard(box region) const {
+        return {"a", data_type::f32, {rows, columns}, std::move(region), {}};
+    }
+
+    /// The local array's blocks; `gap` lets the columns' last block lie in memory of its own.
+    const_state_dict dealt(std::vector<float> const* apart = nullptr) const {
+        const_state_dict held;
+        for (index_t i = 0; i < blocks_each; ++i)
+            for (index_t column = 0; column < columns; column += 4) {
+                index_t const width = std::min<index_t>(4, columns - column);
+                auto const& memory = apart && column == 8 ? *apart : local;
+                held.add(shard({{block * (i * size + rank), column}, {block, width}}),
+                         const_tensor_view{memory.data() + i * block * columns + column,
+                                           data_type::f32,
+                                           {block, width},
+                                           {columns, 1}});
+            }
+        return held;
+    }
+
+    state_dict in_one_piece() {
+        state_dict wanted;
+        index_t const first = block * blocks_each * rank;
+        for (index_t i = 0; i < block * blocks_each; ++i)
+            wanted.add(shard({{first + i, 0}, {1, columns}}),
+                       tensor_view{
+                           piece.data() + i * columns, data_type::f32, {1, columns}, {columns, 1}});
+        return wanted;
+    }
+
+    std::size_t wrong_elements() const {
+        std::size_t wrong = 0;
+        index_t const first = block * blocks_each * rank;
+        for (index_t i = 0; i < block * blocks_each * columns; ++i)
+            wrong += piece[static_cast<std::size_t>(i)] != value(first + i / columns, i % columns);
+        return wrong;
+    }
+
+    static std::size_t shards_of(compact_layout const& all) {
+        return layout_of(all).tensors.at(0).shards.size();
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
+    prepared moving = prepare(world, dealt(), in_one_piece());
+    run(moving);
+    BOOST_TEST(wrong_elements() == 0u);
+    auto const ranks = static_cast<std::size_t>(size);
+    // On one rank both blocks of rows are neighbours.
+    BOOST_TEST(shards_of(moving.source_layout()) == (size == 1 ? 1u : blocks_each * ranks));
+    BOOST_TEST(shards_of(moving.target_layout()) == ranks);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
+    layout const all = gather_layout(mpi_group(world), dealt());
+    prepared moving = prepare(world, laid_out<const_tensor_view>{dealt(), compact_layout_of(all)},
+                              laid_out<tensor_view>{in_one_piece()});
+    run(moving);
+    BOOST_TEST(wrong_elements() == 0u);
+    BOOST_TEST(shards_of(moving.source_layout()) ==
+               3 * blocks_each * static_cast<std::size_t>(size));
+}
+
+BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_fixture) {
+    // Rank 0 holds all rows in one array, block by block; so does the last rank, its last columns apart.
+    std::vector<float> all(static_cast<std::size_t>(rows * columns));
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<float>(i);
+    std::vector<float> const apart = all;
+    const_state_dict held;
+    for (index_t row = 0; row < rows && (rank == 0 || rank + 1 == size); row += block)
+        for (index_t column = 0; column < columns; column += 5) {
+            auto const& memory = rank > 0 && column > 0 ? apart : all;
+            held.add(shard({{row, column}, {block, 5}}),
+                     const_tensor_view{memory.data() + row * columns + column,
+                                       data_type::f32,
+                                       {block, 5},
+                                       {columns, 1}});
+        }
+    prepared moving = prepare(world, held, in_one_piece());
+    run(moving);
+    BOOST_TEST(wrong_elements() == 0u);
+    auto const blocks = static_cast<std::size_t>(2 * rows / block);
+    BOOST_TEST(shards_of(moving.source_layout()) == (size == 1 ? 1u : 2 * blocks));
+}
+
+BOOST_FIXTURE_TEST_CASE(kept_plans_see_that_memory_was_parted, blocks_fixture) {
+    plan_cache kept(2);
+    std::vector<float> const apart = local;
+    for (bool const is_apart : {false, false, true, true, false}) {
+        std::ranges::fill(piece, -1.F);
+        auto moving = prepare_cached(
+            world, kept, laid_out<const_tensor_view>{dealt(is_apart ? &apart : nullptr)},
+            laid_out<tensor_view>{in_one_piece()});
+        run(moving);
+        BOOST_TEST(wrong_elements() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

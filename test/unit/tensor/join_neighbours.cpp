@@ -1,0 +1,118 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/adapt/raw_tensor.hpp>
+
+#include <reshard/tensor/join_neighbours.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(tensor_join_neighbours)
+
+namespace {
+
+/// An 8 x 6 tensor of f32, all of it in one array, and shards that show parts of that.
+struct array_fixture {
+    std::vector<float> elements = std::vector<float>(48);
+    state_dict shards;
+
+    tensor_view at(index_t row, index_t column, index_vector shape) {
+        return {elements.data() + row * 6 + column, data_type::f32, shape, {6, 1}};
+    }
+    static shard_descriptor shard(box region) {
+        return {"w", data_type::f32, {8, 6}, std::move(region), {}};
+    }
+    /// The part of the array that is that box of the tensor.
+    void add(box const& region) {
+        shards.add(shard(region), at(region.offset[0], region.offset[1], region.shape));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(blocks_of_an_array_become_one_shard, array_fixture) {
+    for (index_t const row : {4, 0, 2, 6})
+        for (index_t const column : {3, 0})
+            add({{row, column}, {2, 3}});
+    auto const joined = join_neighbours(shards);
+    BOOST_REQUIRE(joined.size() == 1u);
+    BOOST_TEST((joined[0].descriptor == shard({{0, 0}, {8, 6}})));
+    BOOST_TEST((joined[0].tensor == at(0, 0, {8, 6})));
+}
+
+BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_array_alone_stay, array_fixture) {
+    // Rows 0-1 and 4-5 of the tensor lie one behind the other, as a block-cyclic array has them.
+    shards.add(shard({{0, 0}, {2, 3}}), at(0, 0, {2, 3}));
+    shards.add(shard({{0, 3}, {2, 3}}), at(0, 3, {2, 3}));
+    shards.add(shard({{4, 0}, {2, 3}}), at(2, 0, {2, 3}));
+    shards.add(shard({{4, 3}, {2, 3}}), at(2, 3, {2, 3}));
+    auto const joined = join_neighbours(shards);
+    BOOST_REQUIRE(joined.size() == 2u);
+    BOOST_TEST((joined[0].descriptor == shard({{0, 0}, {2, 6}})));
+    BOOST_TEST((joined[1].descriptor == shard({{4, 0}, {2, 6}})));
+    BOOST_TEST((joined[1].tensor == at(2, 0, {2, 6})));
+}
+
+BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_tensor_alone_stay, array_fixture) {
+    std::vector<float> elsewhere(6);
+    add({{0, 0}, {2, 3}});
+    shards.add(shard({{0, 3}, {2, 3}}), {elsewhere.data(), data_type::f32, {2, 3}, {3, 1}});
+    shards.add(shard({{2, 0}, {2, 3}}), at(2, 1, {2, 3})); // a column aside
+    auto const joined = join_neighbours(shards);
+    BOOST_TEST((joined == shards));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_axis_comes_first_and_shards_keep_their_order, array_fixture) {
+    add({{4, 0}, {4, 6}});
+    shards.add({"b", data_type::f32, {}, {}, {}}, {elements.data(), data_type::f32, {}, {}});
+    add({{0, 3}, {4, 3}}); // joins the next one, not the first
+    add({{0, 0}, {4, 2}});
+    auto const joined = join_neighbours(shards);
+    BOOST_TEST((joined == shards));
+    add({{0, 2}, {4, 1}});
+    auto const all = join_neighbours(shards);
+    BOOST_REQUIRE(all.size() == 2u);
+    BOOST_TEST((all[0].descriptor == shard({{0, 0}, {8, 6}})));
+    BOOST_TEST(all[1].descriptor.key == "b");
+}
+
+BOOST_FIXTURE_TEST_CASE(other_keys_flat_shards_and_empty_ones_stay, array_fixture) {
+    add({{0, 0}, {2, 6}});
+    add({{2, 0}, {0, 6}});
+    shards.add({"v", data_type::f32, {8, 6}, {{2, 0}, {2, 6}}, {}}, at(2, 0, {2, 6}));
+    shards.add({"f", data_type::f32, {6}, {{0}, {6}}, flat_range{0, 3}},
+               {elements.data(), data_type::f32, {3}, {1}});
+    shards.add({"f", data_type::f32, {6}, {{0}, {6}}, flat_range{3, 6}},
+               {elements.data() + 3, data_type::f32, {3}, {1}});
+    BOOST_TEST((join_neighbours(shards) == shards));
+    BOOST_TEST(join_neighbours(state_dict()).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(copies_in_other_memory_join_among_themselves, array_fixture) {
+    std::vector<float> copy(48);
+    for (index_t const row : {0, 4}) {
+        add({{row, 0}, {4, 6}});
+        shards.add(shard({{row, 0}, {4, 6}}),
+                   {copy.data() + row * 6, data_type::f32, {4, 6}, {6, 1}});
+    }
+    index_t elements_held = 0;
+    for (auto const& one : join_neighbours(shards))
+        elements_held += element_count(one.tensor.shape);
+    BOOST_TEST(elements_held == 96);
+}
+
+BOOST_FIXTURE_TEST_CASE(turned_memory_joins_along_its_own_strides, array_fixture) {
+    // Column by column: axis 0 has stride 1.
+    shards.add(shard({{0, 0}, {4, 6}}), {elements.data(), data_type::f32, {4, 6}, {1, 8}});
+    shards.add(shard({{4, 0}, {4, 6}}), {elements.data() + 4, data_type::f32, {4, 6}, {1, 8}});
+    auto const joined = join_neighbours(shards);
+    BOOST_REQUIRE(joined.size() == 1u);
+    BOOST_TEST((joined[0].tensor.strides == index_vector{1, 8}));
+    BOOST_TEST((joined[0].tensor.shape == index_vector{8, 6}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
