@@ -65,13 +65,14 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     using how = reshard::node_exchange;
     all.push_back(contestant_of<private_method>("private", moved, program, how::chosen));
     all.push_back(contestant_of<private_method>("ring", moved, program, how::rings));
+    all.push_back(contestant_of<private_method>("cma", moved, program, how::reads));
     all.push_back(contestant_of<private_method>("network", moved, program, how::messages));
     all.push_back(contestant_of<solo_method>("solo", moved, program));
     return all;
 }
 
 /// The two variants of the bound, then the methods that were asked for. If none was: all that can do
-/// anything with that number of ranks; `ring`, which is what `private` chooses here, only by name.
+/// anything with that number of ranks; what `private` chooses from, `ring` and `cma`, only by name.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
     std::vector<contestant> all;
     for (bool const streaming : {false, true}) {
@@ -80,7 +81,8 @@ std::vector<contestant> contestants_of(options const& chosen, redistribution_cas
     }
     auto const& asked = chosen.methods;
     for (contestant& one : all_methods(moved))
-        if (asked.empty() ? one.name != "ring" && (one.name != "solo" || moved.ranks == 1)
+        if (asked.empty() ? one.name != "ring" && one.name != "cma" &&
+                                (one.name != "solo" || moved.ranks == 1)
                           : std::count(asked.begin(), asked.end(), one.name) > 0)
             all.push_back(std::move(one));
     return all;

@@ -156,7 +156,10 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
     BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
 }
 
-BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
+namespace {
+
+/// Lets ranks of a node exchange as they are told, and compares with the oracle.
+void compare_on_node(node_exchange how) {
     boost::mpi::communicator const world;
     std::int64_t differences = 0;
     index_t bytes_node = 0;
@@ -168,8 +171,7 @@ BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
         oracle::scenario const all = oracle::generator(seed, world.size()).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
             rank_experiment one(all, world.rank());
-            one.run_with(world, test::mapping_of(all), {.on_node = node_exchange::rings},
-                         {nullptr, nullptr});
+            one.run_with(world, test::mapping_of(all), {.on_node = how}, {nullptr, nullptr});
             bytes_node += one.cost.bytes_node_in;
             if (auto const where = one.difference()) {
                 ++differences;
@@ -183,6 +185,16 @@ BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
     };
     BOOST_TEST(sum(differences) == 0);
     BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
+    compare_on_node(node_exchange::rings);
+}
+
+BOOST_AUTO_TEST_CASE(reading_others_memory_programs_do_what_the_oracle_does) {
+    compare_on_node(node_exchange::reads);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,9 @@
 #ifndef RESHARD_MPI_EXCHANGE_HPP
 #define RESHARD_MPI_EXCHANGE_HPP
 
-#include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/chunk_window.hpp>
 #include <reshard/mpi/node_copies.hpp>
+#include <reshard/mpi/remote_runs.hpp>
 #include <reshard/mpi/ring_lanes.hpp>
 #include <reshard/node/yielding_barrier.hpp>
 
@@ -15,7 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstdio>
 #include <vector>
 
 /// \file
@@ -31,6 +32,7 @@ struct process_transfers {
     std::vector<std::uint32_t> local;
     std::vector<node_transfer> on_node = {};
     std::vector<ring_transfers> through_rings = {};
+    std::vector<remote_transfer> reads = {};     ///< out of others' memory
     std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
 };
 
@@ -50,7 +52,7 @@ public:
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
     exchange(boost::mpi::communicator const& world, bound_plan const& bound,
              process_transfers const& all)
-        : world_(world), bound_(bound), meetings_(all.meetings) {
+        : world_(world), bound_(bound), reads_(bound, all.reads), meetings_(all.meetings) {
         detail::chunk_binder const binder(bound_, stores_for(all), copies_);
         std::vector<std::uint32_t> moved;
         for (std::uint32_t const number : all.local)
@@ -76,9 +78,11 @@ public:
         outgoing_.rewind();
         incoming_.rewind();
         rings_.rewind();
+        reads_.rewind();
         post();
-        meet(); // nobody writes into memory whose owner still uses it
+        meet(); // nobody touches memory whose owner still uses it
         run_local();
+        run_reads();
         while (pending_ > 0 || !rings_.is_done())
             advance(true);
         meet();
@@ -88,78 +92,8 @@ public:
     index_t staging_bytes() const { return outgoing_.staging_bytes + incoming_.staging_bytes; }
 
 private:
-    /// As many as outlast a time slice: a sender that waits for its core starves no receiver.
-    static constexpr std::size_t in_flight = 64;
-    static constexpr std::size_t staged = 4; ///< few, so that they stay in a core's cache
+    static constexpr std::size_t in_flight = detail::in_flight;
     static constexpr int tag = 0x5e5d;
-
-    /// Chunks in order, and those that are under way. The staging memory is kept from run to run.
-    template <class Byte>
-    struct direction {
-        bound_chunks<Byte> all;
-        std::size_t next = 0;
-        bound_chunk<Byte> const* under_way[in_flight] = {};
-        std::byte* wire[in_flight] = {}; ///< null where the chunk is direct
-        std::vector<std::size_t> idle;   ///< places in `under_way`
-        std::vector<std::byte*> free;    ///< places in `staging`
-        std::unique_ptr<std::byte[]> staging;
-        index_t staging_bytes = 0;
-        bool has_room_for_all = false; ///< each packed chunk has a place of its own
-        std::size_t used = 0;          ///< of `staging`, where that is so
-
-        void open(bound_chunks<Byte> chunks) {
-            all = std::move(chunks);
-            std::size_t largest = 0, sum = 0;
-            for (bound_chunk<Byte> const& one : all.chunks) {
-                std::size_t const packed = one.direct ? 0 : static_cast<std::size_t>(one.bytes);
-                largest = std::max(largest, packed);
-                sum += packed;
-            }
-            has_room_for_all = sum <= staged * largest;
-            std::size_t const bytes = std::min(sum, staged * largest);
-            staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
-            staging_bytes = static_cast<index_t>(bytes);
-            for (std::size_t i = 0; i < staged && !has_room_for_all; ++i)
-                free.push_back(staging.get() + i * largest);
-            for (std::size_t slot = in_flight; slot-- > 0;)
-                idle.push_back(slot);
-        }
-
-        void rewind() {
-            next = 0;
-            used = 0;
-        }
-
-        /// True where the next chunk has a slot and memory to wait in.
-        bool can_start() const {
-            return next < all.chunks.size() && !idle.empty() &&
-                   (all.chunks[next].direct || has_room_for_all || !free.empty());
-        }
-
-        /// Gives the next chunk a slot.
-        std::size_t start() {
-            std::size_t const slot = idle.back();
-            idle.pop_back();
-            under_way[slot] = &all.chunks[next++];
-            wire[slot] = nullptr;
-            if (under_way[slot]->direct)
-                return slot;
-            if (has_room_for_all) {
-                wire[slot] = staging.get() + used;
-                used += static_cast<std::size_t>(under_way[slot]->bytes);
-            } else {
-                wire[slot] = free.back();
-                free.pop_back();
-            }
-            return slot;
-        }
-
-        void finish(std::size_t slot) {
-            idle.push_back(slot);
-            if (wire[slot] && !has_room_for_all)
-                free.push_back(wire[slot]);
-        }
-    };
 
     /// Past the caches where all that arrives is more than they hold.
     stores stores_for(process_transfers const& all) const {
@@ -176,6 +110,8 @@ private:
             add(one);
         for (ring_transfers const& one : all.through_rings)
             add(one.receives);
+        for (remote_transfer const& one : all.reads)
+            bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
         return bytes >= streaming_threshold ? stores::streaming : stores::cached;
     }
 
@@ -202,6 +138,18 @@ private:
                     ;
                 bytes = 0;
             }
+        }
+    }
+
+    /// Others wait for this rank where they cannot be told that it stopped: an error ends the job.
+    void run_reads() {
+        try {
+            while (reads_.advance())
+                while (advance(false))
+                    ;
+        } catch (error const& problem) {
+            std::fprintf(stderr, "reshard: rank %d: %s\n", world_.rank(), problem.what());
+            MPI_Abort(world_, 1);
         }
     }
 
@@ -281,9 +229,10 @@ private:
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
     std::vector<bound_copy> local_;    ///< and those on the node
     ring_lanes rings_{copies_};
+    remote_lanes reads_;
     std::vector<yielding_barrier> meetings_;
-    direction<std::byte const> outgoing_;
-    direction<std::byte> incoming_;
+    detail::chunk_window<std::byte const> outgoing_;
+    detail::chunk_window<std::byte> incoming_;
     std::vector<MPI_Request> requests_ =
         std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;

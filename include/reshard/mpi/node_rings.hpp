@@ -7,6 +7,7 @@
 #include <reshard/mpi/node_ranks.hpp>
 #include <reshard/node/node_segments.hpp>
 #include <reshard/node/slot_ring.hpp>
+#include <reshard/node/yielding_barrier.hpp>
 #include <reshard/plan/options.hpp>
 
 #include <boost/mpi/collectives/all_reduce.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
@@ -55,8 +57,11 @@ public:
     /// The same on this node.
     std::size_t slot_bytes() const { return slot_bytes_for(size()); }
 
-    /// The ranks of the node.
+    /// The ranks of the node, and where they wait for one another.
     node_ranks const& node() const { return node_; }
+    yielding_barrier meeting() const {
+        return {segments_.barrier(), static_cast<std::uint32_t>(size())};
+    }
 
     /// \pre called once for each other rank of the node, by its number there; here and below
     ring_sender sender_to(int peer) const {

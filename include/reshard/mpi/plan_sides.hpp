@@ -4,6 +4,7 @@
 #define RESHARD_MPI_PLAN_SIDES_HPP
 
 #include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/mpi/laid_out.hpp>
 #include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/plan/problem.hpp>
@@ -23,20 +24,6 @@
 /// From what ranks know of two layouts to the plan of each.
 
 namespace reshard {
-
-class shared_arena;
-
-/// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
-///
-/// A layout that is known by placements saves telling every shard to everybody: then each rank's
-/// memory and time grow with its own shards only, not with the number of ranks.
-template <class View>
-struct laid_out {
-    basic_state_dict<View> held;
-    std::optional<compact_layout> layout = std::nullopt; ///< nothing: other ranks know, or nobody
-    shared_arena const* arena =
-        nullptr; ///< where some of the tensors lie; every rank gives one, or none
-};
 
 namespace detail {
 

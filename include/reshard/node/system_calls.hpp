@@ -5,16 +5,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /// \file
-/// What shared memory asks of the system, and may be refused.
+/// What sharing memory asks of the system, and may be refused.
 
 namespace reshard {
 
-/// The calls by which shared segments are made. Another table stands for a system that refuses some.
+/// The calls by which processes share memory. Another table stands for a system that refuses some.
 ///
 /// \par Units bytes; descriptors and error numbers are the system's, failure is -1 with `errno` set
 struct system_calls {
@@ -52,6 +54,21 @@ struct system_calls {
                 problem = ::posix_fallocate(file, done, std::min(piece, bytes - done));
             while (problem == EINTR);
         return problem;
+    };
+
+    /// Reads another process's memory; the number of bytes that came. Linux has it.
+    ssize_t (*read_process)(pid_t process, iovec const* local, std::size_t locals,
+                            iovec const* remote, std::size_t remotes) =
+        [](pid_t process, iovec const* local, std::size_t locals, iovec const* remote,
+           std::size_t remotes) -> ssize_t {
+#if defined(__linux__)
+        return ::process_vm_readv(process, local, locals, remote, remotes, 0);
+#else
+        static_cast<void>(process), static_cast<void>(local), static_cast<void>(locals);
+        static_cast<void>(remote), static_cast<void>(remotes);
+        errno = ENOSYS;
+        return -1;
+#endif
     };
 };
 

@@ -66,21 +66,20 @@ private:
     static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
         if (int const order = a.descriptor.key.compare(b.descriptor.key))
             return order < 0;
-        index_vector const row_a = row_of(a, axis), row_b = row_of(b, axis);
-        if (row_a != row_b)
-            return std::ranges::lexicographical_compare(row_a, row_b);
+        box const row_a = row_of(a, axis), row_b = row_of(b, axis);
+        if (row_a.offset != row_b.offset)
+            return std::ranges::lexicographical_compare(row_a.offset, row_b.offset);
+        if (row_a.shape != row_b.shape)
+            return std::ranges::lexicographical_compare(row_a.shape, row_b.shape);
         return offset(a, axis) < offset(b, axis);
     }
 
     /// What is equal for all shards of a row: where they are on the other axes.
-    static index_vector row_of(shard const& one, std::size_t axis) {
+    static box row_of(shard const& one, std::size_t axis) {
         box row = one.descriptor.region;
         if (axis < row.ndim())
             row.offset[axis] = row.shape[axis] = 0;
-        index_vector key = row.offset;
-        for (index_t const extent : row.shape)
-            key.push_back(extent);
-        return key;
+        return row;
     }
 
     static index_t offset(shard const& one, std::size_t axis) {

@@ -80,6 +80,22 @@ BOOST_FIXTURE_TEST_CASE(the_last_axis_comes_first_and_shards_keep_their_order, a
     BOOST_TEST(all[1].descriptor.key == "b");
 }
 
+BOOST_FIXTURE_TEST_CASE(eight_axes_are_no_more_than_two, array_fixture) {
+    index_vector const all{2, 1, 2, 1, 2, 1, 2, 1}, strides{8, 8, 4, 4, 2, 2, 1, 1};
+    state_dict halves;
+    for (index_t const first : {1, 0}) {
+        box half = whole(all);
+        half.offset[2] = first;
+        half.shape[2] = 1;
+        halves.add({"e", data_type::f32, all, half, {}},
+                   tensor_view{elements.data() + 4 * first, data_type::f32, half.shape, strides});
+    }
+    auto const joined = join_neighbours(halves);
+    BOOST_REQUIRE(joined.size() == 1u);
+    BOOST_TEST((joined[0].descriptor.region == whole(all)));
+    BOOST_TEST(joined[0].tensor.data == elements.data());
+}
+
 BOOST_FIXTURE_TEST_CASE(other_keys_flat_shards_and_empty_ones_stay, array_fixture) {
     add({{0, 0}, {2, 6}});
     add({{2, 0}, {0, 6}});
