@@ -21,7 +21,7 @@ namespace reshard::detail {
 inline constexpr std::size_t in_flight = 64;
 
 /// Those of them that need staging memory: few, so that they stay in a core's cache.
-inline constexpr std::size_t staged = 4;
+inline constexpr std::size_t most_staged = 4;
 
 /// Chunks in order, and those that are under way. The staging memory is kept from run to run.
 template <class Byte>
@@ -45,11 +45,11 @@ struct chunk_window {
             largest = std::max(largest, packed);
             sum += packed;
         }
-        has_room_for_all = sum <= staged * largest;
-        std::size_t const bytes = std::min(sum, staged * largest);
+        has_room_for_all = sum <= most_staged * largest;
+        std::size_t const bytes = std::min(sum, most_staged * largest);
         staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
         staging_bytes = static_cast<index_t>(bytes);
-        for (std::size_t i = 0; i < staged && !has_room_for_all; ++i)
+        for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
             free.push_back(staging.get() + i * largest);
         for (std::size_t slot = in_flight; slot-- > 0;)
             idle.push_back(slot);

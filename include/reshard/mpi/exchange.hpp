@@ -38,13 +38,13 @@ struct process_transfers {
 
 /// The moving of a bound plan over a communicator.
 ///
-/// Each process has at most `in_flight` chunks under way in each direction, `staged` of them in staging
+/// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them in staging
 /// memory. They start in the order of (number within the lane, step), where step `k` goes to rank + k
 /// and comes from rank - k: both ends of a chunk give it the same place. Of all chunks that are not
 /// finished the earliest is therefore started at both ends, with memory that no later chunk can take
 /// from it; so no order of waiting can lock.
 ///
-/// \par Units staging is at most `2 * staged` chunks of `chunk_bytes`: 8 MiB; and in each direction no
+/// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each direction no
 ///            more than what travels, as `staging_of` has it
 class exchange {
 public:
