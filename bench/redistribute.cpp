@@ -9,6 +9,7 @@
 #if RESHARD_BENCH_HAS_FFTW
 #include "method_fftw.hpp"
 #endif
+#include "method_fresh.hpp"
 #include "method_packed.hpp"
 #if RESHARD_BENCH_HAS_PETSC
 #include "method_petsc.hpp"
@@ -62,6 +63,7 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     all.push_back(contestant_of<fftw_method>("B5", moved));
 #endif
     all.push_back(contestant_of<arena_method>("arena", moved, program));
+    all.push_back(contestant_of<fresh_method>("fresh", moved, program));
     using how = reshard::node_exchange;
     all.push_back(contestant_of<private_method>("private", moved, program, how::chosen));
     all.push_back(contestant_of<private_method>("ring", moved, program, how::rings));
@@ -71,9 +73,17 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     return all;
 }
 
-/// The two variants of the bound, then the methods that were asked for. If none was: all that can do
-/// anything with that number of ranks; what `private` chooses from, `ring` and `cma`, only by name.
-std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
+/// True for methods that are measured where none was asked for: what `private` chooses from (`ring`, `cma`)
+/// only by name, `fresh` for cold targets, which it is for.
+bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
+    if (name == "ring" || name == "cma")
+        return false;
+    return (name != "solo" || moved.ranks == 1) && (name != "fresh" || !warm);
+}
+
+/// The two variants of the bound, then the methods that were asked for.
+std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved,
+                                       bool warm) {
     std::vector<contestant> all;
     for (bool const streaming : {false, true}) {
         all.push_back(contestant_of<bound_method>("B0", moved, streaming));
@@ -81,8 +91,7 @@ std::vector<contestant> contestants_of(options const& chosen, redistribution_cas
     }
     auto const& asked = chosen.methods;
     for (contestant& one : all_methods(moved))
-        if (asked.empty() ? one.name != "ring" && one.name != "cma" &&
-                                (one.name != "solo" || moved.ranks == 1)
+        if (asked.empty() ? is_shown(one.name, moved, warm)
                           : std::count(asked.begin(), asked.end(), one.name) > 0)
             all.push_back(std::move(one));
     return all;
@@ -136,13 +145,13 @@ bool is_silent(measurement const& one, index_t needed) {
 /// Measures one case; false where something was wrong.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
              options const& chosen, std::vector<measurement>& rows) {
-    std::vector<contestant> const contestants = contestants_of(chosen, moved);
     index_t const needed = boost::mpi::all_reduce(
         world, least_traffic(moved, world.rank()).messages, std::plus<index_t>());
     stage place(world, moved);
     bool right = true;
     for (std::string const& target : chosen.targets) {
         bool const warm = target == "warm";
+        auto const contestants = contestants_of(chosen, moved, warm);
         std::vector<measurement> results = warm ? place.measure_warm(contestants, chosen.repeat)
                                                 : place.measure_cold(contestants, chosen.repeat);
         choose_bound(results);

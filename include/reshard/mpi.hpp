@@ -7,9 +7,10 @@
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/redistribute_in_rounds.hpp>
 #include <reshard/mpi/shared_arena.hpp>
+#include <reshard/node/fresh_memory.hpp>
 
 /// \file
-/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`, and memory
-/// that ranks of a node share.
+/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that ranks of
+/// a node share, and memory for targets that do not exist yet.
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/node/page_advice.hpp>
 #include <reshard/node/system_calls.hpp>
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -37,12 +38,6 @@ struct segment_address {
     std::uint64_t file = 0; ///< its number on the device
 
     bool operator==(segment_address const&) const = default;
-};
-
-/// What is asked of the system for pages; all of it is advice.
-struct page_advice {
-    bool huge = false;     ///< large pages, where the system has them for shared memory
-    bool populate = false; ///< the maker's page table is filled now, not by the first writes
 };
 
 namespace detail {
@@ -188,16 +183,11 @@ private:
         memory_ = ipc::mapped_region(file_, ipc::read_write, 0, static_cast<std::size_t>(bytes));
     }
 
-    void take([[maybe_unused]] page_advice advice) const {
-#if defined(MADV_HUGEPAGE)
+    void take(page_advice advice) const {
         if (advice.huge)
-            ::madvise(memory_.get_address(), memory_.get_size(), MADV_HUGEPAGE);
-#endif
-#if defined(__linux__)
-        constexpr int populate_write = 23; // MADV_POPULATE_WRITE of Linux 5.14
+            detail::advise_huge(memory_.get_address(), memory_.get_size());
         if (advice.populate)
-            ::madvise(memory_.get_address(), memory_.get_size(), populate_write);
-#endif
+            detail::populate(memory_.get_address(), memory_.get_size());
     }
 
     void set_address(segment_kind kind) {
