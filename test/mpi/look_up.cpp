@@ -130,8 +130,10 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) 
         rank_tensors const source(layout_of(both.source), rank);
         rank_tensors const target(layout_of(both.target), rank);
         // Now and then one side is known.
-        known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.shards()};
-        known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards()};
+        known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.shards(),
+                        source.shards()};
+        known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
+                      target.shards()};
         looked_up const found = look_up(ranks, from, to, std::nullopt, asking);
         looked_up const gathered =
             detail::plan_for(ranks, {from, to}, std::nullopt, redistribute_options{});

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -320,13 +321,21 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     std::fill(all.elements.begin(), all.elements.end(), static_cast<float>(rank));
     piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
     bool const has_it = rank % 2 == 0;
-    redistribute_options const two{.processes_per_node = 2};
-    prepared moving = prepare(world, has_it ? dict(all) : dict(), dict(wanted), std::nullopt, two);
-    run(moving);
-    for (float const element : wanted.elements)
-        BOOST_TEST(element == static_cast<float>(rank - rank % 2));
-    BOOST_TEST(moving.cost().messages_in == rank % 2);
-    BOOST_TEST(moving.cost().messages_out == (has_it && rank != last));
+    auto const move = [&](redistribute_options const& options) {
+        prepared moving =
+            prepare(world, has_it ? dict(all) : dict(), dict(wanted), std::nullopt, options);
+        run(moving);
+        for (float const element : wanted.elements)
+            BOOST_TEST(element == static_cast<float>(rank - rank % 2));
+        BOOST_TEST(moving.cost().messages_in == rank % 2);
+        BOOST_TEST(moving.cost().messages_out == (has_it && rank != last));
+    };
+    move({.processes_per_node = 2});
+    ::setenv("RESHARD_RANKS_PER_NODE", "2", 1);
+    std::ranges::fill(wanted.elements, -1.F);
+    move({});
+    move({.gather_up_to = 0}); // looked up
+    ::unsetenv("RESHARD_RANKS_PER_NODE");
 }
 
 BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) {

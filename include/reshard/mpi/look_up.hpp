@@ -31,7 +31,7 @@ namespace reshard {
 struct known_side {
     std::optional<compact_layout> layout;
     std::vector<shard_descriptor> held;
-    std::vector<shard_descriptor> joined = {}; ///< the same, neighbours in memory as one shard
+    std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
 /// What one process gives and gets, and the layouts by whose numbers it is said: that of a side that no

@@ -3,13 +3,17 @@
 #ifndef RESHARD_MPI_NODE_RANKS_HPP
 #define RESHARD_MPI_NODE_RANKS_HPP
 
-#include <reshard/core/error.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/options.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -58,6 +62,48 @@ inline node_ranks node_of(mpi_group const& world, int per_node) {
         numbers.push_back(std::stoi(text));
     return {std::move(node), std::move(numbers)};
 }
+
+namespace detail {
+
+/// The ranks of this rank's node, where all ranks say alike how many a node has.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE, errc::ranks_disagree
+///         where that differs
+inline node_ranks agreed_node_of(mpi_group const& ranks) {
+    int per_node = 0;
+    auto const problem = attempt([&] { per_node = ranks_per_node(0); });
+    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
+                 static_cast<std::uint64_t>(per_node), problem);
+    return node_of(ranks, per_node);
+}
+
+/// Of how many ranks each node is, where each has as many, one behind the other, and the last one perhaps
+/// fewer; 0 for other nodes, and for a single one, which is no nearer than another.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `agreed_node_of`
+inline holder_t equal_ranks_per_node(mpi_group const& ranks) {
+    node_ranks const mine = agreed_node_of(ranks);
+    auto const all = ranks.all_gather(std::to_string(mine.numbers.front()));
+    auto const count = static_cast<int>(std::ranges::count(all, all.front()));
+    for (int rank = 0; rank < ranks.size(); ++rank)
+        if (all[static_cast<std::size_t>(rank)] != std::to_string(rank / count * count))
+            return 0;
+    return count == ranks.size() ? 0 : static_cast<holder_t>(count);
+}
+
+/// The options with the nodes that are there, where the caller names none.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `agreed_node_of`
+inline redistribute_options with_nodes(mpi_group const& ranks, redistribute_options options) {
+    if (options.processes_per_node == 0 && ranks.size() > 1)
+        options.processes_per_node = equal_ranks_per_node(ranks);
+    return options;
+}
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -111,19 +111,6 @@ inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
     });
 }
 
-/// The ranks of this rank's node, where all ranks say alike how many a node has.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE, errc::ranks_disagree
-///         where that differs
-inline node_ranks agreed_node_of(mpi_group const& ranks) {
-    int per_node = 0;
-    auto const problem = attempt([&] { per_node = ranks_per_node(0); });
-    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
-                 static_cast<std::uint64_t>(per_node), problem);
-    return node_of(ranks, per_node);
-}
-
 /// The rings through which a redistribution passes what ranks of a node have in memory of their own; null
 /// where it passes messages: where there is little to pass, or more ranks than rings are for.
 ///

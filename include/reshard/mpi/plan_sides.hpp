@@ -6,6 +6,7 @@
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/laid_out.hpp>
 #include <reshard/mpi/look_up.hpp>
+#include <reshard/mpi/node_ranks.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/shard_index.hpp>
@@ -96,17 +97,30 @@ inline looked_up plan_of_known(two_sides&& sides, std::optional<mapping> program
     return result;
 }
 
+/// True where there is a choice of who gives.
+inline bool has_replicas(compact_layout const& whole) {
+    return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
+        shard_index const index(one.view());
+        for (std::size_t i = 0; i < index.size(); ++i)
+            if (index.replicas(i) > 1)
+                return true;
+        return false;
+    });
+}
+
 inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::optional<mapping> program,
                           redistribute_options const& options) {
     bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
     if (!sides.are_known() && !is_small)
-        return look_up(ranks, sides.source, sides.target, std::move(program), options);
+        return look_up(ranks, sides.source, sides.target, std::move(program),
+                       with_nodes(ranks, options));
     bool const source_is_joined = gather_joined_sources(ranks, sides.source);
     bool const target_is_joined = gather_joined(ranks, sides.target);
+    auto const sized = has_replicas(*sides.source.layout) ? with_nodes(ranks, options) : options;
     looked_up result;
     agree_on(ranks, [&] {
         result = plan_of_known(std::move(sides), std::move(program),
-                               static_cast<holder_t>(ranks.rank()), options);
+                               static_cast<holder_t>(ranks.rank()), sized);
         result.source_is_joined = source_is_joined;
         result.target_is_joined = target_is_joined;
     });

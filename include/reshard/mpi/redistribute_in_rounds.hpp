@@ -198,12 +198,13 @@ inline void plan_rounds_of(rounds_job& job, int size, redistribution how, index_
 /// The rounds are those of `rounds_of`, and every rank makes them. In each, target tensors are
 /// allocated and filled, and what no later round reads is given up. Time grows with rounds times
 /// keys, beside what is moved. Source tensors that the program does not name are neither counted nor
-/// given up. A layout that nobody knows is gathered, whatever `gather_up_to` says.
+/// given up. A layout that nobody knows is gathered, whatever `gather_up_to` says. All travels in messages, as
+/// `node_exchange::messages` has it.
 ///
 /// \param target the layout of the targets, equal on every rank that the group has
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: as `redistribute`; before anything is allocated with
-///         errc::limit_exceeded as `rounds_of`, with errc::usage where `allocate` is empty; what
+///         errc::limit_exceeded as `rounds_of`, with errc::usage where `allocate` is empty or there is an arena; what
 ///         `allocate` or `release` throw on a rank; errc::memory_overlap, too, for memory of earlier
 ///         rounds and of sources that have not been given up
 inline rounds_report redistribute_in_rounds(mpi_group const& world,
@@ -217,9 +218,14 @@ inline rounds_report redistribute_in_rounds(mpi_group const& world,
                      if (!memory.allocate)
                          fail(errc::usage, "redistribute_in_rounds has nothing that allocates "
                                            "targets; set round_memory::allocate");
+                     if (source.arena)
+                         fail(errc::usage, "redistribute_in_rounds moves " +
+                                               std::to_string(source.held.size()) +
+                                               " sources of an arena in messages; leave the arena "
+                                               "out, or use redistribute");
                  }));
     mpi_group const ranks = mpi_group::duplicate_of(world.base());
-    redistribute_options const options = how.options;
+    redistribute_options const options = how.options = detail::with_nodes(ranks, how.options);
     laid_out<tensor_view> wanted{{}, std::move(target)};
     detail::rounds_job job;
     job.source = detail::layout_of_side(ranks, source, "source");

@@ -86,8 +86,9 @@ enum class node_exchange : std::uint8_t {
 
 /// What a caller may ask of a redistribution; equal on every rank.
 struct redistribute_options {
-    /// Rank `r` runs on node `r / processes_per_node`; 0: each on its own. Of several ranks that
-    /// hold the same elements, one on the same node gives them.
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes have equally
+    /// many ranks one behind the other. Of several ranks that hold the same elements, one on the same node
+    /// gives them.
     holder_t processes_per_node = 0;
     /// Patterns of target keys whose shapes may differ from what the source has or the program yields
     /// (see `fit_shapes`): they are cropped, or extended with zeros.
