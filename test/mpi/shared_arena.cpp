@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 using namespace reshard;
 using reshard::test::agreed_error;
 
@@ -49,11 +51,13 @@ struct arena_fixture {
     }
 
     /// Segments with names that are left.
+    /// Of this rank; other tests may run beside this one.
     static int names_left() {
         int count = 0;
+        std::string const mine = "reshard-" + std::to_string(::getpid()) + "-";
         if (std::filesystem::exists("/dev/shm"))
             for (auto const& one : std::filesystem::directory_iterator("/dev/shm"))
-                count += one.path().filename().string().starts_with("reshard-");
+                count += one.path().filename().string().starts_with(mine);
         return count;
     }
 };
@@ -70,6 +74,7 @@ BOOST_FIXTURE_TEST_SUITE(mpi_shared_arena, arena_fixture)
 BOOST_AUTO_TEST_CASE(ranks_of_a_node_see_one_anothers_memory) {
     shared_arena const arena(world, 10'000 + 100 * rank);
     BOOST_TEST(arena.is_shared() == (size > 1));
+    BOOST_TEST(arena.is_shared() == arena.refusal().empty());
     BOOST_TEST(arena.node_ranks().size() == static_cast<std::size_t>(size));
     BOOST_TEST((!arena.is_shared() || is_seen(arena)));
 }
@@ -138,6 +143,13 @@ BOOST_AUTO_TEST_CASE(what_one_rank_is_refused_all_do_without) {
         }
         shared_arena const arena(world, 10'000, options);
         BOOST_TEST(!arena.is_shared());
+        if (size == 1)
+            BOOST_TEST(arena.refusal() == "there is no other rank on this node");
+        else if (what == 0)
+            BOOST_TEST(arena.refusal().find("No space left on device") != std::string::npos);
+        else
+            BOOST_TEST(arena.refusal().find("Operation not permitted") != std::string::npos,
+                       arena.refusal());
         std::pmr::vector<double> numbers(1000, 1.5, arena.resource());
         BOOST_TEST(numbers[999] == 1.5);
         world.barrier();

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 /// \file
@@ -106,7 +107,8 @@ namespace detail {
 /// \par Collective every rank of the node, in the same order
 inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
                                                     system_calls const& calls = {}) {
-    return with_segments(node.group, [&](segment_kind kind) {
+    std::string refusal; // messages do as well
+    return with_segments(node.group, refusal, [&](segment_kind kind) {
         return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
     });
 }

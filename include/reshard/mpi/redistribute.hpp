@@ -130,11 +130,11 @@ inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> sour
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above
-inline prepared prepare(mpi_group const& world, const_state_dict const& source,
-                        state_dict const& target, std::optional<mapping> program = std::nullopt,
+inline prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
+                        std::optional<mapping> program = std::nullopt,
                         redistribute_options const& options = {}) {
-    return prepare(world, laid_out<const_tensor_view>{source}, laid_out<tensor_view>{target},
-                   std::move(program), options);
+    return prepare(world, laid_out<const_tensor_view>{std::move(source)},
+                   laid_out<tensor_view>{std::move(target)}, std::move(program), options);
 }
 
 /// Fills tensors from others of layouts that are known, by name or as `program` says.

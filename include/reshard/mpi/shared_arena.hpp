@@ -72,6 +72,7 @@ struct arena_state {
     mpi_group node;              ///< those of them that share memory
     std::vector<int> node_ranks; ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null where the system refuses
+    std::string refusal;                     ///< why there are none
     std::unique_ptr<private_memory> own;     ///< in their place
 };
 
@@ -106,14 +107,22 @@ public:
         agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
         mpi_group const ranks = mpi_group::duplicate_of(world.base());
         auto node = node_of(ranks, per_node);
-        detail::arena_state made{detail::new_arena_number(ranks), ranks,   node.group,
-                                 std::move(node.numbers),         nullptr, nullptr};
+        detail::arena_state made{detail::new_arena_number(ranks),
+                                 ranks,
+                                 node.group,
+                                 std::move(node.numbers),
+                                 nullptr,
+                                 {},
+                                 nullptr};
         take(made, bytes + index_t{arena_resource::least_bytes}, options);
         state_ = std::make_shared<detail::arena_state const>(std::move(made));
     }
 
     /// True where the ranks of this node see one another's memory, the same on all of them.
     bool is_shared() const { return state_->segments != nullptr; }
+
+    /// Why they do not, for a log; the same on all of them, empty where they do.
+    std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.
     std::pmr::memory_resource* resource() const { return resource_.get(); }
@@ -126,7 +135,7 @@ public:
 
 private:
     void take(detail::arena_state& made, index_t bytes, arena_options const& options) {
-        made.segments = with_segments(made.node, [&](segment_kind kind) {
+        made.segments = with_segments(made.node, made.refusal, [&](segment_kind kind) {
             return std::make_unique<node_segments>(
                 made.node, bytes, segment_request{kind, options.pages, options.calls});
         });

@@ -76,21 +76,23 @@ private:
         return told;
     }
 
+    /// This rank's own segment stays where it is till all is well: others may look for it still.
     void open_others(std::vector<std::string> const& told, int me, system_calls const& calls) {
-        shared_segment mine = std::move(all_.back());
-        all_.clear();
-        for (std::size_t rank = 0; rank < told.size(); ++rank) {
-            if (static_cast<int>(rank) == me) {
-                all_.push_back(std::move(mine));
-                continue;
-            }
-            unpacker from(told[rank]);
-            segment_address address{
-                static_cast<segment_kind>(from.number()), {}, from.number(), from.number()};
-            auto const bytes = static_cast<index_t>(from.number());
-            address.path = from.text();
-            all_.push_back(shared_segment::open(address, bytes, calls));
-        }
+        std::vector<shared_segment> opened;
+        for (std::size_t rank = 0; rank < told.size(); ++rank)
+            if (static_cast<int>(rank) != me)
+                opened.push_back(open_told(told[rank], calls));
+        opened.insert(opened.begin() + me, std::move(all_.back()));
+        all_ = std::move(opened);
+    }
+
+    static shared_segment open_told(std::string const& told, system_calls const& calls) {
+        unpacker from(told);
+        segment_address address{
+            static_cast<segment_kind>(from.number()), {}, from.number(), from.number()};
+        auto const bytes = static_cast<index_t>(from.number());
+        address.path = from.text();
+        return shared_segment::open(address, bytes, calls);
     }
 
     std::vector<shared_segment> all_; ///< by rank of the node
@@ -99,14 +101,22 @@ private:
 /// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null where
 /// both kinds are refused, or there is only one rank.
 ///
+/// \param refusal why there is none; empty where there is one
 /// \par Collective every rank of the node, in the same order
 template <group Group, class Make>
-auto with_segments(Group const& node, Make const& make) -> decltype(make(segment_kind::unnamed)) {
+auto with_segments(Group const& node, std::string& refusal, Make const& make)
+    -> decltype(make(segment_kind::unnamed)) {
+    if (node.size() == 1) {
+        refusal = "there is no other rank on this node";
+        return nullptr;
+    }
     for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
         try {
-            if (node.size() > 1)
-                return make(kind);
-        } catch (error const&) { // the same on every rank of the node
+            auto made = make(kind);
+            refusal.clear();
+            return made;
+        } catch (error const& problem) { // the same on every rank of the node
+            refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
         }
     return nullptr;
 }

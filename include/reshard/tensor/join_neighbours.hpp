@@ -53,13 +53,15 @@ private:
         std::ranges::sort(parts_, [axis](part const& a, part const& b) {
             return comes_before(a.held, b.held, axis);
         });
-        std::vector<part> joined;
-        for (part& next : parts_)
-            if (!joined.empty() && is_neighbour(joined.back().held, next.held, axis))
-                extend(joined.back(), next, axis);
-            else
-                joined.push_back(std::move(next));
-        parts_ = std::move(joined);
+        std::size_t last = 0;
+        for (std::size_t next = 1; next < parts_.size(); ++next)
+            if (is_neighbour(parts_[last].held, parts_[next].held, axis))
+                extend(parts_[last], parts_[next], axis);
+            else if (++last != next)
+                parts_[last] = std::move(parts_[next]);
+        parts_.erase(parts_.begin() +
+                         static_cast<std::ptrdiff_t>(std::min(last + 1, parts_.size())),
+                     parts_.end());
     }
 
     /// Shards of a row along the axis come together, by their places in it.
