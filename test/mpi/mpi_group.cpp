@@ -18,8 +18,8 @@ std::string text_of(int rank) {
     return text;
 }
 
-void check_gathered(std::size_t round_bytes) {
-    mpi_group const ranks(boost::mpi::communicator(), round_bytes);
+void check_gathered(std::size_t count_limit) {
+    mpi_group const ranks(boost::mpi::communicator(), count_limit);
     std::vector<std::string> const all = ranks.all_gather(text_of(ranks.rank()));
     BOOST_TEST_REQUIRE(all.size() == static_cast<std::size_t>(ranks.size()));
     for (int rank = 0; rank < ranks.size(); ++rank)
@@ -31,8 +31,8 @@ void check_gathered(std::size_t round_bytes) {
 BOOST_AUTO_TEST_CASE(uneven_and_empty_texts_are_gathered_in_one_round) { check_gathered(1 << 20); }
 
 BOOST_AUTO_TEST_CASE(texts_longer_than_a_round_are_gathered_in_several) {
-    for (std::size_t const round_bytes : {1u, 2u, 3u, 7u, 64u})
-        check_gathered(round_bytes);
+    for (std::size_t const count_limit : {1u, 2u, 3u, 7u, 64u})
+        check_gathered(count_limit);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_all_say_nothing_are_gathered_in_no_round) {

@@ -39,11 +39,11 @@ BOOST_AUTO_TEST_CASE(each_transfer_is_with_its_peer_in_order) {
 BOOST_AUTO_TEST_CASE(the_nearest_peer_comes_first) {
     plan const all = six_transfers();
     auto const sorted = detail::sort_by_peer(all, 1, 4);
-    auto const lanes = detail::rotated_lanes(all, sorted.to, 1, 1);
+    auto const lanes = detail::rotated_lanes(all, sorted.to, {1, 1});
     BOOST_TEST(lanes.size() == 2u);
     BOOST_TEST(lanes[0].peer == 2);
     BOOST_TEST(lanes[1].peer == 0);
-    BOOST_TEST(detail::rotated_lanes(all, sorted.to, 1, -1)[0].peer == 0);
+    BOOST_TEST(detail::rotated_lanes(all, sorted.to, {1, -1})[0].peer == 0);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted) {

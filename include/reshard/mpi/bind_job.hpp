@@ -12,6 +12,7 @@
 #include <reshard/mpi/sorted_transfers.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -117,8 +118,9 @@ inline void open(prepared_state& all, mpi_group const& ranks, sorted_transfers s
     all.cost = cost_of(whole, sorted);
     all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
     all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
-    parts.sends = rotated_lanes(whole, sorted.to, ranks.rank(), 1);
-    parts.receives = rotated_lanes(whole, sorted.from, ranks.rank(), -1);
+    index_t const limit = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
+    parts.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
+    parts.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
     parts.local = std::move(sorted.local);
     all.moving.emplace(ranks.base(), bound_plan_of(all), parts);
 }

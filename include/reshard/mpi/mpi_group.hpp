@@ -6,6 +6,7 @@
 #include <reshard/group/group.hpp>
 #include <reshard/mpi/gather_rounds.hpp>
 
+#include <boost/assert.hpp>
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/collectives/all_gatherv.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -14,6 +15,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 /// \file
 /// A Boost.MPI communicator as a group.
@@ -23,25 +27,28 @@ namespace reshard {
 /// The processes of a communicator.
 class mpi_group {
 public:
-    /// What `all_gather` moves at a time, and the memory that it needs beside the texts.
-    ///
-    /// \par Units bytes
-    static constexpr std::size_t default_round_bytes = std::size_t{64} << 20;
+    /// Far below what an `int` counts; `all_gather` needs as many bytes of memory beside the texts.
+    static constexpr std::size_t default_count_limit = std::size_t{64} << 20;
 
-    /// \pre `0 < round_bytes`, equal on every rank, and it fits an `int`
-    mpi_group(boost::mpi::communicator const& world, std::size_t round_bytes = default_round_bytes)
-        : world_(world), round_bytes_(round_bytes) {}
+    /// \param count_limit the most that one call of MPI counts, of bytes or of requests: what is more
+    ///                    takes several calls. A redistribution has 128 requests under way, and sends
+    ///                    one element at least
+    /// \pre `0 < count_limit`, equal on every rank, and it fits an `int`
+    mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
+        : world_(world), count_limit_(count_limit) {
+        BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
+    }
 
-    /// The same processes with messages of their own, so that none is taken for another's.
+    /// The same processes and limit with messages of their own, so that none is taken for another's.
     ///
     /// Errors of MPI end the job there, as MPI does by itself: in the midst of a transfer, peers would
     /// wait for ever for a rank that went on.
     ///
     /// \par Collective every rank of `world`
-    static mpi_group duplicate_of(boost::mpi::communicator const& world) {
-        boost::mpi::communicator const duplicate(world, boost::mpi::comm_duplicate);
+    static mpi_group duplicate_of(mpi_group const& world) {
+        boost::mpi::communicator const duplicate(world.world_, boost::mpi::comm_duplicate);
         MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_ARE_FATAL);
-        return {duplicate};
+        return {duplicate, world.count_limit_};
     }
 
     int rank() const { return world_.rank(); }
@@ -58,7 +65,7 @@ public:
         std::vector<std::string> all(lengths.size());
         for (std::size_t i = 0; i < all.size(); ++i)
             all[i].reserve(lengths[i]);
-        detail::gather_rounds const rounds(lengths, round_bytes_);
+        detail::gather_rounds const rounds(lengths, count_limit_);
         std::vector<char> arrived;
         for (std::uint64_t round = 0; round < rounds.size(); ++round)
             gather_round(rounds, round, bytes, arrived, all);
@@ -66,6 +73,9 @@ public:
     }
 
     boost::mpi::communicator const& base() const { return world_; }
+
+    /// The most that one call of MPI counts.
+    std::size_t count_limit() const { return count_limit_; }
 
 private:
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
@@ -83,7 +93,7 @@ private:
     }
 
     boost::mpi::communicator world_;
-    std::size_t round_bytes_;
+    std::size_t count_limit_;
 };
 
 static_assert(group<mpi_group>);

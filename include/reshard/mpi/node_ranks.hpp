@@ -56,7 +56,8 @@ inline node_ranks node_of(mpi_group const& world, int per_node) {
     MPI_Comm_split_type(world.base(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
     boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
     mpi_group node{per_node == 0 ? machine
-                                 : machine.split(machine.rank() / per_node, machine.rank())};
+                                 : machine.split(machine.rank() / per_node, machine.rank()),
+                   world.count_limit()};
     std::vector<int> numbers;
     for (std::string const& text : node.all_gather(std::to_string(world.rank())))
         numbers.push_back(std::stoi(text));

@@ -106,7 +106,7 @@ inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& 
     agree_to_run(world, "redistribute with kept plans",
                  detail::digest_of_call(call, source, target),
                  detail::check_call(world, source, target));
-    mpi_group const ranks = mpi_group::duplicate_of(world.base());
+    mpi_group const ranks = mpi_group::duplicate_of(world);
     std::uint64_t const digest = detail::digest_of_all(ranks, call, source, target);
     plan_cache::pointer job = kept.find(digest);
     bool const was_kept = detail::everywhere(ranks, job != nullptr);

@@ -118,8 +118,7 @@ inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> sour
     std::uint64_t const call = detail::digest_of_call(program, options);
     agree_to_run(world, "redistribute", detail::digest_of_call(call, source, target),
                  detail::check_call(world, source, target));
-    mpi_group const ranks =
-        mpi_group::duplicate_of(world.base()); // apart from the caller's messages
+    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
     auto all = std::make_unique<detail::prepared_state>();
     all->planned = detail::plan_job(ranks, source, target, std::move(program), options);
     detail::bind_job(ranks, *all, source, target, options.on_node);

@@ -224,7 +224,7 @@ inline rounds_report redistribute_in_rounds(mpi_group const& world,
                                                " sources of an arena in messages; leave the arena "
                                                "out, or use redistribute");
                  }));
-    mpi_group const ranks = mpi_group::duplicate_of(world.base());
+    mpi_group const ranks = mpi_group::duplicate_of(world);
     redistribute_options const options = how.options = detail::with_nodes(ranks, how.options);
     laid_out<tensor_view> wanted{{}, std::move(target)};
     detail::rounds_job job;

@@ -105,7 +105,7 @@ public:
             static_cast<void>(checked_add(bytes, 1 << 20, "the bytes of an arena"));
         });
         agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
-        mpi_group const ranks = mpi_group::duplicate_of(world.base());
+        mpi_group const ranks = mpi_group::duplicate_of(world);
         auto node = node_of(ranks, per_node);
         detail::arena_state made{detail::new_arena_number(ranks),
                                  ranks,

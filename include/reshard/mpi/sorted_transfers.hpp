@@ -41,17 +41,24 @@ inline sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
     return sorted;
 }
 
+/// How a process serves its peers.
+struct lane_order {
+    int rank = 0;
+    int step = 1;                ///< 1: those behind it first; -1: those before it
+    index_t limit = chunk_bytes; ///< of a chunk, equal at both ends
+};
+
 /// One lane a peer, those nearest in the direction of `step` first.
 inline std::vector<lane> rotated_lanes(plan const& whole,
                                        std::vector<std::vector<std::uint32_t>> const& by_peer,
-                                       int rank, int step) {
+                                       lane_order const& order) {
     std::vector<lane> lanes;
     int const size = static_cast<int>(by_peer.size());
     for (int distance = 1; distance < size; ++distance) {
-        int const peer = (rank + step * distance + size) % size;
+        int const peer = (order.rank + order.step * distance + size) % size;
         auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
         if (!numbers.empty())
-            lanes.push_back({peer, chunks_of(whole, numbers)});
+            lanes.push_back({peer, chunks_of(whole, numbers, order.limit)});
     }
     return lanes;
 }

@@ -47,6 +47,7 @@ public:
     std::vector<addressed_text> run(std::vector<addressed_text> const& outgoing) {
         int const tag = first_tag + round_++ % tags;
         std::vector<MPI_Request> sends;
+        std::size_t taken = 0;
         for (addressed_text const& one : outgoing)
             send(one, tag, sends);
         std::vector<addressed_text> arrived;
@@ -59,10 +60,9 @@ public:
                 done = passed != 0;
                 continue;
             }
-            MPI_Testall(static_cast<int>(sends.size()), sends.data(), &passed, MPI_STATUSES_IGNORE);
-            if (passed)
+            in_barrier = are_taken(sends, taken);
+            if (in_barrier)
                 MPI_Ibarrier(world_.base(), &barrier);
-            in_barrier = passed != 0;
         }
         std::sort(arrived.begin(), arrived.end(),
                   [](addressed_text const& a, addressed_text const& b) { return a.rank < b.rank; });
@@ -72,18 +72,29 @@ public:
 private:
     static constexpr int first_tag = 0x1000;
     static constexpr int tags = 0x100;
-    static constexpr std::size_t piece_bytes = std::size_t{1} << 30; ///< MPI counts in `int`
 
     /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are taken.
     void send(addressed_text const& one, int tag, std::vector<MPI_Request>& sends) const {
-        for (std::size_t first = 0;; first += piece_bytes) {
-            std::size_t const bytes = std::min(piece_bytes, one.bytes.size() - first);
+        std::size_t const whole = world_.count_limit();
+        for (std::size_t first = 0;; first += whole) {
+            std::size_t const bytes = std::min(whole, one.bytes.size() - first);
             sends.push_back(MPI_REQUEST_NULL);
             MPI_Issend(one.bytes.data() + first, static_cast<int>(bytes), MPI_BYTE, one.rank, tag,
                        world_.base(), &sends.back());
-            if (bytes < piece_bytes)
+            if (bytes < whole)
                 return;
         }
+    }
+
+    /// True once all pieces are taken; the first `taken` of them are known to be.
+    bool are_taken(std::vector<MPI_Request>& sends, std::size_t& taken) const {
+        for (int passed = 1; passed && taken < sends.size();) {
+            std::size_t const count = std::min(world_.count_limit(), sends.size() - taken);
+            MPI_Testall(static_cast<int>(count), sends.data() + taken, &passed,
+                        MPI_STATUSES_IGNORE);
+            taken += passed ? count : 0;
+        }
+        return taken == sends.size();
     }
 
     /// Takes one piece, where one has come.

@@ -1,0 +1,52 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_COUNTED_CALLS_HPP
+#define RESHARD_TEST_SUPPORT_COUNTED_CALLS_HPP
+
+#include <map>
+#include <string>
+#include <string_view>
+
+/// \file
+/// What calls of MPI count, seen from below: mpi/counted_calls.cpp stands between them and MPI.
+
+namespace reshard::test {
+
+/// Watches the calls of MPI of this process for as long as it lives; one at a time.
+class counted_calls {
+public:
+    explicit counted_calls(long long limit) : limit_(limit) { watching = this; }
+    ~counted_calls() { watching = nullptr; }
+
+    counted_calls(counted_calls const&) = delete;
+    counted_calls& operator=(counted_calls const&) = delete;
+
+    /// A call was made that counts so many elements or requests.
+    static void note(char const* call, long long count) {
+        if (!watching)
+            return;
+        ++watching->seen_[call];
+        if (count > watching->limit_)
+            watching->above_ += std::string(call) + " of " + std::to_string(count) + "\n";
+    }
+
+    /// How often a function was called.
+    int of(std::string_view call) const {
+        auto const place = seen_.find(call);
+        return place == seen_.end() ? 0 : place->second;
+    }
+
+    /// The calls that counted more than the limit.
+    std::string const& above() const { return above_; }
+
+private:
+    static inline counted_calls* watching = nullptr;
+
+    long long limit_;
+    std::map<std::string, int, std::less<>> seen_;
+    std::string above_;
+};
+
+} // namespace reshard::test
+
+#endif
