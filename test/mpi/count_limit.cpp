@@ -6,6 +6,7 @@
 
 #include "support/agreed_error.hpp"
 #include "support/counted_calls.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <reshard/expr/algebra.hpp>
 
@@ -15,7 +16,6 @@
 #include <bit>
 #include <complex>
 #include <cstdint>
-#include <cstdlib>
 #include <list>
 #include <memory_resource>
 #include <string>
@@ -24,6 +24,7 @@
 
 using namespace reshard;
 using reshard::test::counted_calls;
+using reshard::test::ranks_per_node_variable;
 
 namespace {
 
@@ -157,12 +158,6 @@ struct count_limit_fixture {
     }
 };
 
-/// Two ranks are a node, for as long as it lives.
-struct nodes_of_two {
-    nodes_of_two() { ::setenv("RESHARD_RANKS_PER_NODE", "2", 1); }
-    ~nodes_of_two() { ::unsetenv("RESHARD_RANKS_PER_NODE"); }
-};
-
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(mpi_count_limit, count_limit_fixture)
@@ -195,7 +190,7 @@ BOOST_AUTO_TEST_CASE(limits_that_elements_do_not_divide_are_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(messages_beside_rings_keep_to_the_limit) {
-    nodes_of_two const pairs;
+    ranks_per_node_variable const pairs("2");
     move({.on_node = node_exchange::rings}, {"MPI_Allgatherv", "MPI_Allreduce"});
     if (size > 2)
         move({.on_node = node_exchange::rings}, {"MPI_Isend", "MPI_Irecv"});
@@ -203,14 +198,14 @@ BOOST_AUTO_TEST_CASE(messages_beside_rings_keep_to_the_limit) {
 
 BOOST_AUTO_TEST_CASE(messages_beside_reads_keep_to_the_limit) {
     shape = {5, 30'011}; // runs of more than 16 KiB on 7 ranks, which is what reads are for
-    nodes_of_two const pairs;
+    ranks_per_node_variable const pairs("2");
     move({.on_node = node_exchange::reads}, {"MPI_Allgatherv", "MPI_Allreduce"});
     if (size > 2)
         move({.on_node = node_exchange::reads}, {"MPI_Irecv"});
 }
 
 BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
-    nodes_of_two const pairs;
+    ranks_per_node_variable const pairs("2");
     counted_calls const calls(limit);
     shared_arena const arena(ranks, 1 << 20);
     side source(*this, 0, arena.resource()), target(*this, 1, arena.resource());

@@ -4,30 +4,21 @@
 
 #include "support/agreed_error.hpp"
 #include "support/matrix_part.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <reshard/mpi/redistribute.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 
 using namespace reshard;
 using reshard::test::agreed_error;
 using reshard::test::matrix_part;
+using reshard::test::ranks_per_node_variable;
 
 namespace {
-
-/// Says how many ranks are a node, for as long as it lives.
-class ranks_per_node_variable {
-public:
-    explicit ranks_per_node_variable(std::string const& text) {
-        if (!text.empty())
-            ::setenv("RESHARD_RANKS_PER_NODE", text.c_str(), 1);
-    }
-    ~ranks_per_node_variable() { ::unsetenv("RESHARD_RANKS_PER_NODE"); }
-};
 
 /// A matrix of rows over all ranks that becomes columns; 5 columns, so that some of 7 ranks have none.
 struct rings_fixture {

@@ -5,6 +5,7 @@
 
 #include "oracle/generate.hpp"
 #include "support/experiment.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <boost/mpi/collectives/all_reduce.hpp>
 #include <boost/test/unit_test.hpp>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <iostream>
 #include <memory_resource>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -22,6 +24,13 @@ using namespace reshard;
 BOOST_AUTO_TEST_SUITE(mpi_oracle)
 
 namespace {
+
+/// Every so many programs are tried: as the environment says, or each. A number that shares no factor with
+/// those by which cases choose.
+std::uint64_t stride() {
+    char const* const text = std::getenv("RESHARD_TEST_EVERY");
+    return text ? std::stoull(text) : 1;
+}
 
 void run_twice(prepared& moving) {
     run(moving);
@@ -102,12 +111,13 @@ private:
 BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     boost::mpi::communicator const world;
     test::tally mine;
-    for (std::uint64_t seed = 0; seed < test::program_count; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += stride()) {
         oracle::scenario const all = oracle::generator(seed, world.size()).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
             rank_experiment one(all, world.rank());
             // Every other program finds its sources in a directory.
             one.run(world, test::mapping_of(all), {.gather_up_to = seed % 2 == 0 ? 256u : 0u});
+            ++mine.programs;
             mine.elements += one.elements();
             if (auto const where = one.difference()) {
                 ++mine.differences;
@@ -118,8 +128,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     auto const sum = [&](std::int64_t number) {
         return boost::mpi::all_reduce(world, number, std::plus<>());
     };
-    test::tally const total{static_cast<std::int64_t>(test::program_count), sum(mine.elements),
-                            sum(mine.differences)};
+    test::tally const total{mine.programs, sum(mine.elements), sum(mine.differences)};
     if (world.rank() == 0)
         std::cout << world.size() << " ranks: " << total.text() << std::endl;
     BOOST_TEST(total.differences == 0);
@@ -134,7 +143,7 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
         shared_arena const arena(world, 1 << 20, {.ranks_per_node = per_node});
         mixed_memory memory(arena.resource());
         for (std::uint64_t seed = static_cast<std::uint64_t>(per_node); seed < test::program_count;
-             seed += 16) {
+             seed += 16 * stride()) {
             oracle::scenario const all = oracle::generator(seed, world.size()).make();
             BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << all.text) {
                 rank_experiment one(all, world.rank(), &memory);
@@ -163,11 +172,11 @@ void compare_on_node(node_exchange how) {
     boost::mpi::communicator const world;
     std::int64_t differences = 0;
     index_t bytes_node = 0;
-    for (std::uint64_t seed = 0; seed < test::program_count; seed += 5) {
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += 5 * stride()) {
         // One machine as one node, and as nodes of two and three ranks.
-        std::string const per_node = std::to_string(1 + seed % 3);
+        std::optional<test::ranks_per_node_variable> per_node;
         if (seed % 3 != 0)
-            ::setenv("RESHARD_RANKS_PER_NODE", per_node.c_str(), 1);
+            per_node.emplace(std::to_string(1 + seed % 3));
         oracle::scenario const all = oracle::generator(seed, world.size()).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
             rank_experiment one(all, world.rank());
@@ -178,7 +187,6 @@ void compare_on_node(node_exchange how) {
                 BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
             }
         }
-        ::unsetenv("RESHARD_RANKS_PER_NODE");
     }
     auto const sum = [&](std::int64_t number) {
         return boost::mpi::all_reduce(world, number, std::plus<>());

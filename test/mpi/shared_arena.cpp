@@ -3,13 +3,13 @@
 #include <reshard/mpi/shared_arena.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <boost/mpi/collectives/all_reduce.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory_resource>
@@ -20,6 +20,7 @@
 
 using namespace reshard;
 using reshard::test::agreed_error;
+using reshard::test::ranks_per_node_variable;
 
 namespace {
 
@@ -95,20 +96,24 @@ BOOST_AUTO_TEST_CASE(a_machine_is_divided_into_nodes) {
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_divides_it_too) {
-    ::setenv("RESHARD_RANKS_PER_NODE", "2", 1);
-    BOOST_TEST(shared_arena(world, 100).node_ranks().size() ==
-               static_cast<std::size_t>(rank == size - 1 && size % 2 == 1 ? 1 : 2));
-    BOOST_TEST(shared_arena(world, 100, {.ranks_per_node = 1}).node_ranks().size() == 1u);
-    ::setenv("RESHARD_RANKS_PER_NODE", "two", 1);
-    BOOST_TEST(agreed_error(world, [&] { shared_arena(world, 100); }) ==
-               "usage: RESHARD_RANKS_PER_NODE is 'two'; it must be a number of ranks, 1 or more");
-    ::setenv("RESHARD_RANKS_PER_NODE", rank == 0 ? "1" : "2", 1);
+    {
+        ranks_per_node_variable const variable("2");
+        BOOST_TEST(shared_arena(world, 100).node_ranks().size() ==
+                   static_cast<std::size_t>(rank == size - 1 && size % 2 == 1 ? 1 : 2));
+        BOOST_TEST(shared_arena(world, 100, {.ranks_per_node = 1}).node_ranks().size() == 1u);
+    }
+    {
+        ranks_per_node_variable const variable("two");
+        BOOST_TEST(
+            agreed_error(world, [&] { shared_arena(world, 100); }) ==
+            "usage: RESHARD_RANKS_PER_NODE is 'two'; it must be a number of ranks, 1 or more");
+    }
+    ranks_per_node_variable const variable(rank == 0 ? "1" : "2");
     if (size > 1)
         BOOST_TEST(
             agreed_error(world, [&] { shared_arena(world, 100); }) ==
             "ranks_disagree: rank 0 runs make an arena and rank 1 runs it with another program "
             "or other options; every rank must make the same call");
-    ::unsetenv("RESHARD_RANKS_PER_NODE");
 }
 
 BOOST_AUTO_TEST_CASE(where_unnamed_segments_are_refused_they_have_names_for_a_moment) {
