@@ -45,6 +45,7 @@
 #include <reshard/shard/replica.hpp>
 #include <reshard/shard/shards_of.hpp>
 #include <reshard/shard/typed_layout.hpp>
+#include <reshard/tensor/join_neighbours.hpp>
 #include <reshard/tensor/model_state.hpp>
 
 /// \file

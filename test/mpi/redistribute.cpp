@@ -3,13 +3,13 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <reshard/expr/algebra.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -17,6 +17,7 @@
 
 using namespace reshard;
 using reshard::test::agreed_error;
+using reshard::test::ranks_per_node_variable;
 
 namespace {
 
@@ -322,6 +323,7 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
     bool const has_it = rank % 2 == 0;
     auto const move = [&](redistribute_options const& options) {
+        std::ranges::fill(wanted.elements, -1.F);
         prepared moving =
             prepare(world, has_it ? dict(all) : dict(), dict(wanted), std::nullopt, options);
         run(moving);
@@ -331,11 +333,9 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
         BOOST_TEST(moving.cost().messages_out == (has_it && rank != last));
     };
     move({.processes_per_node = 2});
-    ::setenv("RESHARD_RANKS_PER_NODE", "2", 1);
-    std::ranges::fill(wanted.elements, -1.F);
+    ranks_per_node_variable const variable("2");
     move({});
     move({.gather_up_to = 0}); // looked up
-    ::unsetenv("RESHARD_RANKS_PER_NODE");
 }
 
 BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) {

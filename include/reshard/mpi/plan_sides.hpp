@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct two_sides {
 };
 
 /// What some rank knows of one side, on every rank.
+///
+/// \par Collective every rank of the group, in the same order
 template <class View>
 known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
     auto const count = static_cast<std::size_t>(ranks.size());
@@ -45,18 +48,20 @@ known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::stri
         fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
                                    std::to_string(known->holders) + " ranks, and the group has " +
                                    std::to_string(count));
-    auto joined =
-        known ? std::vector<shard_descriptor>() : join_neighbours(side.held).descriptors();
-    return {std::move(known), side.held.descriptors(), std::move(joined)};
+    return {std::move(known), side.held.descriptors(), {}};
 }
 
 /// Every rank learns all shards of a side that none knows.
+///
+/// \par Collective every rank of the group, in the same order
 inline void gather_unknown(mpi_group const& ranks, known_side& side) {
     if (!side.layout)
         side.layout = compact_layout_of(gather_layout(ranks, side.held));
 }
 
 /// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold now.
+///
+/// \par Collective every rank of the group, in the same order
 inline bool gather_joined(mpi_group const& ranks, known_side& side) {
     if (side.layout)
         return false;
@@ -65,14 +70,21 @@ inline bool gather_joined(mpi_group const& ranks, known_side& side) {
 }
 
 /// True where source shards share elements without being equal: replicas that one rank has in one piece of
-/// memory, and another one in several.
+/// memory, and another one in several. Shards that have no more elements than the tensor are none.
 inline bool has_unequal_replicas(compact_layout const& whole) {
     return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
-        return find_overlap(shard_index(one.view()).listed_boxes()).has_value();
+        tensor_shards const shards = one.view();
+        std::uint64_t held = 0; // of many replicas, more than a tensor may have
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            held += static_cast<std::uint64_t>(element_count(shards.region(i)));
+        return held != static_cast<std::uint64_t>(element_count(one.shape)) &&
+               find_overlap(shard_index(shards).listed_boxes()).has_value();
     });
 }
 
 /// The same for sources, which have to be equal where they are replicas: else as ranks hold them.
+///
+/// \par Collective every rank of the group, in the same order
 inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
     if (!gather_joined(ranks, side))
         return false;
@@ -98,16 +110,32 @@ inline looked_up plan_of_known(two_sides&& sides, std::optional<mapping> program
 }
 
 /// True where there is a choice of who gives.
-inline bool has_replicas(compact_layout const& whole) {
-    return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
-        shard_index const index(one.view());
-        for (std::size_t i = 0; i < index.size(); ++i)
-            if (index.replicas(i) > 1)
-                return true;
-        return false;
-    });
+inline bool has_replicas(tensor_shards const& shards) {
+    if (shards.grid())
+        return shards.grid()->replicas() > 1;
+    if (shards.grids())
+        return std::ranges::any_of(shards.grids()->grids(),
+                                   [](flat_grid const& one) { return one.replicas() > 1; });
+    shard_index const index(shards);
+    for (std::size_t i = 0; i < index.size(); ++i)
+        if (index.replicas(i) > 1)
+            return true;
+    return false;
 }
 
+/// The options with the nodes that are there, where they matter.
+///
+/// \par Collective every rank of the group, in the same order
+inline redistribute_options with_nodes_for(compact_layout const& source, mpi_group const& ranks,
+                                           redistribute_options const& options) {
+    bool const matters = options.processes_per_node == 0 && ranks.size() > 1 &&
+                         std::ranges::any_of(source.spreads, [](tensor_spread const& one) {
+                             return has_replicas(one.view());
+                         });
+    return matters ? with_nodes(ranks, options) : options;
+}
+
+/// \par Collective every rank of the group, in the same order
 inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::optional<mapping> program,
                           redistribute_options const& options) {
     bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
@@ -116,7 +144,7 @@ inline looked_up plan_for(mpi_group const& ranks, two_sides&& sides, std::option
                        with_nodes(ranks, options));
     bool const source_is_joined = gather_joined_sources(ranks, sides.source);
     bool const target_is_joined = gather_joined(ranks, sides.target);
-    auto const sized = has_replicas(*sides.source.layout) ? with_nodes(ranks, options) : options;
+    auto const sized = with_nodes_for(*sides.source.layout, ranks, options);
     looked_up result;
     agree_on(ranks, [&] {
         result = plan_of_known(std::move(sides), std::move(program),
@@ -134,6 +162,12 @@ inline looked_up plan_job(mpi_group const& ranks, laid_out<const_tensor_view>& s
                           laid_out<tensor_view>& target, std::optional<mapping> program,
                           redistribute_options const& options) {
     two_sides sides{known_by_some(ranks, source, "source"), known_by_some(ranks, target, "target")};
+    agree_on(ranks, [&] {
+        if (!sides.source.layout)
+            sides.source.joined = join_neighbours(source.held).descriptors();
+        if (!sides.target.layout)
+            sides.target.joined = join_neighbours(target.held).descriptors();
+    });
     return plan_for(ranks, std::move(sides), std::move(program), options);
 }
 

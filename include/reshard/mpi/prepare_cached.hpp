@@ -68,8 +68,10 @@ inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
                                    laid_out<const_tensor_view> const& source,
                                    laid_out<tensor_view> const& target) {
     hasher mine;
-    add_side(mine, source);
-    add_side(mine, target);
+    agree_on(ranks, [&] {
+        add_side(mine, source);
+        add_side(mine, target);
+    });
     hasher all;
     all.add(planner_version);
     all.add(call);

@@ -29,7 +29,8 @@ namespace reshard {
 /// same order.
 class prepared {
 public:
-    /// Moves the bytes.
+    /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that can no longer
+    /// be read.
     ///
     /// \par Collective every rank of the communicator, in the same order
     friend void run(prepared& all) { all.state_->moving->run(); }
@@ -111,7 +112,7 @@ inline local_error check_call(mpi_group const& world, laid_out<const_tensor_view
 ///         `make_plan`; errc::ranks_disagree for different programs, options or layouts;
 ///         errc::bad_layout where a rank holds more or less than the layout says;
 ///         errc::memory_overlap where a target shares memory with another tensor; errc::usage for an
-///         arena of other ranks
+///         arena of other ranks, or a bad RESHARD_RANKS_PER_NODE
 inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
                         laid_out<tensor_view> target, std::optional<mapping> program = std::nullopt,
                         redistribute_options const& options = {}) {

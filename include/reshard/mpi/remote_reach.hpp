@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -27,8 +29,18 @@
 
 namespace reshard::detail {
 
-/// What a rank reads by itself, and what is left to do otherwise.
+/// A number that nobody guesses, and where a process has it.
+///
+/// Processes of two containers may have one number: who reads it where it was told, reads the right one.
+struct remote_token {
+    pid_t process = 0;
+    std::uint64_t address = 0;
+    std::uint64_t value = 0;
+};
+
+/// What a rank reads by itself, and of whom; and what is left to do otherwise.
 struct remote_division {
+    std::vector<remote_token> peers;
     std::vector<remote_transfer> reads;
     sorted_transfers left;
 };
@@ -46,7 +58,11 @@ inline constexpr index_t least_read_bytes = index_t{16} << 10;
 /// which ends are long runs, and where those of the source are; so both know the same.
 class remote_reach {
 public:
-    remote_reach(bound_plan const& bound, node_ranks const& node) : bound_(bound), node_(node) {}
+    remote_reach(bound_plan const& bound, node_ranks const& node) : bound_(bound), node_(node) {
+        std::random_device numbers;
+        token_ = std::uint64_t{numbers()} << 32 | numbers();
+    }
+    remote_reach(remote_reach const&) = delete; // others read the token where it is
 
     /// What each neighbour has to know, by its number in the node.
     std::vector<addressed_text> tell(sorted_transfers const& all) const {
@@ -57,6 +73,8 @@ public:
                 continue;
             std::string text;
             pack(text, static_cast<std::uint64_t>(::getpid()));
+            pack(text, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&token_)));
+            pack(text, token_);
             for (std::uint32_t const number : from)
                 pack(text, std::uint64_t{target_is_fit(number)});
             for (std::uint32_t const number : to)
@@ -68,7 +86,7 @@ public:
 
     /// \pre `told` is what came of the texts of all ranks of the node
     remote_division divide(sorted_transfers all, std::vector<addressed_text> const& told) const {
-        remote_division result{{}, std::move(all)};
+        remote_division result{{}, {}, std::move(all)};
         int const me = node_.group.rank();
         for (int step = 1; step < size(); ++step) // the neighbour behind first: all begin elsewhere
             for (addressed_text const& one : told)
@@ -131,7 +149,8 @@ private:
 
     void divide_peer(addressed_text const& told, remote_division& result) const {
         unpacker from(told.bytes);
-        auto const process = static_cast<pid_t>(from.number());
+        remote_token const peer{static_cast<pid_t>(from.number()), from.number(), from.number()};
+        std::size_t const before = result.reads.size();
         std::erase_if(result.left.to[rank_of(told.rank)], [&](std::uint32_t number) {
             bool const target_is_fit = from.number() != 0;
             return target_is_fit && source_is_fit(number);
@@ -141,33 +160,54 @@ private:
             bool const is_read = source && target_is_fit(number);
             if (is_read)
                 result.reads.push_back(
-                    {number, process, {*source, target_end(bound_, moved(number))}});
+                    {number, peer.process, {*source, target_end(bound_, moved(number))}});
             return is_read;
         });
+        if (result.reads.size() > before)
+            result.peers.push_back(peer);
     }
 
     bound_plan const& bound_;
     node_ranks const& node_;
+    std::uint64_t token_ = 0;
 };
 
-/// Reads a byte of each source, to learn whether the system lets it.
+/// Reads the bytes of one number out of another process.
+inline void read_number(pid_t process, void const* address, std::span<std::byte> number,
+                        system_calls const& calls) {
+    iovec local{number.data(), number.size()};
+    iovec remote{const_cast<void*>(address), number.size()}; // only read
+    read_peer(process, {&local, 1}, {&remote, 1}, calls);
+}
+
+/// Reads each neighbour's token and a byte of each source, to learn whether the system lets it.
 ///
-/// \throws error with errc::io where it does not
-inline void probe(std::vector<remote_transfer> const& reads, bound_plan const& bound,
+/// \throws error with errc::io where it does not, or where another process has the neighbour's number
+inline void probe(remote_division const& divided, bound_plan const& bound,
                   system_calls const& calls) {
-    for (remote_transfer const& one : reads) {
+    for (remote_token const& one : divided.peers) {
+        std::uint64_t value = 0;
+        read_number(one.process,
+                    reinterpret_cast<void const*>(static_cast<std::uintptr_t>(one.address)),
+                    std::as_writable_bytes(std::span(&value, 1)), calls);
+        if (value != one.value)
+            fail(errc::io, "process " + std::to_string(one.process) +
+                               " is another one for this rank than for the rank that it is");
+    }
+    for (remote_transfer const& one : divided.reads) {
         transfer const& moved = bound.whole.transfers[one.number];
         index_t const size = bits(bound.whole.target_dtypes[moved.target_key]) / 8;
         bound_end<void const*> const& source = one.ends.source;
         auto const* const first =
             static_cast<std::byte const*>(source.data) + source.place.offset * size;
         std::byte read{};
-        iovec local{&read, 1}, remote{const_cast<std::byte*>(first), 1};
-        read_peer(one.process, {&local, 1}, {&remote, 1}, calls);
+        read_number(one.process, first, {&read, 1}, calls);
     }
 }
 
 /// True on every rank of the node where it is true on one.
+///
+/// \par Collective every rank of the node, in the same order
 inline bool any_on(mpi_group const& node, bool mine) {
     return boost::mpi::all_reduce(node.base(), mine, std::logical_or<bool>());
 }
@@ -176,9 +216,10 @@ inline bool any_on(mpi_group const& node, bool mine) {
 /// them reads, or one is refused it.
 ///
 /// \par Collective every rank of the node, in the same order
-inline std::optional<std::vector<remote_transfer>>
-take_reads(node_ranks const& node, bound_plan const& bound, sorted_transfers& sorted,
-           system_calls const& calls = {}) {
+inline std::optional<std::vector<remote_transfer>> take_reads(node_ranks const& node,
+                                                              bound_plan const& bound,
+                                                              sorted_transfers& sorted,
+                                                              system_calls const& calls = {}) {
     remote_reach const reach(bound, node);
     std::vector<addressed_text> texts;
     remote_division divided;
@@ -187,7 +228,7 @@ take_reads(node_ranks const& node, bound_plan const& bound, sorted_transfers& so
         auto const told = sparse_exchange(node.group).run(texts);
         agree_on(node.group, [&] {
             divided = reach.divide(sorted, told);
-            probe(divided.reads, bound, calls);
+            probe(divided, bound, calls);
         });
     } catch (error const&) { // the same on every rank of the node
         return std::nullopt;

@@ -75,7 +75,11 @@ public:
     explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true})
         : bytes_(sized(bytes)), mapping_(bytes_, advice.huge), resource_(mapping_.data(), bytes_) {
         if (advice.populate)
-            filling_ = std::jthread([this](std::stop_token const& stop) { fill(stop); });
+            try {
+                filling_ = std::jthread([this](std::stop_token const& stop) { fill(stop); });
+            } catch (
+                std::system_error const&) { // no more threads: pages come when they are written
+            }
     }
     fresh_memory(fresh_memory const&) = delete;
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,8 @@ private:
             return std::ranges::lexicographical_compare(row_a.offset, row_b.offset);
         if (row_a.shape != row_b.shape)
             return std::ranges::lexicographical_compare(row_a.shape, row_b.shape);
-        return offset(a, axis) < offset(b, axis);
+        return std::pair(line_of(a, axis), offset(a, axis)) <
+               std::pair(line_of(b, axis), offset(b, axis));
     }
 
     /// What is equal for all shards of a row: where they are on the other axes.
@@ -88,6 +90,12 @@ private:
         return axis < one.descriptor.region.ndim() ? one.descriptor.region.offset[axis] : 0;
     }
 
+    /// Where the tensor's first element along the axis would be: equal for neighbours in one array, so that
+    /// copies in other arrays do not come between them.
+    static std::uintptr_t line_of(shard const& one, std::size_t axis) {
+        return axis < one.tensor.ndim() ? address_of(one.tensor, axis, -offset(one, axis)) : 0;
+    }
+
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
         shard_descriptor const &a = first.descriptor, &b = next.descriptor;
         if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
@@ -100,17 +108,24 @@ private:
 
     /// True where `next` continues `first` in memory, element by element along the axis.
     static bool is_behind(View const& first, View const& next, std::size_t axis) {
-        if (first.memory != next.memory || first.strides != next.strides ||
-            bits(first.dtype) % 8 != 0)
-            return false;
-        auto const steps = static_cast<std::uintptr_t>(first.shape[axis]);
-        auto const stride = static_cast<std::uintptr_t>(first.strides[axis]);
-        auto const size = static_cast<std::uintptr_t>(bits(first.dtype) / 8);
-        return address(first) + steps * stride * size == address(next);
+        return first.memory == next.memory && first.strides == next.strides &&
+               bits(first.dtype) % 8 == 0 && is_countable(first, next, axis) &&
+               address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
     }
 
-    static std::uintptr_t address(View const& elements) {
-        return reinterpret_cast<std::uintptr_t>(elements.data);
+    /// True where 64 bits count the bytes from the first element of one to behind the last one of both.
+    static bool is_countable(View const& first, View const& next, std::size_t axis) {
+        index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
+                              (first.shape[axis] + next.shape[axis]);
+        return -limit < first.strides[axis] && first.strides[axis] < limit;
+    }
+
+    /// Where element `index` along the axis is, or would be.
+    static std::uintptr_t address_of(View const& elements, std::size_t axis, index_t index) {
+        auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);
+        return reinterpret_cast<std::uintptr_t>(elements.data) +
+               static_cast<std::uintptr_t>(index) *
+                   static_cast<std::uintptr_t>(elements.strides[axis]) * size;
     }
 
     static void extend(part& first, part const& next, std::size_t axis) {
@@ -125,7 +140,7 @@ private:
 
 } // namespace detail
 
-/// The same elements in as few shards as their places allow.
+/// The same elements in fewer shards, where some are neighbours along an axis and of one size across it.
 ///
 /// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
 /// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones, and

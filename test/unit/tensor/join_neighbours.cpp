@@ -115,10 +115,20 @@ BOOST_FIXTURE_TEST_CASE(copies_in_other_memory_join_among_themselves, array_fixt
         shards.add(shard({{row, 0}, {4, 6}}),
                    {copy.data() + row * 6, data_type::f32, {4, 6}, {6, 1}});
     }
-    index_t elements_held = 0;
-    for (auto const& one : join_neighbours(shards))
-        elements_held += element_count(one.tensor.shape);
-    BOOST_TEST(elements_held == 96);
+    auto const joined = join_neighbours(shards);
+    BOOST_REQUIRE(joined.size() == 2u);
+    BOOST_TEST((joined[0].tensor == at(0, 0, {8, 6})));
+    BOOST_TEST((joined[1].descriptor == shard({{0, 0}, {8, 6}})));
+    BOOST_TEST(joined[1].tensor.data == copy.data());
+}
+
+BOOST_FIXTURE_TEST_CASE(rows_too_far_apart_to_count_stay, array_fixture) {
+    // One row each; a second one behind would be 2^63 bytes on, which is no distance modulo 2^64.
+    const_state_dict rows;
+    for (index_t const row : {0, 1})
+        rows.add({"w", data_type::f64, {2, 1}, {{row, 0}, {1, 1}}, {}},
+                 const_tensor_view{elements.data(), data_type::f64, {1, 1}, {index_t{1} << 61, 1}});
+    BOOST_TEST((join_neighbours(rows) == rows));
 }
 
 BOOST_FIXTURE_TEST_CASE(turned_memory_joins_along_its_own_strides, array_fixture) {
