@@ -2,9 +2,15 @@
 
 #include <reshard/mpi/mpi_group.hpp>
 
+#include "support/says.hpp"
+
 #include <boost/test/unit_test.hpp>
 
+#include <string>
+#include <vector>
+
 using namespace reshard;
+using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(mpi_mpi_group)
 
@@ -50,6 +56,18 @@ BOOST_AUTO_TEST_CASE(a_long_text_of_the_last_rank_alone_arrives_everywhere) {
     auto const all = ranks.all_gather(ranks.rank() + 1 == ranks.size() ? text : "");
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         BOOST_TEST((all[rank] == (rank == last ? text : "")));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_different_limits_are_told_so) {
+    boost::mpi::communicator const world;
+    if (world.size() == 1)
+        return;
+    bool const is_last = world.rank() + 1 == world.size();
+    std::string const last = std::to_string(world.size() - 1);
+    BOOST_CHECK_EXCEPTION(
+        mpi_group(world, is_last ? 7u : 1000u).all_gather("text"), error,
+        says(errc::ranks_disagree, "rank 0 lets a call of MPI count up to 1000, and rank " + last +
+                                       " up to 7; every rank must give mpi_group the same limit"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

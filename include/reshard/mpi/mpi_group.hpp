@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_MPI_GROUP_HPP
 #define RESHARD_MPI_MPI_GROUP_HPP
 
+#include <reshard/core/error.hpp>
 #include <reshard/group/group.hpp>
 #include <reshard/mpi/gather_rounds.hpp>
 
@@ -33,7 +34,7 @@ public:
     /// \param count_limit the most that one call of MPI counts, of bytes or of requests: what is more
     ///                    takes several calls. A redistribution has 128 requests under way, and sends
     ///                    one element at least
-    /// \pre `0 < count_limit`, equal on every rank, and it fits an `int`
+    /// \pre `0 < count_limit`, and it fits an `int`; ranks that differ learn it when they gather
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
         : world_(world), count_limit_(count_limit) {
         BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
@@ -59,9 +60,9 @@ public:
     /// MPI counts in `int`; here the lengths have 64 bits, and the bytes move in rounds.
     ///
     /// \par Collective every rank of the communicator, in the same order
+    /// \throws error with errc::ranks_disagree, on every rank alike, for different limits
     std::vector<std::string> all_gather(std::string const& bytes) const {
-        std::vector<std::uint64_t> lengths;
-        boost::mpi::all_gather(world_, std::uint64_t{bytes.size()}, lengths);
+        std::vector<std::uint64_t> const lengths = all_lengths(bytes.size());
         std::vector<std::string> all(lengths.size());
         for (std::size_t i = 0; i < all.size(); ++i)
             all[i].reserve(lengths[i]);
@@ -78,6 +79,24 @@ public:
     std::size_t count_limit() const { return count_limit_; }
 
 private:
+    /// Each rank tells its limit, too: with another one it would wait for rounds that nobody makes.
+    std::vector<std::uint64_t> all_lengths(std::size_t mine) const {
+        std::uint64_t const told[] = {mine, count_limit_};
+        std::vector<std::uint64_t> numbers;
+        boost::mpi::all_gather(world_, told, 2, numbers);
+        std::vector<std::uint64_t> lengths;
+        for (std::size_t i = 0; i < numbers.size(); i += 2) {
+            if (numbers[i + 1] != numbers[1])
+                fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to " +
+                                               std::to_string(numbers[1]) + ", and rank " +
+                                               std::to_string(i / 2) + " up to " +
+                                               std::to_string(numbers[i + 1]) +
+                                               "; every rank must give mpi_group the same limit");
+            lengths.push_back(numbers[i]);
+        }
+        return lengths;
+    }
+
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
                       std::string const& bytes, std::vector<char>& arrived,
                       std::vector<std::string>& all) const {
