@@ -4,7 +4,7 @@
 #define RESHARD_COPY_CONVERSION_HPP
 
 #include <reshard/copy/convert.hpp>
-#include <reshard/copy/fast_convert.hpp>
+#include <reshard/copy/vector_convert.hpp>
 
 #include <bit>
 #include <cstring>
@@ -34,7 +34,7 @@ inline void convert_exactly(data_type source, data_type target, unsigned char co
     }
 }
 
-/// One pass over a block: a vector loop where there is one.
+/// One pass over a block: in registers or by a loop that compilers make fast, where there is either.
 struct conversion_step {
     data_type source;
     data_type target;
@@ -66,7 +66,12 @@ public:
             push_cast(source, target);
             source = target;
         }
+        if (count_ == 1)
+            in_registers_ = vector_conversion_of(steps_[0].source, steps_[0].target);
     }
+
+    /// The whole conversion in registers, where there is one.
+    vector_conversion const& in_registers() const { return in_registers_; }
 
     /// Converts one dense block to another.
     ///
@@ -84,18 +89,27 @@ private:
     void push_cast(data_type source, data_type target) {
         if (source == data_type::c64)
             convert(source, target, 0);
-        block_function const direct = fast_step(source, target);
         bool const is_exact_as_f32 = source != data_type::f64 && to_f32(source) != nullptr;
-        if (!direct && is_exact_as_f32 && from_f32(target)) {
-            steps_[count_++] = {source, data_type::f32, to_f32(source)};
-            steps_[count_++] = {data_type::f32, target, from_f32(target)};
+        if (!quickest(source, target) && is_exact_as_f32 && from_f32(target)) {
+            push_step(source, data_type::f32);
+            push_step(data_type::f32, target);
         } else {
-            steps_[count_++] = {source, target, direct};
+            push_step(source, target);
         }
+    }
+
+    void push_step(data_type source, data_type target) {
+        steps_[count_++] = {source, target, quickest(source, target)};
+    }
+
+    static block_function quickest(data_type source, data_type target) {
+        block_function const vectors = vector_conversion_of(source, target).block;
+        return vectors ? vectors : fast_step(source, target);
     }
 
     conversion_step steps_[30] = {};
     std::size_t count_ = 0;
+    vector_conversion in_registers_;
 };
 
 } // namespace reshard::detail

@@ -94,6 +94,12 @@ block_function fastest_to_f32() {
     return fastest<Storage, std::uint32_t, widen<Format>>();
 }
 
+/// The same where vector_convert.hpp has a faster way for processors with wide vectors.
+template <float_format Format, class Storage>
+block_function portable_to_f32() {
+    return convert_portably<Storage, std::uint32_t, widen<Format>>;
+}
+
 template <float_format Format, class Storage>
 block_function fastest_from_f32() {
     return fastest<std::uint32_t, Storage, narrow<Format>>();
@@ -105,13 +111,13 @@ inline block_function to_f32(data_type dtype) {
     case data_type::f4: return fastest_to_f32<format_f4, std::uint8_t>();
     case data_type::f6_e2m3: return fastest_to_f32<format_f6_e2m3, std::uint8_t>();
     case data_type::f6_e3m2: return fastest_to_f32<format_f6_e3m2, std::uint8_t>();
-    case data_type::f8_e5m2: return fastest_to_f32<format_f8_e5m2, std::uint8_t>();
-    case data_type::f8_e4m3: return fastest_to_f32<format_f8_e4m3, std::uint8_t>();
-    case data_type::f8_e4m3fnuz: return fastest_to_f32<format_f8_e4m3fnuz, std::uint8_t>();
-    case data_type::f8_e5m2fnuz: return fastest_to_f32<format_f8_e5m2fnuz, std::uint8_t>();
-    case data_type::f16: return fastest_to_f32<format_f16, std::uint16_t>();
-    case data_type::bf16: return fastest_to_f32<format_bf16, std::uint16_t>();
-    case data_type::f64: return fastest<std::uint64_t, std::uint32_t, f32_of_f64>();
+    case data_type::f8_e5m2: return portable_to_f32<format_f8_e5m2, std::uint8_t>();
+    case data_type::f8_e4m3: return portable_to_f32<format_f8_e4m3, std::uint8_t>();
+    case data_type::f8_e4m3fnuz: return portable_to_f32<format_f8_e4m3fnuz, std::uint8_t>();
+    case data_type::f8_e5m2fnuz: return portable_to_f32<format_f8_e5m2fnuz, std::uint8_t>();
+    case data_type::f16: return portable_to_f32<format_f16, std::uint16_t>();
+    case data_type::bf16: return portable_to_f32<format_bf16, std::uint16_t>();
+    case data_type::f64: return convert_portably<std::uint64_t, std::uint32_t, f32_of_f64>;
     default: return nullptr;
     }
 }
@@ -126,9 +132,10 @@ inline block_function from_f32(data_type dtype) {
     case data_type::f8_e4m3: return fastest_from_f32<format_f8_e4m3, std::uint8_t>();
     case data_type::f8_e4m3fnuz: return fastest_from_f32<format_f8_e4m3fnuz, std::uint8_t>();
     case data_type::f8_e5m2fnuz: return fastest_from_f32<format_f8_e5m2fnuz, std::uint8_t>();
-    case data_type::f16: return fastest_from_f32<format_f16, std::uint16_t>();
-    case data_type::bf16: return fastest_from_f32<format_bf16, std::uint16_t>();
-    case data_type::f64: return fastest<std::uint32_t, std::uint64_t, f64_of_f32>();
+    case data_type::f16: return convert_portably<std::uint32_t, std::uint16_t, narrow<format_f16>>;
+    case data_type::bf16:
+        return convert_portably<std::uint32_t, std::uint16_t, narrow<format_bf16>>;
+    case data_type::f64: return convert_portably<std::uint32_t, std::uint64_t, f64_of_f32>;
     default: return nullptr;
     }
 }
@@ -153,10 +160,14 @@ inline block_function to_bf16(data_type dtype) {
     case data_type::f4: return fastest_to_bf16<format_f4>();
     case data_type::f6_e2m3: return fastest_to_bf16<format_f6_e2m3>();
     case data_type::f6_e3m2: return fastest_to_bf16<format_f6_e3m2>();
-    case data_type::f8_e5m2: return fastest_to_bf16<format_f8_e5m2>();
-    case data_type::f8_e4m3: return fastest_to_bf16<format_f8_e4m3>();
-    case data_type::f8_e4m3fnuz: return fastest_to_bf16<format_f8_e4m3fnuz>();
-    case data_type::f8_e5m2fnuz: return fastest_to_bf16<format_f8_e5m2fnuz>();
+    case data_type::f8_e5m2:
+        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e5m2>>;
+    case data_type::f8_e4m3:
+        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e4m3>>;
+    case data_type::f8_e4m3fnuz:
+        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e4m3fnuz>>;
+    case data_type::f8_e5m2fnuz:
+        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e5m2fnuz>>;
     default: return nullptr;
     }
 }

@@ -4,10 +4,12 @@
 #define RESHARD_COPY_KERNEL_CONVERT_HPP
 
 #include <reshard/copy/bits.hpp>
+#include <reshard/copy/float_environment.hpp>
 #include <reshard/copy/loops.hpp>
+#include <reshard/copy/vector_convert.hpp>
 
 /// \file
-/// Copies that change the data type, block by block through the nearest cache.
+/// Copies that change the data type: in registers, or block by block through the nearest cache.
 
 namespace reshard::detail {
 
@@ -16,6 +18,8 @@ namespace reshard::detail {
 /// \par Units `sizes` in bytes
 template <class Convert>
 void convert_run(Convert const& convert, element_sizes sizes, memory const& at, index_t count) {
+    if (auto const row = convert.in_registers().row)
+        return row(at.source, at.target, count, at.streaming);
     alignas(line_bytes) unsigned char block[Convert::block_bytes];
     auto const head = static_cast<index_t>(bytes_to_line(at.target)) / sizes.target;
     index_t const first = at.streaming && head > 0 ? std::min(head, Convert::block_elements)
@@ -36,6 +40,7 @@ void convert_run(Convert const& convert, element_sizes sizes, memory const& at, 
 template <class Convert>
 void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes sizes,
                   memory const& at) {
+    float_environment const as_usual;
     std::size_t const last = copy.ndim() - 1;
     index_t const count = copy.extent[last];
     bool const streaming = streams_rows(copy, static_cast<std::size_t>(count * sizes.target), at);
@@ -44,26 +49,59 @@ void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes
     });
 }
 
-/// Transposes and converts: tiles of the source's type are turned, then converted as one block.
+/// True where a tile is whole squares.
+inline bool is_squares(tile_extent extent, element_sizes sizes) {
+    return extent.lines % square_lines(sizes.source) == 0 &&
+           extent.width % square_width(sizes.target) == 0;
+}
+
+/// Turns and converts a tile square by square.
+///
+/// \par Units pitches and `sizes` in bytes
+inline void convert_squares(vector_conversion const& convert, element_sizes sizes,
+                            tile_extent extent, memory_lines<unsigned char const> source,
+                            memory_lines<unsigned char> target, bool streaming) {
+    for (index_t i = 0; i < extent.lines; i += square_lines(sizes.source))
+        for (index_t j = 0; j < extent.width; j += square_width(sizes.target))
+            convert.square({source.first + j * source.pitch + i * sizes.source, source.pitch},
+                           {target.first + i * target.pitch + j * sizes.target, target.pitch},
+                           streaming);
+}
+
+/// Transposes and converts: squares in registers, or tiles of the source's type that are turned and then
+/// converted as one block.
 ///
 /// \par Units strides, offsets and `sizes` in bytes
 /// \pre       as `copy_transposed`, each side with its own size; `Size` is the source's
 template <std::size_t Size, class Convert>
 void convert_transposed(affine_copy const& copy, Convert const& convert, element_sizes sizes,
                         memory const& at) {
+    float_environment const as_usual;
     alignas(line_bytes) unsigned char tile[tile_bytes];
     alignas(line_bytes) unsigned char converted[8 * tile_bytes / Size];
     index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
     index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
-    for_each_tile(
-        copy, tiles_for(copy, sizes, at), [&](tile_extent extent, index_t source, index_t target) {
-            gather_tile<Size>(at.source + source, source_pitch, extent, tile);
-            convert_run(convert, sizes, {tile, converted, false}, extent.lines * extent.width);
-            index_t const line = extent.width * sizes.target;
-            for (index_t i = 0; i < extent.lines; ++i)
-                copy_run(at.target + target + i * target_pitch, converted + i * line,
-                         static_cast<std::size_t>(line), at.streaming);
-        });
+    auto const turn = [&](tile_extent extent, unsigned char const* source, unsigned char* target) {
+        gather_tile<Size>(source, source_pitch, extent, tile);
+        convert_run(convert, sizes, {tile, converted, false}, extent.lines * extent.width);
+        index_t const line = extent.width * sizes.target;
+        for (index_t i = 0; i < extent.lines; ++i)
+            copy_run(target + i * target_pitch, converted + i * line,
+                     static_cast<std::size_t>(line), at.streaming);
+    };
+    vector_conversion const direct = convert.in_registers();
+    auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
+        bool const is_even = bytes_to_line(target) == 0 && target_pitch % index_t{line_bytes} == 0;
+        return direct.square && is_squares(extent, sizes) && (is_even || !at.streaming);
+    };
+    for_each_tile(copy, tiles_for(copy, sizes, at),
+                  [&](tile_extent extent, index_t source, index_t target) {
+                      if (has_squares(extent, at.target + target))
+                          convert_squares(direct, sizes, extent, {at.source + source, source_pitch},
+                                          {at.target + target, target_pitch}, at.streaming);
+                      else
+                          turn(extent, at.source + source, at.target + target);
+                  });
 }
 
 /// A line of elements of `size` bits, `stride` bits apart.
@@ -105,6 +143,7 @@ inline void scatter(unsigned char const* block, index_t count, bit_line line,
 template <class Convert>
 void convert_strided(affine_copy const& copy, Convert const& convert, element_sizes sizes,
                      memory const& at) {
+    float_environment const as_usual;
     alignas(line_bytes) unsigned char block[Convert::block_bytes];
     alignas(line_bytes) unsigned char converted[Convert::block_bytes];
     std::size_t const last = copy.ndim() - 1;

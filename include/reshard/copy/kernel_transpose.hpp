@@ -11,13 +11,6 @@
 
 namespace reshard::detail {
 
-/// Lines of memory, some bytes apart.
-template <class Byte>
-struct memory_lines {
-    Byte* first;
-    index_t pitch;
-};
-
 /// True where a tile is whole squares.
 template <std::size_t Size>
 constexpr bool is_squares(tile_extent extent) {

@@ -13,6 +13,13 @@
 
 namespace reshard::detail {
 
+/// Lines of memory, some bytes apart.
+template <class Byte>
+struct memory_lines {
+    Byte* first;
+    index_t pitch;
+};
+
 /// A side of the squares of elements of `Size` bytes: a line of the cache.
 template <std::size_t Size>
 inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);
@@ -53,13 +60,12 @@ struct turned_8x8 {
     __m256 lines[8];
 };
 
-[[gnu::target("avx2")]] inline turned_8x8 turn_8x8(unsigned char const* source, index_t pitch) {
+/// Turns eight vectors of eight 4-byte elements.
+[[gnu::target("avx2"), gnu::always_inline]] inline turned_8x8 turn(turned_8x8 const& given) {
     __m256 pairs[8], quads[8];
-    for (index_t i = 0; i < 8; i += 2) {
-        __m256 const a = _mm256_loadu_ps(reinterpret_cast<float const*>(source + i * pitch));
-        __m256 const b = _mm256_loadu_ps(reinterpret_cast<float const*>(source + (i + 1) * pitch));
-        pairs[i] = _mm256_unpacklo_ps(a, b);
-        pairs[i + 1] = _mm256_unpackhi_ps(a, b);
+    for (int i = 0; i < 8; i += 2) {
+        pairs[i] = _mm256_unpacklo_ps(given.lines[i], given.lines[i + 1]);
+        pairs[i + 1] = _mm256_unpackhi_ps(given.lines[i], given.lines[i + 1]);
     }
     for (int i = 0; i < 8; i += 4)
         for (int k = 0; k < 2; ++k) {
@@ -72,6 +78,13 @@ struct turned_8x8 {
         turned.lines[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
     }
     return turned;
+}
+
+[[gnu::target("avx2")]] inline turned_8x8 turn_8x8(unsigned char const* source, index_t pitch) {
+    turned_8x8 given;
+    for (index_t i = 0; i < 8; ++i)
+        given.lines[i] = _mm256_loadu_ps(reinterpret_cast<float const*>(source + i * pitch));
+    return turn(given);
 }
 
 /// Turns a square, and writes whole lines of the cache.

@@ -17,6 +17,8 @@ struct add_one {
     static constexpr index_t block_elements = 16;
     static constexpr std::size_t block_bytes = 32;
 
+    detail::vector_conversion in_registers() const { return {}; }
+
     void operator()(unsigned char const* source, unsigned char* target, index_t count) const {
         for (index_t i = 0; i < count; ++i) {
             target[2 * i] = static_cast<unsigned char>(source[i] + 1);

@@ -1,0 +1,300 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_VECTOR_FLOAT_HPP
+#define RESHARD_COPY_VECTOR_FLOAT_HPP
+
+#include <reshard/copy/fast_convert.hpp>
+
+#include <array>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+/// \file
+/// Floats of every size as vectors of f32 patterns: how each is read into registers and written from them.
+///
+/// A conversion is one type's `load` and another's `pack`, so that a type is written once and not a
+/// pair of types. All are those of convert.hpp bit for bit, in the default floating-point environment,
+/// and none has a branch. Hardware quiets signalling NaNs, which is undone.
+
+namespace reshard::detail {
+
+#if defined(__x86_64__)
+
+/// Eight f32 patterns.
+using eight = __m256i;
+
+/// True where the processor has what the functions here are compiled for.
+inline bool has_vector_floats() {
+    static bool const has_f16c = [] {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+    }();
+    return has_f16c && __builtin_cpu_supports("avx2");
+}
+
+template <class Vector>
+Vector* vector_at(unsigned char* place) {
+    return reinterpret_cast<Vector*>(place);
+}
+
+template <class Vector>
+Vector const* vector_at(unsigned char const* place) {
+    return reinterpret_cast<Vector const*>(place);
+}
+
+/// All bits where there is a NaN.
+[[gnu::target("avx2,f16c"), gnu::always_inline]] inline eight nans(eight values) {
+    eight const magnitudes = _mm256_and_si256(values, _mm256_set1_epi32(0x7fffffff));
+    return _mm256_cmpgt_epi32(magnitudes, _mm256_set1_epi32(0x7f800000));
+}
+
+/// All bits where there is a NaN whose quiet bit, brought to the place where f32 has it, is not set.
+[[gnu::target("avx2,f16c"), gnu::always_inline]] inline eight signalling(eight values,
+                                                                         eight quiet) {
+    eight const bit = _mm256_and_si256(quiet, _mm256_set1_epi32(0x400000));
+    return _mm256_and_si256(nans(values), _mm256_cmpeq_epi32(bit, _mm256_setzero_si256()));
+}
+
+/// Clears the `quiet` bit where `mask` says so.
+[[gnu::target("avx2,f16c"), gnu::always_inline]] inline __m256i
+unquieted(__m256i values, __m256i mask, __m256i quiet) {
+    return _mm256_andnot_si256(_mm256_and_si256(mask, quiet), values);
+}
+
+#endif
+
+/// How one type is read into registers and written from them.
+///
+/// \par Shape `load` reads 8 elements, `pack` makes vectors of 16; `Exact`: no element needs rounding
+template <data_type Type>
+struct vector_float;
+
+template <>
+struct vector_float<data_type::f32> {
+    using stored = std::uint32_t;
+    static constexpr bool fits_bf16 = false;
+
+    static std::uint32_t to_f32(stored value) { return value; }
+    static stored from_f32(std::uint32_t value) { return value; }
+
+#if defined(__x86_64__)
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
+    load(unsigned char const* source) {
+        return _mm256_loadu_si256(vector_at<__m256i>(source));
+    }
+
+    template <bool Exact>
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void pack(eight first, eight second,
+                                                                      __m256i* packed) {
+        packed[0] = first;
+        packed[1] = second;
+    }
+#endif
+};
+
+template <>
+struct vector_float<data_type::bf16> {
+    using stored = std::uint16_t;
+    static constexpr bool fits_bf16 = true;
+
+    static std::uint32_t to_f32(stored value) { return widen<format_bf16>(value); }
+    static stored from_f32(std::uint32_t value) {
+        return static_cast<stored>(narrow<format_bf16>(value));
+    }
+
+#if defined(__x86_64__)
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
+    load(unsigned char const* source) {
+        __m128i const halves = _mm_loadu_si128(vector_at<__m128i>(source));
+        return _mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16);
+    }
+
+    template <bool Exact>
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void pack(eight first, eight second,
+                                                                      __m256i* packed) {
+        if constexpr (!Exact) {
+            first = rounded(first);
+            second = rounded(second);
+        }
+        __m256i const halves =
+            _mm256_packus_epi32(_mm256_srli_epi32(first, 16), _mm256_srli_epi32(second, 16));
+        packed[0] = _mm256_permute4x64_epi64(halves, 0xd8);
+    }
+
+private:
+    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or the quiet
+    /// bit where its payload is in the lower half alone.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight rounded(eight values) {
+        eight const odd = _mm256_and_si256(_mm256_srli_epi32(values, 16), _mm256_set1_epi32(1));
+        eight const half = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), odd);
+        eight const payload = _mm256_and_si256(values, _mm256_set1_epi32(0x7f0000));
+        eight const quiet = _mm256_and_si256(_mm256_cmpeq_epi32(payload, _mm256_setzero_si256()),
+                                             _mm256_set1_epi32(0x400000));
+        return _mm256_add_epi32(values, _mm256_blendv_epi8(half, quiet, nans(values)));
+    }
+#endif
+};
+
+template <>
+struct vector_float<data_type::f16> {
+    using stored = std::uint16_t;
+    static constexpr bool fits_bf16 = false;
+
+    static std::uint32_t to_f32(stored value) { return widen<format_f16>(value); }
+    static stored from_f32(std::uint32_t value) {
+        return static_cast<stored>(narrow<format_f16>(value));
+    }
+
+#if defined(__x86_64__)
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
+    load(unsigned char const* source) {
+        __m128i const halves = _mm_loadu_si128(vector_at<__m128i>(source));
+        eight const exact = _mm256_castps_si256(_mm256_cvtph_ps(halves));
+        eight const quiet = _mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 13);
+        return unquieted(exact, signalling(exact, quiet), _mm256_set1_epi32(0x400000));
+    }
+
+    template <bool Exact>
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void pack(eight first, eight second,
+                                                                      __m256i* packed) {
+        constexpr int to_nearest = _MM_FROUND_TO_NEAREST_INT;
+        __m256i const halves =
+            _mm256_set_m128i(_mm256_cvtps_ph(_mm256_castsi256_ps(second), to_nearest),
+                             _mm256_cvtps_ph(_mm256_castsi256_ps(first), to_nearest));
+        __m256i const payload = _mm256_and_si256(halves, _mm256_set1_epi16(0x1ff));
+        __m256i const is_quiet_only = _mm256_cmpeq_epi16(payload, _mm256_setzero_si256());
+        __m256i const mask =
+            _mm256_packs_epi32(signalling(first, first), signalling(second, second));
+        packed[0] = unquieted(halves, _mm256_permute4x64_epi64(mask, 0xd8),
+                              _mm256_andnot_si256(is_quiet_only, _mm256_set1_epi16(0x200)));
+    }
+#endif
+};
+
+template <>
+struct vector_float<data_type::f64> {
+    using stored = std::uint64_t;
+    static constexpr bool fits_bf16 = false;
+
+    static std::uint32_t to_f32(stored value) { return f32_of_f64(value); }
+    static stored from_f32(std::uint32_t value) { return f64_of_f32(value); }
+
+#if defined(__x86_64__)
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
+    load(unsigned char const* source) {
+        __m256d const first = _mm256_loadu_pd(vector_at<double>(source));
+        __m256d const second = _mm256_loadu_pd(vector_at<double>(source + 32));
+        eight const rounded =
+            _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(second), _mm256_cvtpd_ps(first)));
+        __m256 const upper =
+            _mm256_shuffle_ps(_mm256_castpd_ps(first), _mm256_castpd_ps(second), 0xdd);
+        eight const quiet =
+            _mm256_slli_epi32(_mm256_permute4x64_epi64(_mm256_castps_si256(upper), 0xd8), 3);
+        eight const payload = _mm256_and_si256(rounded, _mm256_set1_epi32(0x3fffff));
+        eight const is_quiet_only = _mm256_cmpeq_epi32(payload, _mm256_setzero_si256());
+        return unquieted(rounded, signalling(rounded, quiet),
+                         _mm256_andnot_si256(is_quiet_only, _mm256_set1_epi32(0x400000)));
+    }
+
+    template <bool Exact>
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void pack(eight first, eight second,
+                                                                      __m256i* packed) {
+        for (eight const values : {first, second}) {
+            eight const mask = signalling(values, values);
+            *packed++ = widened(_mm256_castsi256_si128(values), _mm256_castsi256_si128(mask));
+            *packed++ =
+                widened(_mm256_extracti128_si256(values, 1), _mm256_extracti128_si256(mask, 1));
+        }
+    }
+
+private:
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m256i widened(__m128i values,
+                                                                            __m128i mask) {
+        return unquieted(_mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(values))),
+                         _mm256_cvtepi32_epi64(mask), _mm256_set1_epi64x(0x8000000000000));
+    }
+#endif
+};
+
+/// Floats of a byte each. Their bf16 is made first: of each magnitude with an exponent by a shift, of
+/// the few without one by a look into a register.
+template <float_format Format>
+struct vector_float8 {
+    using stored = std::uint8_t;
+    static constexpr bool fits_bf16 = true;
+
+    static std::uint32_t to_f32(stored value) { return widen<Format>(value); }
+
+#if defined(__x86_64__)
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
+    load(unsigned char const* source) {
+        __m128i const bytes = _mm_loadl_epi64(vector_at<__m128i>(source));
+        return _mm256_slli_epi32(_mm256_cvtepu16_epi32(to_bf16(_mm_cvtepu8_epi16(bytes))), 16);
+    }
+
+private:
+    static constexpr int shift = format_bf16.fraction_bits - Format.fraction_bits;
+    static constexpr auto first_normal = static_cast<short>(1 << Format.fraction_bits);
+
+    /// Lower bytes of the bf16 of the magnitudes 0 to 7, then their upper bytes.
+    static constexpr std::array<unsigned char, 16> small = [] {
+        std::array<unsigned char, 16> bytes{};
+        for (unsigned magnitude = 0; magnitude < 8; ++magnitude) {
+            bytes[magnitude] = static_cast<unsigned char>(widen_to_bf16<Format>(magnitude));
+            bytes[magnitude + 8] =
+                static_cast<unsigned char>(widen_to_bf16<Format>(magnitude) >> 8);
+        }
+        return bytes;
+    }();
+
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i
+    select(__m128i condition, __m128i yes, __m128i no) {
+        return _mm_blendv_epi8(no, yes, condition);
+    }
+
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i to_bf16(__m128i values) {
+        __m128i const magnitude = _mm_and_si128(values, _mm_set1_epi16(0x7f));
+        constexpr auto rebias =
+            static_cast<short>((format_bf16.bias - Format.bias) << format_bf16.fraction_bits);
+        __m128i const both = _mm_or_si128(magnitude, _mm_slli_epi16(magnitude, 8));
+        __m128i const looked_up =
+            _mm_shuffle_epi8(_mm_loadu_si128(vector_at<__m128i>(small.data())),
+                             _mm_add_epi16(both, _mm_set1_epi16(0x0800)));
+        __m128i result = _mm_add_epi16(_mm_slli_epi16(magnitude, shift), _mm_set1_epi16(rebias));
+        result =
+            select(_mm_cmpgt_epi16(_mm_set1_epi16(first_normal), magnitude), looked_up, result);
+        return _mm_or_si128(with_specials(result, values, magnitude),
+                            _mm_slli_epi16(_mm_and_si128(values, _mm_set1_epi16(0x80)), 8));
+    }
+
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i
+    with_specials(__m128i result, __m128i values, __m128i magnitude) {
+        constexpr auto largest = static_cast<short>(largest_finite(Format));
+        if constexpr (Format.specials == special_values::ieee) {
+            __m128i const kept =
+                _mm_or_si128(_mm_set1_epi16(0x7f80), _mm_slli_epi16(magnitude, shift));
+            return select(_mm_cmpgt_epi16(magnitude, _mm_set1_epi16(largest)), kept, result);
+        }
+        __m128i const is_nan = Format.specials == special_values::zero_nan
+                                   ? _mm_cmpeq_epi16(values, _mm_set1_epi16(0x80))
+                                   : _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(largest));
+        return select(is_nan, _mm_set1_epi16(0x7fc0), result);
+    }
+#endif
+};
+
+template <>
+struct vector_float<data_type::f8_e4m3> : vector_float8<format_f8_e4m3> {};
+template <>
+struct vector_float<data_type::f8_e5m2> : vector_float8<format_f8_e5m2> {};
+template <>
+struct vector_float<data_type::f8_e4m3fnuz> : vector_float8<format_f8_e4m3fnuz> {};
+template <>
+struct vector_float<data_type::f8_e5m2fnuz> : vector_float8<format_f8_e5m2fnuz> {};
+
+} // namespace reshard::detail
+
+#endif

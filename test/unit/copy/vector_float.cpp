@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/vector_float.hpp>
+
+#include "vector_support.hpp"
+
+using namespace reshard;
+using namespace reshard::test;
+
+BOOST_AUTO_TEST_SUITE(vector_floats)
+
+BOOST_AUTO_TEST_CASE(every_pair_agrees_with_exact_conversion_on_every_pattern) {
+    for (pair_of_types const& cast : casts()) {
+        auto const row = cast.vectors().row;
+        if (!row)
+            continue; // this processor has no such vectors
+        patterns const all(cast.source);
+        bytes memory(static_cast<std::size_t>(all.count() * cast.target_size() + 64));
+        unsigned char* const target = skewed(memory, 0);
+        for (bool const streaming : {false, true}) {
+            std::fill(memory.begin(), memory.end(), static_cast<unsigned char>(0xee));
+            row(all.data(), target, all.count(), streaming);
+            detail::streaming_fence();
+            BOOST_TEST(wrong_elements(cast, all.data(), target, all.count()) == 0, cast.text());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(
+    programs_that_flush_subnormals_get_the_same_from_the_portable_path_and_from_vectors) {
+    using portable = void (*)(unsigned char const*, unsigned char*, index_t);
+    using namespace detail;
+    std::pair<pair_of_types, portable> const both[] = {
+        {{data_type::f32, data_type::bf16},
+         convert_portably<std::uint32_t, std::uint16_t, narrow<format_bf16>>},
+        {{data_type::f32, data_type::f16},
+         convert_portably<std::uint32_t, std::uint16_t, narrow<format_f16>>},
+        {{data_type::f16, data_type::f32},
+         convert_portably<std::uint16_t, std::uint32_t, widen<format_f16>>},
+        {{data_type::bf16, data_type::f32},
+         convert_portably<std::uint16_t, std::uint32_t, widen<format_bf16>>},
+        {{data_type::f64, data_type::f32},
+         convert_portably<std::uint64_t, std::uint32_t, f32_of_f64>},
+        {{data_type::f32, data_type::f64},
+         convert_portably<std::uint32_t, std::uint64_t, f64_of_f32>},
+        {{data_type::f8_e4m3, data_type::f32},
+         convert_portably<std::uint8_t, std::uint32_t, widen<format_f8_e4m3>>},
+        {{data_type::f8_e5m2fnuz, data_type::bf16},
+         convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e5m2fnuz>>}};
+    for (auto const& [cast, loop] : both)
+        for (unsigned const mode : {usual, flushing}) {
+            auto const row = cast.vectors().row;
+            if (!row)
+                continue;
+            patterns const all(cast.source);
+            bytes vectors(static_cast<std::size_t>(all.count() * cast.target_size()));
+            bytes portably(vectors.size());
+            {
+                arithmetic const set(mode);
+                row(all.data(), vectors.data(), all.count(), false);
+                loop(all.data(), portably.data(), all.count());
+            }
+            BOOST_TEST((vectors == portably), cast.text() << " in mode " << mode);
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,153 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_UNIT_COPY_VECTOR_SUPPORT_HPP
+#define RESHARD_TEST_UNIT_COPY_VECTOR_SUPPORT_HPP
+
+#include <reshard/copy/convert.hpp>
+#include <reshard/copy/vector_convert.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+/// \file
+/// The casts in registers, what to give them, and whether the result is exact.
+
+namespace reshard::test {
+
+using bytes = std::vector<unsigned char>;
+
+struct pair_of_types {
+    data_type source;
+    data_type target;
+
+    index_t source_size() const { return bits(source) / 8; }
+    index_t target_size() const { return bits(target) / 8; }
+    detail::vector_conversion vectors() const {
+        return detail::vector_conversion_of(source, target);
+    }
+    std::string text() const {
+        return std::string(name(source)) + " to " + std::string(name(target));
+    }
+};
+
+/// Every pair of the table that casts, as the table's documentation lists them.
+inline std::vector<pair_of_types> casts() {
+    using enum data_type;
+    return {{f32, bf16},     {bf16, f32},     {f32, f16},          {f16, f32},
+            {f64, f32},      {f32, f64},      {f16, bf16},         {bf16, f16},
+            {f8_e4m3, f32},  {f8_e5m2, f32},  {f8_e4m3fnuz, f32},  {f8_e5m2fnuz, f32},
+            {f8_e4m3, bf16}, {f8_e5m2, bf16}, {f8_e4m3fnuz, bf16}, {f8_e5m2fnuz, bf16}};
+}
+
+/// The modes of arithmetic in which programs run: the usual one, and that of programs built for speed,
+/// which flush subnormals to zero.
+inline constexpr unsigned flushing = 0x9fc0, usual = 0x1f80;
+
+/// Sets the mode while it lives.
+class arithmetic {
+public:
+#if defined(__SSE2__)
+    explicit arithmetic(unsigned mode) : saved_(_mm_getcsr()) { _mm_setcsr(mode); }
+    ~arithmetic() { _mm_setcsr(saved_); }
+
+private:
+    unsigned saved_;
+#else
+    explicit arithmetic(unsigned) {}
+#endif
+};
+
+inline std::uint64_t element(unsigned char const* data, index_t i, index_t size) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, data + i * size, static_cast<std::size_t>(size));
+    return bits;
+}
+
+/// How many of `count` elements are not what the exact conversion makes of them.
+inline index_t wrong_elements(pair_of_types const& cast, unsigned char const* source,
+                              unsigned char const* target, index_t count) {
+    index_t wrong = 0;
+    for (index_t i = 0; i < count; ++i) {
+        std::uint64_t const given = element(source, i, cast.source_size());
+        bool const is_right =
+            element(target, i, cast.target_size()) == convert(cast.source, cast.target, given);
+        if (!is_right && wrong++ == 0)
+            BOOST_TEST_MESSAGE(cast.text() << ": pattern " << given);
+    }
+    return wrong;
+}
+
+/// Elements to convert: every pattern of a type of up to 16 bits, in an order that mixes ordinary
+/// vectors with those that have NaNs; of f32 and f64 patterns from everywhere, and the neighbours of those
+/// at which something changes.
+class patterns {
+public:
+    explicit patterns(data_type dtype) : size_(bits(dtype) / 8) {
+        if (size_ <= 2) {
+            for (std::uint64_t i = 0; i < std::uint64_t{1} << (8 * size_); ++i)
+                push(i);
+        } else if (dtype == data_type::f32) {
+            push_f32();
+        } else {
+            push_f64();
+        }
+        while (count() % 128 != 0)
+            push(0);
+    }
+
+    index_t count() const { return static_cast<index_t>(data_.size()) / size_; }
+    unsigned char const* data() const { return data_.data(); }
+
+private:
+    void push(std::uint64_t value) {
+        for (index_t i = 0; i < size_; ++i)
+            data_.push_back(static_cast<unsigned char>(value >> (8 * i)));
+    }
+
+    /// 2^22 steps of a prime through all patterns, and the places at which any narrower type rounds,
+    /// ties, overflows or becomes subnormal: all signs and exponents with few bits of the fraction set.
+    void push_f32() {
+        for (std::uint32_t i = 0; i < 1u << 22; ++i)
+            push(i * 1021u);
+        for (std::uint64_t top = 0; top < 512; ++top)
+            for (std::uint64_t const base : {0x000000u, 0x400000u, 0x7fe000u, 0x7f0000u, 0x7fffffu})
+                for (int bit = 0; bit <= 23; ++bit)
+                    for (std::uint64_t const step : {0u, 1u, ~0u}) {
+                        std::uint64_t const fraction = bit == 23 ? base : base ^ (1u << bit);
+                        push(((top << 23 | fraction) + step) & 0xffffffffu);
+                    }
+    }
+
+    /// The same about f32: near every exponent of it and beyond, and with any bits below its last one.
+    void push_f64() {
+        std::mt19937_64 random(64);
+        for (std::uint64_t sign = 0; sign < 2; ++sign)
+            for (std::uint64_t exponent = 0; exponent < 2048; ++exponent)
+                for (std::uint64_t i = 0; i < 200; ++i) {
+                    std::uint64_t const upper = i % 4 == 0 ? 0 : random() & 0xfffffe0000000;
+                    std::uint64_t const lower = i % 5 == 0   ? 0x10000000u
+                                                : i % 5 == 1 ? 0x0fffffffu
+                                                : i % 5 == 2 ? 0x10000001u
+                                                : i % 5 == 3 ? 0
+                                                             : random() & 0x1fffffff;
+                    push(sign << 63 | exponent << 52 | (i % 40 == 3 ? 0xfffffe0000000 : upper) |
+                         lower);
+                }
+    }
+
+    index_t size_;
+    bytes data_;
+};
+
+/// The place in `memory` that lies `skew` bytes behind a line of the cache.
+inline unsigned char* skewed(bytes& memory, index_t skew) {
+    return memory.data() + detail::bytes_to_line(memory.data()) + skew;
+}
+
+} // namespace reshard::test
+
+#endif
