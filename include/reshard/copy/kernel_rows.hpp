@@ -4,7 +4,7 @@
 #define RESHARD_COPY_KERNEL_ROWS_HPP
 
 #include <reshard/copy/bits.hpp>
-#include <reshard/copy/loops.hpp>
+#include <reshard/copy/stream_blocks.hpp>
 
 /// \file
 /// Runs that are contiguous on both sides: one of them, or many.
@@ -19,6 +19,12 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
     std::size_t const last = copy.ndim() - 1;
     auto const run = static_cast<std::size_t>(size * copy.extent[last]);
     bool const streaming = streams_rows(copy, run, at);
+    if (streaming && last > 0)
+        return for_each_place(copy, last - 1, [&](index_t source, index_t target) {
+            row_block const rows{at.source + source, at.target + target,
+                                 copy.source_strides[last - 1], copy.target_strides[last - 1], run};
+            stream_blocks({&rows, 1}, copy.extent[last - 1]);
+        });
     for_each_place(copy, last, [&](index_t source, index_t target) {
         copy_run(at.target + target, at.source + source, run, streaming);
     });

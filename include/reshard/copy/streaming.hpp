@@ -53,17 +53,27 @@ inline void stream_lines_portably(unsigned char* target, unsigned char const* so
 
 #if defined(__x86_64__)
 
+/// Writes a line past the caches, both halves in one go.
+[[gnu::target("avx2"), gnu::always_inline]] inline void
+stream_line_avx2(unsigned char* target, unsigned char const* source) {
+    auto const* const from = reinterpret_cast<__m256i const*>(source);
+    auto* const to = reinterpret_cast<__m256i*>(target);
+    __m256i const a = _mm256_loadu_si256(from);
+    __m256i const b = _mm256_loadu_si256(from + 1);
+    _mm256_stream_si256(to, a);
+    _mm256_stream_si256(to + 1, b);
+}
+
 /// The same with larger registers: a tenth to a quarter faster, the more so the shorter the runs.
+[[gnu::target("avx2"), gnu::always_inline]] inline void
+stream_lines_inline(unsigned char* target, unsigned char const* source, std::size_t lines) {
+    for (; lines > 0; --lines, source += line_bytes, target += line_bytes)
+        stream_line_avx2(target, source);
+}
+
 [[gnu::target("avx2")]] inline void
 stream_lines_avx2(unsigned char* target, unsigned char const* source, std::size_t lines) {
-    auto const* from = reinterpret_cast<__m256i const*>(source);
-    auto* to = reinterpret_cast<__m256i*>(target);
-    for (; lines > 0; --lines, from += 2, to += 2) {
-        __m256i const a = _mm256_loadu_si256(from);
-        __m256i const b = _mm256_loadu_si256(from + 1);
-        _mm256_stream_si256(to, a);
-        _mm256_stream_si256(to + 1, b);
-    }
+    stream_lines_inline(target, source, lines);
 }
 
 inline void stream_lines(unsigned char* target, unsigned char const* source, std::size_t lines) {
@@ -84,11 +94,13 @@ inline void stream_lines(unsigned char* target, unsigned char const* source, std
 /// Copies like memcpy, whole lines past the caches; `streaming_fence` must follow.
 inline void stream_bytes(unsigned char* target, unsigned char const* source, std::size_t bytes) {
     std::size_t const head = std::min(bytes, bytes_to_line(target));
-    std::memcpy(target, source, head);
+    if (head > 0)
+        std::memcpy(target, source, head);
     std::size_t const lines = (bytes - head) / line_bytes;
     stream_lines(target + head, source + head, lines);
     std::size_t const done = head + lines * line_bytes;
-    std::memcpy(target + done, source + done, bytes - done);
+    if (done < bytes)
+        std::memcpy(target + done, source + done, bytes - done);
 }
 
 /// Makes streamed bytes visible before anything that is written later.

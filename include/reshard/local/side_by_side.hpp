@@ -3,6 +3,7 @@
 #ifndef RESHARD_LOCAL_SIDE_BY_SIDE_HPP
 #define RESHARD_LOCAL_SIDE_BY_SIDE_HPP
 
+#include <reshard/copy/stream_blocks.hpp>
 #include <reshard/local/copy_table.hpp>
 
 #include <boost/assert.hpp>
@@ -89,27 +90,18 @@ public:
 private:
     static constexpr std::size_t most = 64;
 
-    struct block {
-        unsigned char const* source;
-        unsigned char* target;
-        index_t source_pitch;
-        index_t target_pitch;
-        std::size_t bytes; ///< of a row
-    };
-
     void run_blocks(index_t rows, bool streaming) {
-        for (index_t row = 0; row < rows; ++row)
-            for (std::size_t i = 0; i < count_; ++i) {
-                block const& one = blocks_[i];
-                detail::copy_run(one.target + row * one.target_pitch,
-                                 one.source + row * one.source_pitch, one.bytes, streaming);
-            }
-        if (streaming)
+        std::span<detail::row_block const> const blocks(blocks_, count_);
+        if (streaming) {
+            detail::stream_blocks(blocks, rows);
             detail::streaming_fence();
+        } else {
+            detail::copy_blocks(blocks, rows, false);
+        }
         count_ = 0;
     }
 
-    block blocks_[most];
+    detail::row_block blocks_[most];
     std::size_t count_ = 0;
 };
 

@@ -1,0 +1,65 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/stream_blocks.hpp>
+
+#include "support.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(blocks_that_stream)
+
+namespace {
+
+struct alignas(64) line {
+    unsigned char bytes[64];
+};
+
+/// Three blocks of `rows` rows of `bytes` bytes, `gap` bytes apart in a source of rows side by side, and each
+/// dense but for `gap` bytes in the target, `skew` bytes behind a line of the cache; true where every byte
+/// is right, those between and around the rows too.
+bool are_right(index_t rows, index_t bytes, index_t gap, index_t skew) {
+    std::mt19937 random(3);
+    index_t const source_pitch = 3 * bytes + gap, pitch = bytes + gap;
+    auto const source =
+        test::random_bytes(random, static_cast<std::size_t>(rows * source_pitch + 3));
+    std::vector<line> memory(static_cast<std::size_t>(3 * rows * pitch + skew) / 64 + 2);
+    auto* const target = reinterpret_cast<unsigned char*>(memory.data());
+    std::fill(target, target + memory.size() * 64, static_cast<unsigned char>(0xaa));
+    std::vector<unsigned char> wanted(memory.size() * 64, 0xaa);
+    std::vector<detail::row_block> blocks;
+    for (index_t i = 0; i < 3; ++i) {
+        index_t const first = skew + i * rows * pitch;
+        blocks.push_back({source.data() + i * bytes, target + first, source_pitch, pitch,
+                          static_cast<std::size_t>(bytes)});
+        for (index_t row = 0; row < rows; ++row)
+            std::copy_n(source.begin() + i * bytes + row * source_pitch, bytes,
+                        wanted.begin() + first + row * pitch);
+    }
+    detail::stream_blocks(blocks, rows);
+    detail::streaming_fence();
+    return std::equal(wanted.begin(), wanted.end(), target);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(blocks_are_written_row_by_row_and_nothing_else) {
+    for (index_t const rows : {0, 1, 5})
+        for (index_t const bytes : {0, 1, 63, 64, 65, 128, 256, 1000})
+            for (index_t const gap : {0, 1, 64})
+                for (index_t const skew : {0, 1, 32})
+                    BOOST_TEST(are_right(rows, bytes, gap, skew), rows << " rows of " << bytes
+                                                                       << " bytes, " << gap
+                                                                       << " apart, from " << skew);
+}
+
+BOOST_AUTO_TEST_CASE(lines_are_whole_where_place_length_and_distance_say_so) {
+    alignas(64) unsigned char at[128] = {};
+    BOOST_TEST(detail::has_whole_lines({at, at, 7, 128, 64}));
+    BOOST_TEST(!detail::has_whole_lines({at, at + 32, 7, 128, 64}));
+    BOOST_TEST(!detail::has_whole_lines({at, at, 7, 96, 64}));
+    BOOST_TEST(!detail::has_whole_lines({at, at, 7, 128, 65}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
