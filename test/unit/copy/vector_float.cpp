@@ -15,13 +15,14 @@ BOOST_AUTO_TEST_CASE(every_pair_agrees_with_exact_conversion_on_every_pattern) {
         if (!row)
             continue; // this processor has no such vectors
         patterns const all(cast.source);
+        bytes const wanted = expected(cast, all.data(), all.count());
         bytes memory(static_cast<std::size_t>(all.count() * cast.target_size() + 64));
         unsigned char* const target = skewed(memory, 0);
         for (bool const streaming : {false, true}) {
             std::fill(memory.begin(), memory.end(), static_cast<unsigned char>(0xee));
             row(all.data(), target, all.count(), streaming);
             detail::streaming_fence();
-            BOOST_TEST(wrong_elements(cast, all.data(), target, all.count()) == 0, cast.text());
+            BOOST_TEST(std::equal(wanted.begin(), wanted.end(), target), cast.text());
         }
     }
 }
