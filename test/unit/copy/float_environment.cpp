@@ -16,8 +16,8 @@ BOOST_AUTO_TEST_SUITE(float_environments)
 BOOST_AUTO_TEST_CASE(casts_do_not_depend_on_what_the_program_asked_of_arithmetic) {
     patterns const all(data_type::f64);
     pair_of_types const cast{data_type::f64, data_type::f32};
-    bytes const wanted = expected(cast, all.data(), all.count());
-    bytes target(wanted.size());
+    std::vector<unsigned char> const wanted = expected(cast, all.data(), all.count());
+    std::vector<unsigned char> target(wanted.size());
     element_conversion const conversion{data_type::f64, then({}, data_type::f64, data_type::f32)};
     index_t const rows = 128, columns = all.count() / rows;
     for (unsigned const mode : {usual, flushing, flushing | 0x4000u}) // the last one rounds upwards

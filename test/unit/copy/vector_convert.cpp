@@ -17,15 +17,16 @@ BOOST_AUTO_TEST_CASE(rows_of_every_length_at_every_place_are_written_and_nothing
         if (!row)
             continue;
         index_t const size = cast.target_size();
-        bytes const source = test::random_bytes(random, 300 * 8);
+        std::vector<unsigned char> const source = test::random_bytes(random, 300 * 8);
         index_t wrong = 0;
         for (index_t skew = 0; skew < 64; ++skew) {
             unsigned char const* const from = source.data() + skew % 32;
-            bytes const all = expected(cast, from, 200);
+            std::vector<unsigned char> const all = expected(cast, from, 200);
             for (bool const streaming : {false, true})
                 for (index_t count = 0; count <= 200; ++count) {
-                    bytes memory(static_cast<std::size_t>(200 * size + 256), 0xee);
-                    bytes wanted = memory;
+                    std::vector<unsigned char> memory(static_cast<std::size_t>(200 * size + 256),
+                                                      0xee);
+                    std::vector<unsigned char> wanted = memory;
                     unsigned char* const to = skewed(memory, skew + 1);
                     row(from, to, count, streaming);
                     detail::streaming_fence();
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_writte
                 index_t const lines = detail::square_lines(cast.source_size());
                 index_t const width = detail::square_width(cast.target_size());
                 index_t const pitch = 64 + 24, target_pitch = width * cast.target_size() + 64;
-                bytes source =
+                std::vector<unsigned char> source =
                     test::random_bytes(random, static_cast<std::size_t>(width * pitch + 1));
                 auto const at = [&](index_t i, index_t j) {
                     return source.data() + 1 + j * pitch + i * cast.source_size();
@@ -62,7 +63,8 @@ BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_writte
                 if (has_nan)
                     std::memset(at(lines - 1, 3), 0x7f,
                                 static_cast<std::size_t>(cast.source_size()));
-                bytes memory(static_cast<std::size_t>(lines * target_pitch + 192), 0xee);
+                std::vector<unsigned char> memory(
+                    static_cast<std::size_t>(lines * target_pitch + 192), 0xee);
                 unsigned char* const target = skewed(memory, 64);
                 square({source.data() + 1, pitch}, {target, target_pitch}, streaming);
                 detail::streaming_fence();

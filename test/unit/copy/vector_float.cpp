@@ -15,8 +15,9 @@ BOOST_AUTO_TEST_CASE(every_pair_agrees_with_exact_conversion_on_every_pattern) {
         if (!row)
             continue; // this processor has no such vectors
         patterns const all(cast.source);
-        bytes const wanted = expected(cast, all.data(), all.count());
-        bytes memory(static_cast<std::size_t>(all.count() * cast.target_size() + 64));
+        std::vector<unsigned char> const wanted = expected(cast, all.data(), all.count());
+        std::vector<unsigned char> memory(
+            static_cast<std::size_t>(all.count() * cast.target_size() + 64));
         unsigned char* const target = skewed(memory, 0);
         for (bool const streaming : {false, true}) {
             std::fill(memory.begin(), memory.end(), static_cast<unsigned char>(0xee));
@@ -54,8 +55,9 @@ BOOST_AUTO_TEST_CASE(
             if (!row)
                 continue;
             patterns const all(cast.source);
-            bytes vectors(static_cast<std::size_t>(all.count() * cast.target_size()));
-            bytes portably(vectors.size());
+            std::vector<unsigned char> vectors(
+                static_cast<std::size_t>(all.count() * cast.target_size()));
+            std::vector<unsigned char> portably(vectors.size());
             {
                 arithmetic const set(mode);
                 row(all.data(), vectors.data(), all.count(), false);

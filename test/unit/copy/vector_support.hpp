@@ -18,8 +18,6 @@
 
 namespace reshard::test {
 
-using bytes = std::vector<unsigned char>;
-
 struct pair_of_types {
     data_type source;
     data_type target;
@@ -68,8 +66,9 @@ inline std::uint64_t element(unsigned char const* data, index_t i, index_t size)
 }
 
 /// What the exact conversion makes of `count` elements.
-inline bytes expected(pair_of_types const& cast, unsigned char const* source, index_t count) {
-    bytes result(static_cast<std::size_t>(count * cast.target_size()));
+inline std::vector<unsigned char> expected(pair_of_types const& cast, unsigned char const* source,
+                                           index_t count) {
+    std::vector<unsigned char> result(static_cast<std::size_t>(count * cast.target_size()));
     for (index_t i = 0; i < count; ++i) {
         std::uint64_t const one =
             convert(cast.source, cast.target, element(source, i, cast.source_size()));
@@ -151,11 +150,11 @@ private:
     }
 
     index_t size_;
-    bytes data_;
+    std::vector<unsigned char> data_;
 };
 
 /// The place in `memory` that lies `skew` bytes behind a line of the cache.
-inline unsigned char* skewed(bytes& memory, index_t skew) {
+inline unsigned char* skewed(std::vector<unsigned char>& memory, index_t skew) {
     return memory.data() + detail::bytes_to_line(memory.data()) + skew;
 }
 
