@@ -23,7 +23,7 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
         return for_each_place(copy, last - 1, [&](index_t source, index_t target) {
             row_block const rows{at.source + source, at.target + target,
                                  copy.source_strides[last - 1], copy.target_strides[last - 1], run};
-            stream_blocks({&rows, 1}, copy.extent[last - 1]);
+            stream_blocks(widest_vectors(), {&rows, 1}, copy.extent[last - 1]);
         });
     for_each_place(copy, last, [&](index_t source, index_t target) {
         copy_run(at.target + target, at.source + source, run, streaming);

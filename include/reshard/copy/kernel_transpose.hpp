@@ -19,13 +19,14 @@ constexpr bool is_squares(tile_extent extent) {
 
 /// Turns a tile square by square, without a copy of it in the cache.
 template <std::size_t Size>
-void stream_squares(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
-                    tile_extent extent) {
+void stream_squares(vector_set vectors, memory_lines<unsigned char const> source,
+                    memory_lines<unsigned char> target, tile_extent extent) {
     constexpr index_t side = square_side<Size>;
     for (index_t i = 0; i < extent.lines; i += side)
         for (index_t j = 0; j < extent.width; j += side)
-            stream_square<Size>(source.first + j * source.pitch + i * index_t{Size}, source.pitch,
-                                target.first + i * target.pitch + j * index_t{Size}, target.pitch);
+            stream_square<Size>(
+                vectors, {source.first + j * source.pitch + i * index_t{Size}, source.pitch},
+                {target.first + i * target.pitch + j * index_t{Size}, target.pitch});
 }
 
 /// Transposes the last two axes; those before them are loops.
@@ -45,13 +46,14 @@ void copy_transposed(affine_copy const& copy, memory const& at) {
             copy_run(target + i * target_pitch, tile + i * line, static_cast<std::size_t>(line),
                      at.streaming);
     };
-    bool const has_squares = at.streaming && has_stream_square<Size>() &&
+    vector_set const vectors = widest_vectors();
+    bool const has_squares = at.streaming && has_stream_square<Size>(vectors) &&
                              target_pitch % static_cast<index_t>(line_bytes) == 0;
     for_each_tile(copy, tiles_for(copy, {Size, Size}, at),
                   [&](tile_extent extent, index_t source, index_t target) {
                       if (has_squares && is_squares<Size>(extent) &&
                           bytes_to_line(at.target + target) == 0)
-                          stream_squares<Size>({at.source + source, source_pitch},
+                          stream_squares<Size>(vectors, {at.source + source, source_pitch},
                                                {at.target + target, target_pitch}, extent);
                       else
                           turn(extent, at.source + source, at.target + target);

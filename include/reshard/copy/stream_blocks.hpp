@@ -5,7 +5,9 @@
 
 #include <reshard/copy/loops.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <span>
 
 /// \file
@@ -48,22 +50,44 @@ inline bool has_whole_lines(row_block const& one) {
                                 one.source + row * one.source_pitch, one.bytes / line_bytes);
 }
 
-/// Copies the blocks row by row past the caches; `streaming_fence` must follow.
-inline void stream_blocks(std::span<row_block const> blocks, index_t rows) {
-    if (__builtin_cpu_supports("avx2") &&
-        std::all_of(blocks.begin(), blocks.end(), has_whole_lines))
-        stream_blocks_avx2(blocks, rows);
-    else
-        copy_blocks(blocks, rows, true);
+/// How many rows further on the next page of the target is, at the least.
+inline index_t rows_to_page(row_block const& one) {
+    constexpr auto page = static_cast<index_t>(page_bytes);
+    index_t const pitch = std::abs(one.target_pitch);
+    return pitch == 0 ? 1 : (page + pitch - 1) / pitch;
 }
 
-#else
-
-inline void stream_blocks(std::span<row_block const> blocks, index_t rows) {
-    copy_blocks(blocks, rows, true);
+/// The same, four rows in step that lie in different pages; the rows that are left one by one.
+[[gnu::target("avx512f")]] inline void stream_blocks_avx512(std::span<row_block const> blocks,
+                                                            index_t rows) {
+    index_t const apart = blocks.empty() ? 1 : rows_to_page(blocks.front());
+    index_t first = 0;
+    for (; first + 4 * apart <= rows; first += 4 * apart)
+        for (index_t row = first; row < first + apart; ++row)
+            for (row_block const& one : blocks)
+                stream_in_step({one.target + row * one.target_pitch, apart * one.target_pitch,
+                                one.source + row * one.source_pitch, apart * one.source_pitch},
+                               one.bytes / line_bytes);
+    for (; first < rows; ++first)
+        for (row_block const& one : blocks)
+            stream_lines_avx512(one.target + first * one.target_pitch,
+                                one.source + first * one.source_pitch, one.bytes / line_bytes);
 }
 
 #endif
+
+/// Copies the blocks row by row past the caches with the given registers; `streaming_fence` must follow.
+///
+/// \pre the processor has them
+inline void stream_blocks(vector_set vectors, std::span<row_block const> blocks, index_t rows) {
+#if defined(__x86_64__)
+    if (vectors != vector_set::none && std::all_of(blocks.begin(), blocks.end(), has_whole_lines))
+        return vectors == vector_set::avx512 ? stream_blocks_avx512(blocks, rows)
+                                             : stream_blocks_avx2(blocks, rows);
+#endif
+    (void)vectors;
+    copy_blocks(blocks, rows, true);
+}
 
 } // namespace reshard::detail
 

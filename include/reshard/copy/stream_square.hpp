@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_STREAM_SQUARE_HPP
 #define RESHARD_COPY_STREAM_SQUARE_HPP
 
-#include <reshard/copy/streaming.hpp>
+#include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <cstddef>
@@ -24,14 +24,10 @@ struct memory_lines {
 template <std::size_t Size>
 inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);
 
-/// True where squares of such elements can be turned so by the processor that runs.
+/// True where squares of such elements can be turned with the given registers.
 template <std::size_t Size>
-bool has_stream_square() {
-#if defined(__x86_64__)
-    return (Size == 4 || Size == 8) && __builtin_cpu_supports("avx2");
-#else
-    return false;
-#endif
+constexpr bool has_stream_square(vector_set vectors) {
+    return vectors == vector_set::avx512 || (vectors == vector_set::avx2 && Size >= 4);
 }
 
 #if defined(__x86_64__)
@@ -87,30 +83,27 @@ struct turned_8x8 {
     return turn(given);
 }
 
-/// Turns a square, and writes whole lines of the cache.
-///
-/// \par Units pitches in bytes
-/// \pre       `has_stream_square<Size>()`; `target` and its pitch are aligned to a line
+/// Turns a square of elements of 4 or 8 bytes.
 template <std::size_t Size>
-[[gnu::target("avx2")]] void stream_square(unsigned char const* source, index_t pitch,
-                                           unsigned char* target, index_t target_pitch) {
+[[gnu::target("avx2")]] void stream_square_avx2(memory_lines<unsigned char const> source,
+                                                memory_lines<unsigned char> target) {
     constexpr index_t half = square_side<Size> / 2;
     for (index_t column = 0; column < 2; ++column) {
-        unsigned char const* const from = source + column * 32;
-        unsigned char* const to = target + column * half * target_pitch;
+        unsigned char const* const from = source.first + column * 32;
+        unsigned char* const to = target.first + column * half * target.pitch;
         if constexpr (Size == 8) {
-            turned_4x4 const first = turn_4x4(from, pitch);
-            turned_4x4 const second = turn_4x4(from + half * pitch, pitch);
+            turned_4x4 const first = turn_4x4(from, source.pitch);
+            turned_4x4 const second = turn_4x4(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i) {
-                auto* const line = reinterpret_cast<double*>(to + i * target_pitch);
+                auto* const line = reinterpret_cast<double*>(to + i * target.pitch);
                 _mm256_stream_pd(line, first.lines[i]);
                 _mm256_stream_pd(line + half, second.lines[i]);
             }
         } else if constexpr (Size == 4) {
-            turned_8x8 const first = turn_8x8(from, pitch);
-            turned_8x8 const second = turn_8x8(from + half * pitch, pitch);
+            turned_8x8 const first = turn_8x8(from, source.pitch);
+            turned_8x8 const second = turn_8x8(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i) {
-                auto* const line = reinterpret_cast<float*>(to + i * target_pitch);
+                auto* const line = reinterpret_cast<float*>(to + i * target.pitch);
                 _mm256_stream_ps(line, first.lines[i]);
                 _mm256_stream_ps(line + half, second.lines[i]);
             }
@@ -118,12 +111,92 @@ template <std::size_t Size>
     }
 }
 
-#else
+/// The lower (`High` false) or higher halves of each 16 bytes of two vectors, interleaved by elements. The
+/// masks say all of them; without one g++ 12 warns of what it has not set.
+template <std::size_t Size, bool High>
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i interleave(__m512i a,
+                                                                                  __m512i b) {
+    if constexpr (Size == 1)
+        return High ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
+    else if constexpr (Size == 2)
+        return High ? _mm512_unpackhi_epi16(a, b) : _mm512_unpacklo_epi16(a, b);
+    else if constexpr (Size == 4)
+        return High ? _mm512_maskz_unpackhi_epi32(0xffff, a, b)
+                    : _mm512_maskz_unpacklo_epi32(0xffff, a, b);
+    else
+        return High ? _mm512_maskz_unpackhi_epi64(0xff, a, b)
+                    : _mm512_maskz_unpacklo_epi64(0xff, a, b);
+}
 
+/// Turns each of the four squares, 16 bytes wide, that stand side by side in as many lines as they are high;
+/// by the rounds of `transpose_square`.
 template <std::size_t Size>
-void stream_square(unsigned char const*, index_t, unsigned char*, index_t) {}
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline void
+turn_four(unsigned char const* source, index_t pitch, __m512i* turned) {
+    constexpr std::size_t lines = 16 / Size;
+    __m512i given[lines];
+    for (std::size_t i = 0; i < lines; ++i, source += pitch)
+        turned[i] = _mm512_loadu_si512(source);
+    for (std::size_t round = 1; round < lines; round *= 2) {
+        for (std::size_t i = 0; i < lines; ++i)
+            given[i] = turned[i];
+        for (std::size_t i = 0; i < lines / 2; ++i) {
+            turned[2 * i] = interleave<Size, false>(given[i], given[i + lines / 2]);
+            turned[2 * i + 1] = interleave<Size, true>(given[i], given[i + lines / 2]);
+        }
+    }
+}
+
+/// Two of the four quarters of each vector.
+template <int Quarters>
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512i pick(__m512i a, __m512i b) {
+    return _mm512_maskz_shuffle_i64x2(0xff, a, b, Quarters);
+}
+
+/// Turns a square of elements of any size: small squares first, which are then the elements of a square
+/// of four by four.
+template <std::size_t Size>
+[[gnu::target("avx512f,avx512bw")]] void
+stream_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
+    constexpr std::size_t lines = 16 / Size;
+    __m512i turned[4][lines];
+    for (std::size_t group = 0; group < 4; ++group)
+        turn_four<Size>(source.first + static_cast<index_t>(group * lines) * source.pitch,
+                        source.pitch, turned[group]);
+    for (std::size_t i = 0; i < lines; ++i) {
+        __m512i const low_ab = pick<0x44>(turned[0][i], turned[1][i]);
+        __m512i const high_ab = pick<0xee>(turned[0][i], turned[1][i]);
+        __m512i const low_cd = pick<0x44>(turned[2][i], turned[3][i]);
+        __m512i const high_cd = pick<0xee>(turned[2][i], turned[3][i]);
+        __m512i const whole[4] = {pick<0x88>(low_ab, low_cd), pick<0xdd>(low_ab, low_cd),
+                                  pick<0x88>(high_ab, high_cd), pick<0xdd>(high_ab, high_cd)};
+        for (std::size_t k = 0; k < 4; ++k)
+            _mm512_stream_si512(
+                reinterpret_cast<__m512i*>(target.first +
+                                           static_cast<index_t>(k * lines + i) * target.pitch),
+                whole[k]);
+    }
+}
 
 #endif
+
+/// Turns a square with the given registers, and writes whole lines of the cache; `streaming_fence` must follow.
+///
+/// \par Units pitches in bytes
+/// \pre       `has_stream_square<Size>(vectors)`, and the processor has them; the target and its pitch are
+///            aligned to a line
+template <std::size_t Size>
+void stream_square(vector_set vectors, memory_lines<unsigned char const> source,
+                   memory_lines<unsigned char> target) {
+#if defined(__x86_64__)
+    if (vectors == vector_set::avx512)
+        return stream_square_avx512<Size>(source, target);
+    if constexpr (Size >= 4)
+        stream_square_avx2<Size>(source, target);
+#else
+    (void)vectors, (void)source, (void)target;
+#endif
+}
 
 } // namespace reshard::detail
 

@@ -93,7 +93,7 @@ private:
     void run_blocks(index_t rows, bool streaming) {
         std::span<detail::row_block const> const blocks(blocks_, count_);
         if (streaming) {
-            detail::stream_blocks(blocks, rows);
+            detail::stream_blocks(detail::widest_vectors(), blocks, rows);
             detail::streaming_fence();
         } else {
             detail::copy_blocks(blocks, rows, false);

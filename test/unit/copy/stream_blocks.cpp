@@ -3,6 +3,7 @@
 #include <reshard/copy/stream_blocks.hpp>
 
 #include "support.hpp"
+#include "vector_sets.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,7 +20,7 @@ struct alignas(64) line {
 /// Three blocks of `rows` rows of `bytes` bytes, `gap` bytes apart in a source of rows side by side, and each
 /// dense but for `gap` bytes in the target, `skew` bytes behind a line of the cache; true where every byte
 /// is right, those between and around the rows too.
-bool are_right(index_t rows, index_t bytes, index_t gap, index_t skew) {
+bool are_right(detail::vector_set vectors, index_t rows, index_t bytes, index_t gap, index_t skew) {
     std::mt19937 random(3);
     index_t const source_pitch = 3 * bytes + gap, pitch = bytes + gap;
     auto const source =
@@ -37,7 +38,7 @@ bool are_right(index_t rows, index_t bytes, index_t gap, index_t skew) {
             std::copy_n(source.begin() + i * bytes + row * source_pitch, bytes,
                         wanted.begin() + first + row * pitch);
     }
-    detail::stream_blocks(blocks, rows);
+    detail::stream_blocks(vectors, blocks, rows);
     detail::streaming_fence();
     return std::equal(wanted.begin(), wanted.end(), target);
 }
@@ -45,13 +46,34 @@ bool are_right(index_t rows, index_t bytes, index_t gap, index_t skew) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(blocks_are_written_row_by_row_and_nothing_else) {
-    for (index_t const rows : {0, 1, 5})
-        for (index_t const bytes : {0, 1, 63, 64, 65, 128, 256, 1000})
-            for (index_t const gap : {0, 1, 64})
-                for (index_t const skew : {0, 1, 32})
-                    BOOST_TEST(are_right(rows, bytes, gap, skew), rows << " rows of " << bytes
-                                                                       << " bytes, " << gap
-                                                                       << " apart, from " << skew);
+    for (detail::vector_set const vectors : test::vector_sets())
+        for (index_t const rows : {0, 1, 4, 5, 300})
+            for (index_t const bytes : {0, 1, 63, 64, 65, 128, 256, 1000, 4096})
+                for (index_t const gap : {0, 1, 64})
+                    for (index_t const skew : {0, 1, 32})
+                        BOOST_TEST(are_right(vectors, rows, bytes, gap, skew),
+                                   rows << " rows of " << bytes << " bytes, " << gap
+                                        << " apart, from " << skew << test::text(vectors));
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_run_backwards_or_all_to_one_place_are_written) {
+    std::mt19937 random(4);
+    auto const source = test::random_bytes(random, 64 * 100);
+    for (detail::vector_set const vectors : test::vector_sets()) {
+        std::vector<line> target(100);
+        auto* const last = reinterpret_cast<unsigned char*>(target.data() + 99);
+        detail::row_block const backwards{source.data(), last, 64, -64, 64};
+        detail::stream_blocks(vectors, {&backwards, 1}, 100);
+        detail::streaming_fence();
+        for (index_t row = 0; row < 100; ++row)
+            BOOST_TEST(std::equal(source.data() + 64 * row, source.data() + 64 * (row + 1),
+                                  last - 64 * row),
+                       "row " << row << test::text(vectors));
+        detail::row_block const in_place{source.data(), last, 0, 0, 64};
+        detail::stream_blocks(vectors, {&in_place, 1}, 9);
+        detail::streaming_fence();
+        BOOST_TEST(std::equal(source.data(), source.data() + 64, last), test::text(vectors));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_whole_where_place_length_and_distance_say_so) {

@@ -4,10 +4,13 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
+#include "vector_sets.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 using namespace reshard;
@@ -19,7 +22,7 @@ namespace {
 /// Turns one square out of a matrix of numbers with `gap` elements behind each row, from a place that is
 /// not aligned; how many elements of the target are wrong, those around the square among them.
 template <class Element>
-int wrong_elements(index_t gap) {
+int wrong_elements(detail::vector_set vectors, index_t gap) {
     constexpr index_t side = detail::square_side<sizeof(Element)>;
     index_t const pitch = side + gap;
     std::vector<Element> source(static_cast<std::size_t>(side * pitch + 1));
@@ -32,8 +35,8 @@ int wrong_elements(index_t gap) {
     std::memset(&untouched, 0xaa, sizeof untouched);
     constexpr index_t size = sizeof(Element);
     detail::stream_square<sizeof(Element)>(
-        reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size,
-        reinterpret_cast<unsigned char*>(target + side), target_pitch * size);
+        vectors, {reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size},
+        {reinterpret_cast<unsigned char*>(target + side), target_pitch * size});
     detail::streaming_fence();
     int wrong = 0;
     for (index_t i = 0; i < side; ++i)
@@ -66,16 +69,17 @@ bool streams_what_others_store(data_type dtype, index_vector const& extent, inde
     return turned(stores::streaming) == turned(stores::cached);
 }
 
+using elements = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_square_is_turned_and_nothing_else_is_written) {
-    for (index_t const gap : {0, 1, 7}) {
-        if (detail::has_stream_square<8>())
-            BOOST_TEST(wrong_elements<std::uint64_t>(gap) == 0);
-        if (detail::has_stream_square<4>())
-            BOOST_TEST(wrong_elements<std::uint32_t>(gap) == 0);
-    }
-    BOOST_TEST(!detail::has_stream_square<2>());
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_square_is_turned_and_nothing_else_is_written, Element, elements) {
+    for (detail::vector_set const vectors : test::vector_sets())
+        if (detail::has_stream_square<sizeof(Element)>(vectors))
+            for (index_t const gap : {0, 1, 7})
+                BOOST_TEST(wrong_elements<Element>(vectors, gap) == 0,
+                           sizeof(Element) << " bytes" << test::text(vectors));
+    BOOST_TEST(!detail::has_stream_square<sizeof(Element)>(detail::vector_set::none));
 }
 
 BOOST_AUTO_TEST_CASE(whole_matrices_are_the_same_whatever_the_stores) {

@@ -3,6 +3,7 @@
 #include <reshard/copy/streaming.hpp>
 
 #include "support.hpp"
+#include "vector_sets.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,19 +28,23 @@ BOOST_AUTO_TEST_CASE(every_length_and_alignment_is_copied_and_nothing_else) {
 
 BOOST_AUTO_TEST_CASE(every_kind_of_line_is_the_same) {
     std::mt19937 random(52);
-    auto const source = test::random_bytes(random, 700);
-    std::vector<void (*)(unsigned char*, unsigned char const*, std::size_t)> kinds{
-        detail::stream_lines_portably, detail::stream_lines};
-    for (auto const& lines : kinds)
-        for (std::size_t const count : {0u, 1u, 2u, 9u})
+    constexpr std::size_t most = 600; // twice four pages, and some lines
+    auto const source = test::random_bytes(random, 64 * most + 17);
+    struct alignas(64) line {
+        unsigned char bytes[64];
+    };
+    for (detail::vector_set const vectors : test::vector_sets())
+        for (std::size_t const count : {0u, 1u, 2u, 9u, 255u, 256u, 257u, 600u})
             for (std::size_t const from : {0u, 1u, 17u}) {
-                alignas(64) unsigned char target[704];
-                std::fill(std::begin(target), std::end(target), 0xaa);
-                lines(target + 64, source.data() + from, count);
-                for (std::size_t i = 0; i < sizeof target; ++i)
-                    BOOST_TEST_REQUIRE(
-                        target[i] ==
-                        (i < 64 || i >= 64 + 64 * count ? 0xaa : source[from + i - 64]));
+                std::vector<line> memory(most + 2);
+                auto* const target = reinterpret_cast<unsigned char*>(memory.data());
+                std::fill_n(target, memory.size() * 64, static_cast<unsigned char>(0xaa));
+                std::vector<unsigned char> wanted(memory.size() * 64, 0xaa);
+                std::copy_n(source.data() + from, 64 * count, wanted.data() + 64);
+                detail::stream_lines(vectors, target + 64, source.data() + from, count);
+                detail::streaming_fence();
+                BOOST_TEST(std::equal(wanted.begin(), wanted.end(), target),
+                           count << " lines from " << from << test::text(vectors));
             }
 }
 
