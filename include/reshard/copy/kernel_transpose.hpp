@@ -4,7 +4,7 @@
 #define RESHARD_COPY_KERNEL_TRANSPOSE_HPP
 
 #include <reshard/copy/loops.hpp>
-#include <reshard/copy/stream_square.hpp>
+#include <reshard/copy/turn_square.hpp>
 
 /// \file
 /// Copies whose fastest axes differ: tile by tile, each turned in the nearest cache.
@@ -18,13 +18,13 @@ constexpr bool is_squares(tile_extent extent) {
 }
 
 /// Turns a tile square by square, without a copy of it in the cache.
-template <std::size_t Size>
-void stream_squares(vector_set vectors, memory_lines<unsigned char const> source,
-                    memory_lines<unsigned char> target, tile_extent extent) {
+template <std::size_t Size, bool Streaming>
+void turn_squares(vector_set vectors, tile_extent extent, memory_lines<unsigned char const> source,
+                  memory_lines<unsigned char> target) {
     constexpr index_t side = square_side<Size>;
     for (index_t i = 0; i < extent.lines; i += side)
         for (index_t j = 0; j < extent.width; j += side)
-            stream_square<Size>(
+            turn_square<Size, Streaming>(
                 vectors, {source.first + j * source.pitch + i * index_t{Size}, source.pitch},
                 {target.first + i * target.pitch + j * index_t{Size}, target.pitch});
 }
@@ -47,14 +47,17 @@ void copy_transposed(affine_copy const& copy, memory const& at) {
                      at.streaming);
     };
     vector_set const vectors = widest_vectors();
-    bool const has_squares = at.streaming && has_stream_square<Size>(vectors) &&
-                             target_pitch % static_cast<index_t>(line_bytes) == 0;
+    auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
+        bool const is_even = bytes_to_line(target) == 0 && target_pitch % index_t{line_bytes} == 0;
+        return has_turn_square<Size>(vectors) && is_squares<Size>(extent) &&
+               (is_even || !at.streaming);
+    };
+    auto const squares = at.streaming ? turn_squares<Size, true> : turn_squares<Size, false>;
     for_each_tile(copy, tiles_for(copy, {Size, Size}, at),
                   [&](tile_extent extent, index_t source, index_t target) {
-                      if (has_squares && is_squares<Size>(extent) &&
-                          bytes_to_line(at.target + target) == 0)
-                          stream_squares<Size>(vectors, {at.source + source, source_pitch},
-                                               {at.target + target, target_pitch}, extent);
+                      if (has_squares(extent, at.target + target))
+                          squares(vectors, extent, {at.source + source, source_pitch},
+                                  {at.target + target, target_pitch});
                       else
                           turn(extent, at.source + source, at.target + target);
                   });

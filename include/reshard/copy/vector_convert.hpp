@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_VECTOR_CONVERT_HPP
 #define RESHARD_COPY_VECTOR_CONVERT_HPP
 
-#include <reshard/copy/stream_square.hpp>
+#include <reshard/copy/turn_square.hpp>
 #include <reshard/copy/vector_float.hpp>
 
 #include <algorithm>

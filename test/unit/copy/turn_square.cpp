@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/stream_square.hpp>
+#include <reshard/copy/turn_square.hpp>
 
 #include <reshard/copy/copy_elements.hpp>
 
@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <tuple>
@@ -15,13 +16,13 @@
 
 using namespace reshard;
 
-BOOST_AUTO_TEST_SUITE(copy_stream_square)
+BOOST_AUTO_TEST_SUITE(copy_turn_square)
 
 namespace {
 
 /// Turns one square out of a matrix of numbers with `gap` elements behind each row, from a place that is
 /// not aligned; how many elements of the target are wrong, those around the square among them.
-template <class Element>
+template <class Element, bool Streaming>
 int wrong_elements(detail::vector_set vectors, index_t gap) {
     constexpr index_t side = detail::square_side<sizeof(Element)>;
     index_t const pitch = side + gap;
@@ -34,7 +35,7 @@ int wrong_elements(detail::vector_set vectors, index_t gap) {
     Element untouched;
     std::memset(&untouched, 0xaa, sizeof untouched);
     constexpr index_t size = sizeof(Element);
-    detail::stream_square<sizeof(Element)>(
+    detail::turn_square<sizeof(Element), Streaming>(
         vectors, {reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size},
         {reinterpret_cast<unsigned char*>(target + side), target_pitch * size});
     detail::streaming_fence();
@@ -48,25 +49,27 @@ int wrong_elements(detail::vector_set vectors, index_t gap) {
     return wrong;
 }
 
-/// A matrix turned by the kernel that streams and by the one that does not; true where they agree.
-bool streams_what_others_store(data_type dtype, index_vector const& extent, index_t gap) {
+/// True where a matrix, turned as asked into rows `skew` bytes behind a line of the cache, is what a loop
+/// over its elements makes of it, and nothing else is written.
+bool is_turned(data_type dtype, index_vector const& extent, index_t gap, index_t skew, stores how) {
     index_t const size = byte_count(1, dtype);
     index_t const source_pitch = extent[0] + gap, target_pitch = (extent[1] + 63) / 64 * 64;
     std::vector<std::byte> source(static_cast<std::size_t>(extent[1] * source_pitch * size));
     for (std::size_t i = 0; i < source.size(); ++i)
         source[i] = static_cast<std::byte>(i * 131 + i / 251);
-    affine_copy const turn{extent, 0, {1, source_pitch}, 0, {target_pitch, 1}};
-    auto const turned = [&](stores how) {
-        struct alignas(64) line {
-            std::byte bytes[64];
-        };
-        std::vector<line> target(static_cast<std::size_t>(extent[0] * target_pitch * size / 64));
-        run(prepare(turn, {dtype, {}}, how), source.data(), target.data());
-        std::vector<std::byte> bytes(target.size() * 64);
-        std::memcpy(bytes.data(), target.data(), bytes.size());
-        return bytes;
+    struct alignas(64) line {
+        std::byte bytes[64];
     };
-    return turned(stores::streaming) == turned(stores::cached);
+    std::vector<line> memory(static_cast<std::size_t>(extent[0] * target_pitch * size / 64) + 1);
+    std::vector<std::byte> wanted(memory.size() * 64);
+    for (index_t i = 0; i < extent[0]; ++i)
+        for (index_t j = 0; j < extent[1]; ++j)
+            std::copy_n(source.begin() + (i + j * source_pitch) * size, size,
+                        wanted.begin() + skew + (i * target_pitch + j) * size);
+    std::byte* const target = memory.data()->bytes;
+    run(prepare({extent, 0, {1, source_pitch}, 0, {target_pitch, 1}}, {dtype, {}}, how),
+        source.data(), target + skew);
+    return std::equal(wanted.begin(), wanted.end(), target);
 }
 
 using elements = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
@@ -75,20 +78,24 @@ using elements = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uin
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_square_is_turned_and_nothing_else_is_written, Element, elements) {
     for (detail::vector_set const vectors : test::vector_sets())
-        if (detail::has_stream_square<sizeof(Element)>(vectors))
+        if (detail::has_turn_square<sizeof(Element)>(vectors))
             for (index_t const gap : {0, 1, 7})
-                BOOST_TEST(wrong_elements<Element>(vectors, gap) == 0,
+                BOOST_TEST((wrong_elements<Element, true>(vectors, gap) +
+                            wrong_elements<Element, false>(vectors, gap)) == 0,
                            sizeof(Element) << " bytes" << test::text(vectors));
-    BOOST_TEST(!detail::has_stream_square<sizeof(Element)>(detail::vector_set::none));
+    BOOST_TEST(!detail::has_turn_square<sizeof(Element)>(detail::vector_set::none));
 }
 
-BOOST_AUTO_TEST_CASE(whole_matrices_are_the_same_whatever_the_stores) {
+BOOST_AUTO_TEST_CASE(whole_matrices_are_turned_whatever_the_stores) {
     for (data_type const dtype : {data_type::f64, data_type::f32, data_type::bf16, data_type::u8})
         for (index_vector const& extent :
              {index_vector{16, 16}, {64, 64}, {65, 70}, {8, 200}, {300, 3}, {128, 129}})
             for (index_t const gap : {0, 5})
-                BOOST_TEST(streams_what_others_store(dtype, extent, gap),
-                           name(dtype) << " " << to_string(extent) << " " << gap);
+                for (index_t const skew : {0, 8})
+                    for (stores const how : {stores::cached, stores::streaming})
+                        BOOST_TEST(is_turned(dtype, extent, gap, skew, how),
+                                   name(dtype) << " " << to_string(extent) << " " << gap << " "
+                                               << skew << " " << (how == stores::streaming));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

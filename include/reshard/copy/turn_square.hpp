@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_COPY_STREAM_SQUARE_HPP
-#define RESHARD_COPY_STREAM_SQUARE_HPP
+#ifndef RESHARD_COPY_TURN_SQUARE_HPP
+#define RESHARD_COPY_TURN_SQUARE_HPP
 
 #include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -9,7 +9,7 @@
 #include <cstddef>
 
 /// \file
-/// Small matrices that are turned in registers and written past the caches.
+/// Small matrices that are turned in registers, and written through the caches or past them.
 
 namespace reshard::detail {
 
@@ -26,7 +26,7 @@ inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);
 
 /// True where squares of such elements can be turned with the given registers.
 template <std::size_t Size>
-constexpr bool has_stream_square(vector_set vectors) {
+constexpr bool has_turn_square(vector_set vectors) {
     return vectors == vector_set::avx512 || (vectors == vector_set::avx2 && Size >= 4);
 }
 
@@ -83,10 +83,24 @@ struct turned_8x8 {
     return turn(given);
 }
 
-/// Turns a square of elements of 4 or 8 bytes.
-template <std::size_t Size>
-[[gnu::target("avx2")]] void stream_square_avx2(memory_lines<unsigned char const> source,
-                                                memory_lines<unsigned char> target) {
+/// Writes a line of the cache, the second half right after the first.
+template <bool Streaming>
+[[gnu::target("avx2"), gnu::always_inline]] inline void put_line(unsigned char* target,
+                                                                 __m256d first, __m256d second) {
+    auto* const line = reinterpret_cast<double*>(target);
+    if constexpr (Streaming) {
+        _mm256_stream_pd(line, first);
+        _mm256_stream_pd(line + 4, second);
+    } else {
+        _mm256_storeu_pd(line, first);
+        _mm256_storeu_pd(line + 4, second);
+    }
+}
+
+/// Turns a square of elements of 4 or 8 bytes, one half of its columns after the other.
+template <std::size_t Size, bool Streaming>
+[[gnu::target("avx2")]] void turn_square_avx2(memory_lines<unsigned char const> source,
+                                              memory_lines<unsigned char> target) {
     constexpr index_t half = square_side<Size> / 2;
     for (index_t column = 0; column < 2; ++column) {
         unsigned char const* const from = source.first + column * 32;
@@ -94,19 +108,14 @@ template <std::size_t Size>
         if constexpr (Size == 8) {
             turned_4x4 const first = turn_4x4(from, source.pitch);
             turned_4x4 const second = turn_4x4(from + half * source.pitch, source.pitch);
-            for (index_t i = 0; i < half; ++i) {
-                auto* const line = reinterpret_cast<double*>(to + i * target.pitch);
-                _mm256_stream_pd(line, first.lines[i]);
-                _mm256_stream_pd(line + half, second.lines[i]);
-            }
-        } else if constexpr (Size == 4) {
+            for (index_t i = 0; i < half; ++i)
+                put_line<Streaming>(to + i * target.pitch, first.lines[i], second.lines[i]);
+        } else {
             turned_8x8 const first = turn_8x8(from, source.pitch);
             turned_8x8 const second = turn_8x8(from + half * source.pitch, source.pitch);
-            for (index_t i = 0; i < half; ++i) {
-                auto* const line = reinterpret_cast<float*>(to + i * target.pitch);
-                _mm256_stream_ps(line, first.lines[i]);
-                _mm256_stream_ps(line + half, second.lines[i]);
-            }
+            for (index_t i = 0; i < half; ++i)
+                put_line<Streaming>(to + i * target.pitch, _mm256_castps_pd(first.lines[i]),
+                                    _mm256_castps_pd(second.lines[i]));
         }
     }
 }
@@ -153,11 +162,20 @@ template <int Quarters>
     return _mm512_maskz_shuffle_i64x2(0xff, a, b, Quarters);
 }
 
+template <bool Streaming>
+[[gnu::target("avx512f"), gnu::always_inline]] inline void put_line(unsigned char* target,
+                                                                    __m512i line) {
+    if constexpr (Streaming)
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(target), line);
+    else
+        _mm512_storeu_si512(target, line);
+}
+
 /// Turns a square of elements of any size: small squares first, which are then the elements of a square
 /// of four by four.
-template <std::size_t Size>
+template <std::size_t Size, bool Streaming>
 [[gnu::target("avx512f,avx512bw")]] void
-stream_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
+turn_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
     constexpr std::size_t lines = 16 / Size;
     __m512i turned[4][lines];
     for (std::size_t group = 0; group < 4; ++group)
@@ -171,28 +189,26 @@ stream_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsi
         __m512i const whole[4] = {pick<0x88>(low_ab, low_cd), pick<0xdd>(low_ab, low_cd),
                                   pick<0x88>(high_ab, high_cd), pick<0xdd>(high_ab, high_cd)};
         for (std::size_t k = 0; k < 4; ++k)
-            _mm512_stream_si512(
-                reinterpret_cast<__m512i*>(target.first +
-                                           static_cast<index_t>(k * lines + i) * target.pitch),
-                whole[k]);
+            put_line<Streaming>(target.first + static_cast<index_t>(k * lines + i) * target.pitch,
+                                whole[k]);
     }
 }
 
 #endif
 
-/// Turns a square with the given registers, and writes whole lines of the cache; `streaming_fence` must follow.
+/// Turns a square with the given registers; where it streams, `streaming_fence` must follow.
 ///
 /// \par Units pitches in bytes
-/// \pre       `has_stream_square<Size>(vectors)`, and the processor has them; the target and its pitch are
-///            aligned to a line
-template <std::size_t Size>
-void stream_square(vector_set vectors, memory_lines<unsigned char const> source,
-                   memory_lines<unsigned char> target) {
+/// \pre       `has_turn_square<Size>(vectors)`, and the processor has them; where it streams, the target and
+///            its pitch are aligned to a line
+template <std::size_t Size, bool Streaming>
+void turn_square(vector_set vectors, memory_lines<unsigned char const> source,
+                 memory_lines<unsigned char> target) {
 #if defined(__x86_64__)
     if (vectors == vector_set::avx512)
-        return stream_square_avx512<Size>(source, target);
+        return turn_square_avx512<Size, Streaming>(source, target);
     if constexpr (Size >= 4)
-        stream_square_avx2<Size>(source, target);
+        turn_square_avx2<Size, Streaming>(source, target);
 #else
     (void)vectors, (void)source, (void)target;
 #endif
