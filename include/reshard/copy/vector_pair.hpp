@@ -22,7 +22,7 @@ struct vector_conversion {
     /// The same through the caches.
     block_function block = nullptr;
 
-    /// Turns and converts a square: a line of the cache of each of `square_width` lines.
+    /// Turns and converts a square: a line of the cache of each of `square_width` lines of the source.
     ///
     /// \par Units pitches in bytes
     /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
@@ -30,9 +30,16 @@ struct vector_conversion {
                    bool streaming) = nullptr;
 };
 
-/// How many elements of a line of the target a square has: whole lines of the cache, and whole vectors.
-constexpr index_t square_width(index_t target_size) {
+/// How many elements are converted at once: whole lines of the cache, and whole vectors.
+constexpr index_t step_width(index_t target_size) {
     return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
+}
+
+/// How many elements of a line of the target a square has: where the target's are larger, two lines of the
+/// cache side by side, which memory takes faster than one.
+constexpr index_t square_width(index_t source_size, index_t target_size) {
+    index_t const lines = source_size < target_size ? 2 : 1;
+    return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
 }
 
 /// How many lines of the target a square has.
@@ -77,7 +84,8 @@ template <data_type Source, data_type Target>
 struct pair_of_sizes {
     static constexpr index_t source_size = sizeof(typename vector_float<Source>::stored);
     static constexpr index_t target_size = sizeof(typename vector_float<Target>::stored);
-    static constexpr index_t width = square_width(target_size);
+    static constexpr index_t width = step_width(target_size);
+    static constexpr index_t lines_turned = square_width(source_size, target_size);
     static constexpr bool is_exact =
         vector_float<Source>::fits_bf16 && vector_float<Target>::fits_bf16;
 };
@@ -90,7 +98,9 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
     using Source = vector_float<SourceType>;
     using Target = vector_float<TargetType>;
     using sizes = pair_of_sizes<SourceType, TargetType>;
-    using sizes::source_size, sizes::target_size, sizes::width, sizes::is_exact;
+    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_turned,
+        sizes::is_exact;
+    static constexpr std::size_t square_vectors = std::size_t{lines_turned * target_size / 32};
     static constexpr std::size_t vectors = std::size_t{width * target_size / 32};
 
     static std::uint64_t convert(std::uint64_t value) {
@@ -105,11 +115,11 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
                 source + i * source_size, target + i * target_size);
     }
 
-    /// Writes what became of `width` elements. The halves of a line of the cache are written one right after
+    /// Writes `count` vectors. The halves of a line of the cache are written one right after
     /// the other: past the caches anything between them costs two thirds of the speed.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
-    write(__m256i const* packed, unsigned char* target, bool streaming) {
-        for (std::size_t i = 0; i < vectors; ++i)
+    write(__m256i const* packed, unsigned char* target, std::size_t count, bool streaming) {
+        for (std::size_t i = 0; i < count; ++i)
             if (streaming)
                 _mm256_stream_si256(vector_at<__m256i>(target) + i, packed[i]);
             else
@@ -130,7 +140,7 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
         half_step(source, packed);
         if constexpr (width == 32) // no loop, of which -O2 would keep the vectors in memory
             half_step(source + 16 * source_size, packed + 16 * target_size / 32);
-        write(packed, target, streaming);
+        write(packed, target, vectors, streaming);
     }
 
     [[gnu::target("avx2,f16c")]] static void row(unsigned char const* source, unsigned char* target,
@@ -164,8 +174,8 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
                                                     memory_lines<unsigned char> target,
                                                     bool streaming) {
         for (index_t line = 0; line < square_lines(source_size); line += 8) {
-            __m256i packed[8][vectors];
-            for (index_t i = 0; i < width; i += 16) {
+            __m256i packed[8][square_vectors];
+            for (index_t i = 0; i < lines_turned; i += 16) {
                 unsigned char const* const from =
                     source.first + i * source.pitch + line * source_size;
                 turned_8x8 const first = turned(from, source.pitch);
@@ -176,7 +186,8 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
                                                     packed[k] + i * target_size / 32);
             }
             for (int k = 0; k < 8; ++k)
-                write(packed[k], target.first + (line + k) * target.pitch, streaming);
+                write(packed[k], target.first + (line + k) * target.pitch, square_vectors,
+                      streaming);
         }
     }
 

@@ -13,6 +13,10 @@ namespace reshard::detail {
 
 #if defined(__x86_64__)
 
+/// How far ahead of a square its lines are fetched, into the second cache: in the first those whose pitch is a
+/// power of two would push each other out.
+inline constexpr index_t square_ahead_bytes = 192;
+
 /// Sixteen lines of four f32 patterns each, turned.
 struct turned_4x16 {
     __m512i lines[4];
@@ -35,7 +39,7 @@ turn(turned_4x16 const& given) {
 template <data_type Source, data_type Target>
 struct vector_pair512 : pair_of_sizes<Source, Target> {
     using sizes = pair_of_sizes<Source, Target>;
-    using sizes::source_size, sizes::target_size, sizes::width;
+    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_turned;
 
     /// Converts sixteen elements.
     template <class Elements>
@@ -87,7 +91,7 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
         row(source, target, count, false);
     }
 
-    /// Four lines of the target from a dense tile, which has a line of the cache of each of `width` lines.
+    /// Four lines of the target from a dense tile, which has a line of the cache of each of `lines_turned` lines.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static turned_4x16
     turned(unsigned char const* tile) {
         constexpr index_t line = line_bytes;
@@ -98,26 +102,41 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
              vector_float512<Source>::load(read_fours<source_size>(tile + 3 * line, 4 * line))});
     }
 
+    /// Four lines of `width` elements, of which each group of lines in the tile gives sixteen.
+    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static void
+    write_four(unsigned char const* tile, memory_lines<unsigned char> target, bool streaming) {
+        turned_4x16 const first = turned(tile);
+        if constexpr (target_size == 2) {
+            turned_4x16 const second = turned(tile + 16 * line_bytes);
+            for (index_t k = 0; k < 4; ++k)
+                write_lines(joined(pack(first.lines[k]), pack(second.lines[k])),
+                            target.first + k * target.pitch, streaming);
+        } else {
+            for (index_t k = 0; k < 4; ++k)
+                write_lines(pack(first.lines[k]), target.first + k * target.pitch, streaming);
+        }
+    }
+
+    /// Makes a dense tile of the lines, and fetches what will be turned next.
+    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static void
+    gather(memory_lines<unsigned char const> source, unsigned char* tile) {
+        for (index_t i = 0; i < lines_turned; ++i) {
+            unsigned char const* const line = source.first + i * source.pitch;
+            __builtin_prefetch(line + square_ahead_bytes, 0, 2);
+            write_lines(read_lanes<4>(line), tile + i * index_t{line_bytes}, false);
+        }
+    }
+
     [[gnu::target("avx512bw,avx512dq,avx512vl")]] static void
     square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
            bool streaming) {
-        alignas(line_bytes) unsigned char tile[width * index_t{line_bytes}];
-        for (index_t i = 0; i < width; ++i)
-            write_lines(read_lanes<4>(source.first + i * source.pitch),
-                        tile + i * index_t{line_bytes}, false);
-        for (index_t line = 0; line < square_lines(source_size); line += 4) {
-            unsigned char* const to = target.first + line * target.pitch;
-            turned_4x16 const first = turned(tile + line * source_size);
-            if constexpr (target_size == 2) {
-                turned_4x16 const second = turned(tile + 16 * line_bytes + line * source_size);
-                for (index_t k = 0; k < 4; ++k)
-                    write_lines(joined(pack(first.lines[k]), pack(second.lines[k])),
-                                to + k * target.pitch, streaming);
-            } else {
-                for (index_t k = 0; k < 4; ++k)
-                    write_lines(pack(first.lines[k]), to + k * target.pitch, streaming);
-            }
-        }
+        alignas(line_bytes) unsigned char tile[lines_turned * index_t{line_bytes}];
+        gather(source, tile);
+        for (index_t i = 0; i < square_lines(source_size); i += 4)
+            for (index_t j = 0; j < lines_turned; j += width)
+                write_four(tile + j * index_t{line_bytes} + i * source_size,
+                           {target.first + i * target.pitch + j * target_size, target.pitch},
+                           streaming);
     }
 
     static vector_conversion functions() { return {row, block, square}; }

@@ -50,7 +50,7 @@ inline void check_squares(detail::vector_set set) {
             for (bool const has_nan : {false, true}) {
                 auto const square = cast.vectors(set).square;
                 index_t const lines = detail::square_lines(cast.source_size());
-                index_t const width = detail::square_width(cast.target_size());
+                index_t const width = detail::square_width(cast.source_size(), cast.target_size());
                 index_t const pitch = 64 + 24, target_pitch = width * cast.target_size() + 64;
                 std::vector<unsigned char> source =
                     test::random_bytes(random, static_cast<std::size_t>(width * pitch + 1));
