@@ -39,7 +39,7 @@ index_t wrong_after_copying_lanes(index_t count) {
 
 BOOST_AUTO_TEST_CASE(the_first_few_are_read_and_written_and_nothing_else) {
     if (can_test(detail::vector_set::avx512))
-        for (index_t count = 0; count <= 16; ++count)
+        for (index_t count = 1; count <= 16; ++count)
             BOOST_TEST(wrong_after_copying_lanes<2>(count) + wrong_after_copying_lanes<4>(count) +
                            wrong_after_copying_lanes<8>(count) ==
                        0);
