@@ -52,7 +52,7 @@ void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes
 /// True where a tile is whole squares.
 inline bool is_squares(tile_extent extent, element_sizes sizes) {
     return extent.lines % square_lines(sizes.source) == 0 &&
-           extent.width % square_width(sizes.target) == 0;
+           extent.width % square_width(sizes.source, sizes.target) == 0;
 }
 
 /// Turns and converts a tile square by square.
@@ -62,7 +62,7 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
                             tile_extent extent, memory_lines<unsigned char const> source,
                             memory_lines<unsigned char> target, bool streaming) {
     for (index_t i = 0; i < extent.lines; i += square_lines(sizes.source))
-        for (index_t j = 0; j < extent.width; j += square_width(sizes.target))
+        for (index_t j = 0; j < extent.width; j += square_width(sizes.source, sizes.target))
             convert.square({source.first + j * source.pitch + i * sizes.source, source.pitch},
                            {target.first + i * target.pitch + j * sizes.target, target.pitch},
                            streaming);

@@ -3,8 +3,8 @@
 #ifndef RESHARD_COPY_TURN_SQUARE_HPP
 #define RESHARD_COPY_TURN_SQUARE_HPP
 
+#include <reshard/copy/lanes512.hpp>
 #include <reshard/copy/stream_lines.hpp>
-#include <reshard/core/index_vector.hpp>
 
 #include <cstddef>
 
@@ -120,27 +120,26 @@ template <std::size_t Size, bool Streaming>
     }
 }
 
-/// The lower (`High` false) or higher halves of each 16 bytes of two vectors, interleaved by elements. The
-/// masks say all of them; without one g++ 12 warns of what it has not set.
+/// The lower (`High` false) or higher halves of each 16 bytes of two vectors, interleaved by elements.
 template <std::size_t Size, bool High>
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i interleave(__m512i a,
-                                                                                  __m512i b) {
+[[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m512i
+interleave(__m512i a, __m512i b) {
     if constexpr (Size == 1)
         return High ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
     else if constexpr (Size == 2)
         return High ? _mm512_unpackhi_epi16(a, b) : _mm512_unpacklo_epi16(a, b);
     else if constexpr (Size == 4)
-        return High ? _mm512_maskz_unpackhi_epi32(0xffff, a, b)
-                    : _mm512_maskz_unpacklo_epi32(0xffff, a, b);
+        return High ? _mm512_maskz_unpackhi_epi32(all_lanes, a, b)
+                    : _mm512_maskz_unpacklo_epi32(all_lanes, a, b);
     else
-        return High ? _mm512_maskz_unpackhi_epi64(0xff, a, b)
-                    : _mm512_maskz_unpacklo_epi64(0xff, a, b);
+        return High ? _mm512_maskz_unpackhi_epi64(all_pairs, a, b)
+                    : _mm512_maskz_unpacklo_epi64(all_pairs, a, b);
 }
 
 /// Turns each of the four squares, 16 bytes wide, that stand side by side in as many lines as they are high;
 /// by the rounds of `transpose_square`.
 template <std::size_t Size>
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline void
+[[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
 turn_four(unsigned char const* source, index_t pitch, __m512i* turned) {
     constexpr std::size_t lines = 16 / Size;
     __m512i given[lines];
@@ -158,23 +157,15 @@ turn_four(unsigned char const* source, index_t pitch, __m512i* turned) {
 
 /// Two of the four quarters of each vector.
 template <int Quarters>
-[[gnu::target("avx512f"), gnu::always_inline]] inline __m512i pick(__m512i a, __m512i b) {
-    return _mm512_maskz_shuffle_i64x2(0xff, a, b, Quarters);
-}
-
-template <bool Streaming>
-[[gnu::target("avx512f"), gnu::always_inline]] inline void put_line(unsigned char* target,
-                                                                    __m512i line) {
-    if constexpr (Streaming)
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(target), line);
-    else
-        _mm512_storeu_si512(target, line);
+[[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m512i pick(__m512i a,
+                                                                                      __m512i b) {
+    return _mm512_maskz_shuffle_i64x2(all_pairs, a, b, Quarters);
 }
 
 /// Turns a square of elements of any size: small squares first, which are then the elements of a square
 /// of four by four.
 template <std::size_t Size, bool Streaming>
-[[gnu::target("avx512f,avx512bw")]] void
+[[gnu::target("avx512bw,avx512dq,avx512vl")]] void
 turn_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
     constexpr std::size_t lines = 16 / Size;
     __m512i turned[4][lines];
@@ -189,8 +180,8 @@ turn_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsign
         __m512i const whole[4] = {pick<0x88>(low_ab, low_cd), pick<0xdd>(low_ab, low_cd),
                                   pick<0x88>(high_ab, high_cd), pick<0xdd>(high_ab, high_cd)};
         for (std::size_t k = 0; k < 4; ++k)
-            put_line<Streaming>(target.first + static_cast<index_t>(k * lines + i) * target.pitch,
-                                whole[k]);
+            write_lines(whole[k], target.first + static_cast<index_t>(k * lines + i) * target.pitch,
+                        Streaming);
     }
 }
 

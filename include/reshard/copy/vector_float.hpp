@@ -8,7 +8,6 @@
 #include <array>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -25,15 +24,6 @@ namespace reshard::detail {
 
 /// Eight f32 patterns.
 using eight = __m256i;
-
-/// True where the processor has what the functions here are compiled for.
-inline bool has_vector_floats() {
-    static bool const has_f16c = [] {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-    }();
-    return has_f16c && __builtin_cpu_supports("avx2");
-}
 
 template <class Vector>
 Vector* vector_at(unsigned char* place) {

@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 /// \file
 /// Which vector registers the processor has: kernels are compiled for each, and one is chosen as the program runs.
 
@@ -13,21 +17,38 @@ namespace reshard::detail {
 /// What a kernel is written for; each has all of those before it.
 enum class vector_set : std::uint8_t {
     none,  ///< what every processor of the kind has
-    avx2,  ///< 32 bytes
-    avx512 ///< 64 bytes, a line of the cache: F, BW, DQ and VL
+    avx2,  ///< 32 bytes; with F16C
+    avx512 ///< 64 bytes, a line of the cache: the parts F, BW, DQ and VL
 };
+
+#if defined(__x86_64__)
+
+/// Not every compiler's `__builtin_cpu_supports` knows F16C.
+inline bool has_f16c() {
+    static bool const found = [] {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+    }();
+    return found;
+}
+
+#endif
 
 /// The most that the processor which runs, and its system, have.
 inline vector_set widest_vectors() {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return vector_set::avx512;
-    if (__builtin_cpu_supports("avx2"))
-        return vector_set::avx2;
-#endif
+    if (!__builtin_cpu_supports("avx2") || !has_f16c())
+        return vector_set::none;
+    bool const has_lines = __builtin_cpu_supports("avx512bw") &&
+                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return has_lines ? vector_set::avx512 : vector_set::avx2;
+#else
     return vector_set::none;
+#endif
 }
+
+/// True where kernels for `vectors` can run.
+inline bool has(vector_set vectors) { return vectors <= widest_vectors(); }
 
 } // namespace reshard::detail
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -36,7 +35,7 @@ namespace detail {
 /// Each source is then read once, from its beginning to its end, however short the runs are that go to
 /// one rank; and ranks begin with their own part and then their neighbours', so that no memory is
 /// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
-/// cut come in the order of their targets' addresses.
+/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -48,7 +47,7 @@ public:
         binder_.for_each_copy(moved, one.ends, panel_elements(one),
                               [&](bound_copy const& copy) { panels.push_back(copy); });
         if (panels.size() == 1 && panels[0].bytes < small_bytes)
-            return small_[one.turn].push_back(panels[0]);
+            return (one.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
         void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
         std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
         for (std::size_t i = 0; i < panels.size(); ++i)
@@ -57,11 +56,12 @@ public:
 
     std::vector<bound_copy> copies() && {
         std::vector<bound_copy> sorted = joined_panels();
-        for (auto& [turn, small] : small_) {
-            join_blocks(std::span(small), copies_, &affine_copy::target_strides,
-                        [](bound_copy const& one) { return one.target; });
-            sorted.insert(sorted.end(), small.begin(), small.end());
-        }
+        join_blocks(std::span(small_pushes_), copies_, &affine_copy::source_strides,
+                    [](bound_copy const& one) { return one.source; });
+        join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
+                    [](bound_copy const& one) { return one.target; });
+        for (auto const* const small : {&small_pushes_, &small_pulls_})
+            sorted.insert(sorted.end(), small->begin(), small->end());
         return sorted;
     }
 
@@ -120,7 +120,8 @@ private:
     copy_table const& copies_;
     boost::unordered_flat_map<void const*, std::size_t> groups_;
     std::vector<panel> panels_;
-    std::map<int, std::vector<bound_copy>> small_; ///< by turn
+    std::vector<bound_copy> small_pushes_;
+    std::vector<bound_copy> small_pulls_;
 };
 
 /// The copies of transfers within the process and within the node, in an order that suits memory.

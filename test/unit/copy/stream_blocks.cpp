@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(blocks_are_written_row_by_row_and_nothing_else) {
                     for (index_t const skew : {0, 1, 32})
                         BOOST_TEST(are_right(vectors, rows, bytes, gap, skew),
                                    rows << " rows of " << bytes << " bytes, " << gap
-                                        << " apart, from " << skew << test::text(vectors));
+                                        << " apart, from " << skew << " with "
+                                        << test::text(vectors));
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_run_backwards_or_all_to_one_place_are_written) {
@@ -68,11 +69,12 @@ BOOST_AUTO_TEST_CASE(rows_that_run_backwards_or_all_to_one_place_are_written) {
         for (index_t row = 0; row < 100; ++row)
             BOOST_TEST(std::equal(source.data() + 64 * row, source.data() + 64 * (row + 1),
                                   last - 64 * row),
-                       "row " << row << test::text(vectors));
+                       "row " << row << " with " << test::text(vectors));
         detail::row_block const in_place{source.data(), last, 0, 0, 64};
         detail::stream_blocks(vectors, {&in_place, 1}, 9);
         detail::streaming_fence();
-        BOOST_TEST(std::equal(source.data(), source.data() + 64, last), test::text(vectors));
+        BOOST_TEST(std::equal(source.data(), source.data() + 64, last),
+                   "with " << test::text(vectors));
     }
 }
 

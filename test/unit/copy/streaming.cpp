@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_line_is_the_same) {
                 detail::stream_lines(vectors, target + 64, source.data() + from, count);
                 detail::streaming_fence();
                 BOOST_TEST(std::equal(wanted.begin(), wanted.end(), target),
-                           count << " lines from " << from << test::text(vectors));
+                           count << " lines from " << from << " with " << test::text(vectors));
             }
 }
 

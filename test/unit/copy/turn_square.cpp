@@ -82,7 +82,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_square_is_turned_and_nothing_else_is_written, El
             for (index_t const gap : {0, 1, 7})
                 BOOST_TEST((wrong_elements<Element, true>(vectors, gap) +
                             wrong_elements<Element, false>(vectors, gap)) == 0,
-                           sizeof(Element) << " bytes" << test::text(vectors));
+                           sizeof(Element) << " bytes"
+                                           << " with " << test::text(vectors));
     BOOST_TEST(!detail::has_turn_square<sizeof(Element)>(detail::vector_set::none));
 }
 

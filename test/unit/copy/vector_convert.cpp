@@ -2,7 +2,6 @@
 
 #include <reshard/copy/vector_convert.hpp>
 
-#include "support.hpp"
 #include "vector_support.hpp"
 
 using namespace reshard;
@@ -10,73 +9,30 @@ using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(vector_conversions)
 
-BOOST_AUTO_TEST_CASE(rows_of_every_length_at_every_place_are_written_and_nothing_else) {
-    std::mt19937 random(7);
-    for (pair_of_types const& cast : casts()) {
-        auto const row = cast.vectors().row;
-        if (!row)
-            continue;
-        index_t const size = cast.target_size();
-        std::vector<unsigned char> const source = test::random_bytes(random, 300 * 8);
-        index_t wrong = 0;
-        for (index_t skew = 0; skew < 64; ++skew) {
-            unsigned char const* const from = source.data() + skew % 32;
-            std::vector<unsigned char> const all = expected(cast, from, 200);
-            for (bool const streaming : {false, true})
-                for (index_t count = 0; count <= 200; ++count) {
-                    std::vector<unsigned char> memory(static_cast<std::size_t>(200 * size + 256),
-                                                      0xee);
-                    std::vector<unsigned char> wanted = memory;
-                    unsigned char* const to = skewed(memory, skew + 1);
-                    row(from, to, count, streaming);
-                    detail::streaming_fence();
-                    std::copy_n(all.begin(), count * size, wanted.begin() + (to - memory.data()));
-                    wrong += memory != wanted;
-                }
-        }
-        BOOST_TEST(wrong == 0, cast.text());
+BOOST_AUTO_TEST_CASE(the_largest_registers_are_chosen_and_those_asked_for_are_taken) {
+    using detail::vector_set;
+    auto const rows = [](auto... set) {
+        return detail::vector_conversion_of(data_type::f32, data_type::bf16, set...).row;
+    };
+    vector_set const largest = detail::widest_vectors();
+    BOOST_TEST((rows() == rows(largest)));
+    BOOST_TEST(!rows(vector_set::none));
+    BOOST_TEST(detail::has(largest));
+    for (vector_set const set : all_vectors) {
+        BOOST_TEST((rows(set) != nullptr) == detail::has(set));
+        BOOST_TEST((detail::has(set) && set > largest) == false);
     }
+    if (can_test(vector_set::avx2) && can_test(vector_set::avx512))
+        BOOST_TEST((rows(vector_set::avx2) != rows(vector_set::avx512)));
 }
 
-BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_written) {
-    std::mt19937 random(8);
-    for (pair_of_types const& cast : casts())
-        for (bool const streaming : {false, true})
-            for (bool const has_nan : {false, true}) {
-                auto const square = cast.vectors().square;
-                if (!square)
-                    continue;
-                index_t const lines = detail::square_lines(cast.source_size());
-                index_t const width = detail::square_width(cast.target_size());
-                index_t const pitch = 64 + 24, target_pitch = width * cast.target_size() + 64;
-                std::vector<unsigned char> source =
-                    test::random_bytes(random, static_cast<std::size_t>(width * pitch + 1));
-                auto const at = [&](index_t i, index_t j) {
-                    return source.data() + 1 + j * pitch + i * cast.source_size();
-                };
-                for (index_t i = 0; i < lines; ++i) // numbers near one, or one NaN among them
-                    for (index_t j = 0; j < width; ++j) {
-                        std::uint64_t const one =
-                            convert(data_type::f32, cast.source, 0x3f800000 + random() % 0x800000);
-                        std::memcpy(at(i, j), &one, static_cast<std::size_t>(cast.source_size()));
-                    }
-                if (has_nan)
-                    std::memset(at(lines - 1, 3), 0x7f,
-                                static_cast<std::size_t>(cast.source_size()));
-                std::vector<unsigned char> memory(
-                    static_cast<std::size_t>(lines * target_pitch + 192), 0xee);
-                unsigned char* const target = skewed(memory, 64);
-                square({source.data() + 1, pitch}, {target, target_pitch}, streaming);
-                detail::streaming_fence();
-                index_t wrong = target[-1] != 0xee;
-                for (index_t i = 0; i < lines; ++i) {
-                    for (index_t j = 0; j < width; ++j)
-                        wrong += element(target + i * target_pitch, j, cast.target_size()) !=
-                                 convert(cast.source, cast.target,
-                                         element(at(i, j), 0, cast.source_size()));
-                    wrong += target[i * target_pitch + width * cast.target_size()] != 0xee;
-                }
-                BOOST_TEST(wrong == 0, cast.text());
+BOOST_AUTO_TEST_CASE(each_cast_of_the_table_is_in_all_registers) {
+    for (detail::vector_set const set : all_vectors)
+        if (can_test(set))
+            for (pair_of_types const& cast : casts()) {
+                detail::vector_conversion const found = cast.vectors(set);
+                BOOST_TEST((found.row && found.block && found.square),
+                           cast.text() << " with " << text(set));
             }
 }
 

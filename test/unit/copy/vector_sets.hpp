@@ -15,17 +15,15 @@ namespace reshard::test {
 
 inline std::vector<detail::vector_set> vector_sets() {
     using enum detail::vector_set;
-    std::vector<detail::vector_set> all{none};
-    for (detail::vector_set const one : {avx2, avx512})
-        if (one <= detail::widest_vectors())
-            all.push_back(one);
+    std::vector<detail::vector_set> all{none, avx2, avx512};
+    std::erase_if(all, [](detail::vector_set one) { return !detail::has(one); });
     return all;
 }
 
 inline std::string text(detail::vector_set vectors) {
-    return std::string(vectors == detail::vector_set::none   ? ", portably"
-                       : vectors == detail::vector_set::avx2 ? ", AVX2"
-                                                             : ", AVX-512");
+    return vectors == detail::vector_set::none   ? "no vectors"
+           : vectors == detail::vector_set::avx2 ? "AVX2 and F16C"
+                                                 : "AVX-512";
 }
 
 } // namespace reshard::test

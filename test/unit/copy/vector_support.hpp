@@ -6,6 +6,8 @@
 #include <reshard/copy/convert.hpp>
 #include <reshard/copy/vector_convert.hpp>
 
+#include "vector_sets.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>
@@ -24,8 +26,8 @@ struct pair_of_types {
 
     index_t source_size() const { return bits(source) / 8; }
     index_t target_size() const { return bits(target) / 8; }
-    detail::vector_conversion vectors() const {
-        return detail::vector_conversion_of(source, target);
+    detail::vector_conversion vectors(detail::vector_set set) const {
+        return detail::vector_conversion_of(source, target, set);
     }
     std::string text() const {
         return std::string(name(source)) + " to " + std::string(name(target));
@@ -39,6 +41,19 @@ inline std::vector<pair_of_types> casts() {
             {f64, f32},      {f32, f64},      {f16, bf16},         {bf16, f16},
             {f8_e4m3, f32},  {f8_e5m2, f32},  {f8_e4m3fnuz, f32},  {f8_e5m2fnuz, f32},
             {f8_e4m3, bf16}, {f8_e5m2, bf16}, {f8_e4m3fnuz, bf16}, {f8_e5m2fnuz, bf16}};
+}
+
+/// The kinds of registers that are tested wherever the processor has them, not only those that are chosen.
+inline constexpr detail::vector_set all_vectors[] = {detail::vector_set::avx2,
+                                                     detail::vector_set::avx512};
+
+/// True where the processor has the registers; else says so, and tests that there are no casts in them.
+inline bool can_test(detail::vector_set set) {
+    if (detail::has(set))
+        return true;
+    BOOST_TEST_MESSAGE("this processor has no " + text(set));
+    BOOST_TEST(!detail::vector_conversion_of(data_type::f32, data_type::bf16, set).row);
+    return false;
 }
 
 /// The modes of arithmetic in which programs run: the usual one, and that of programs built for speed,

@@ -1,0 +1,201 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_VECTOR_PAIR_HPP
+#define RESHARD_COPY_VECTOR_PAIR_HPP
+
+#include <reshard/copy/turn_square.hpp>
+#include <reshard/copy/vector_float.hpp>
+
+#include <algorithm>
+
+/// \file
+/// Casts in registers: a row is read once and its result written once, past the caches where asked for.
+
+namespace reshard::detail {
+
+/// Casts between two types, by the processor that runs; without functions where it or the pair has none.
+struct vector_conversion {
+    /// Converts a row of any length at any place.
+    void (*row)(unsigned char const* source, unsigned char* target, index_t count,
+                bool streaming) = nullptr;
+
+    /// The same through the caches.
+    block_function block = nullptr;
+
+    /// Turns and converts a square: a line of the cache of each of `square_width` lines of the source.
+    ///
+    /// \par Units pitches in bytes
+    /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
+    void (*square)(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
+                   bool streaming) = nullptr;
+};
+
+/// How many elements are converted at once: whole lines of the cache, and whole vectors.
+constexpr index_t step_width(index_t target_size) {
+    return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
+}
+
+/// How many elements of a line of the target a square has: where the target's are larger, two lines of the
+/// cache side by side, which memory takes faster than one.
+constexpr index_t square_width(index_t source_size, index_t target_size) {
+    index_t const lines = source_size < target_size ? 2 : 1;
+    return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
+}
+
+/// How many lines of the target a square has.
+constexpr index_t square_lines(index_t source_size) {
+    return static_cast<index_t>(line_bytes) / source_size;
+}
+
+/// How far ahead of what is converted a source is fetched: narrowing casts read faster than the processor
+/// foresees.
+inline constexpr index_t ahead_bytes = 1024;
+
+/// Fetches what will be converted next.
+[[gnu::always_inline]] inline void fetch(unsigned char const* source, index_t bytes) {
+    for (index_t line = 0; line < bytes; line += index_t{line_bytes})
+        __builtin_prefetch(source + line);
+}
+
+/// A row of which `head .. end` is whole steps; `has_whole_lines`: they are lines of the cache of the target.
+struct row_parts {
+    index_t head;
+    index_t end;
+    bool has_whole_lines;
+};
+
+/// How many bytes an element of the target has, and how many elements are converted at once.
+struct row_step {
+    index_t size;
+    index_t width;
+};
+
+/// Cuts a row of the target, at a line of the cache where that is possible and wanted.
+inline row_parts parts_of_row(unsigned char const* target, row_step step, index_t count,
+                              bool wants_lines) {
+    auto const to_line = static_cast<index_t>(bytes_to_line(target));
+    bool const has_lines = wants_lines && to_line % step.size == 0;
+    index_t const head = has_lines ? std::min(count, to_line / step.size) : 0;
+    return {head, count - (count - head) % step.width, has_lines};
+}
+
+/// What all casts between two types need to know of them.
+template <data_type Source, data_type Target>
+struct pair_of_sizes {
+    static constexpr index_t source_size = sizeof(typename vector_float<Source>::stored);
+    static constexpr index_t target_size = sizeof(typename vector_float<Target>::stored);
+    static constexpr index_t width = step_width(target_size);
+    static constexpr index_t lines_turned = square_width(source_size, target_size);
+    static constexpr bool is_exact =
+        vector_float<Source>::fits_bf16 && vector_float<Target>::fits_bf16;
+};
+
+#if defined(__x86_64__)
+
+/// A pair of types by the functions of each, in the registers of AVX2.
+template <data_type SourceType, data_type TargetType>
+struct vector_pair : pair_of_sizes<SourceType, TargetType> {
+    using Source = vector_float<SourceType>;
+    using Target = vector_float<TargetType>;
+    using sizes = pair_of_sizes<SourceType, TargetType>;
+    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_turned,
+        sizes::is_exact;
+    static constexpr std::size_t square_vectors = std::size_t{lines_turned * target_size / 32};
+    static constexpr std::size_t vectors = std::size_t{width * target_size / 32};
+
+    static std::uint64_t convert(std::uint64_t value) {
+        return Target::from_f32(Source::to_f32(static_cast<typename Source::stored>(value)));
+    }
+
+    /// The same, one by one, by the portable functions.
+    [[gnu::noinline]] static void each(unsigned char const* source, unsigned char* target,
+                                       index_t count) {
+        for (index_t i = 0; i < count; ++i)
+            convert_one<typename Source::stored, typename Target::stored, convert>(
+                source + i * source_size, target + i * target_size);
+    }
+
+    /// Writes `count` vectors. The halves of a line of the cache are written one right after
+    /// the other: past the caches anything between them costs two thirds of the speed.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
+    write(__m256i const* packed, unsigned char* target, std::size_t count, bool streaming) {
+        for (std::size_t i = 0; i < count; ++i)
+            if (streaming)
+                _mm256_stream_si256(vector_at<__m256i>(target) + i, packed[i]);
+            else
+                _mm256_storeu_si256(vector_at<__m256i>(target) + i, packed[i]);
+    }
+
+    /// Converts 16 elements.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
+    half_step(unsigned char const* source, __m256i* packed) {
+        Target::template pack<is_exact>(Source::load(source),
+                                        Source::load(source + 8 * source_size), packed);
+    }
+
+    /// Converts `width` elements.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
+    step(unsigned char const* source, unsigned char* target, bool streaming) {
+        __m256i packed[vectors];
+        half_step(source, packed);
+        if constexpr (width == 32) // no loop, of which -O2 would keep the vectors in memory
+            half_step(source + 16 * source_size, packed + 16 * target_size / 32);
+        write(packed, target, vectors, streaming);
+    }
+
+    [[gnu::target("avx2,f16c")]] static void row(unsigned char const* source, unsigned char* target,
+                                                 index_t count, bool streaming) {
+        row_parts const parts = parts_of_row(target, {target_size, width}, count, streaming);
+        if (parts.head > 0)
+            each(source, target, parts.head);
+        for (index_t i = parts.head; i < parts.end; i += width) {
+            fetch(source + i * source_size + ahead_bytes, width * source_size);
+            step(source + i * source_size, target + i * target_size, parts.has_whole_lines);
+        }
+        if (parts.end < count)
+            each(source + parts.end * source_size, target + parts.end * target_size,
+                 count - parts.end);
+    }
+
+    static void block(unsigned char const* source, unsigned char* target, index_t count) {
+        row(source, target, count, false);
+    }
+
+    /// Eight lines of the source, eight elements of each, turned.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static turned_8x8
+    turned(unsigned char const* source, index_t pitch) {
+        turned_8x8 given;
+        for (index_t i = 0; i < 8; ++i)
+            given.lines[i] = _mm256_castsi256_ps(Source::load(source + i * pitch));
+        return turn(given);
+    }
+
+    [[gnu::target("avx2,f16c")]] static void square(memory_lines<unsigned char const> source,
+                                                    memory_lines<unsigned char> target,
+                                                    bool streaming) {
+        for (index_t line = 0; line < square_lines(source_size); line += 8) {
+            __m256i packed[8][square_vectors];
+            for (index_t i = 0; i < lines_turned; i += 16) {
+                unsigned char const* const from =
+                    source.first + i * source.pitch + line * source_size;
+                turned_8x8 const first = turned(from, source.pitch);
+                turned_8x8 const second = turned(from + 8 * source.pitch, source.pitch);
+                for (int k = 0; k < 8; ++k)
+                    Target::template pack<is_exact>(_mm256_castps_si256(first.lines[k]),
+                                                    _mm256_castps_si256(second.lines[k]),
+                                                    packed[k] + i * target_size / 32);
+            }
+            for (int k = 0; k < 8; ++k)
+                write(packed[k], target.first + (line + k) * target.pitch, square_vectors,
+                      streaming);
+        }
+    }
+
+    static vector_conversion functions() { return {row, block, square}; }
+};
+
+#endif
+
+} // namespace reshard::detail
+
+#endif
