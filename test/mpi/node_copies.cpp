@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 using namespace reshard;
@@ -18,10 +19,11 @@ namespace {
 
 constexpr index_t row_count = 4095, column_count = 96;
 
-/// All rows on rank 1 become a third of the columns on each of three ranks, whose memory is all here.
+/// All rows on rank 1, `pitch` elements apart, become a third of the columns on each of three ranks, whose
+/// memory is all here.
 struct panel_fixture {
-    std::vector<double> source = std::vector<double>(row_count * column_count);
-    std::vector<std::vector<double>> targets{3, std::vector<double>(row_count* column_count / 3)};
+    std::vector<double> source;
+    std::vector<std::vector<double>> targets;
     layout from, to;
     mapping program;
     plan_problem problem;
@@ -31,13 +33,13 @@ struct panel_fixture {
     bound_plan bound{whole_plan, problem, sources, target_views};
     copy_table copies;
 
-    panel_fixture() {
-        for (std::size_t i = 0; i < source.size(); ++i)
-            source[i] = static_cast<double>(i);
-        index_vector const shape{row_count, column_count};
+    explicit panel_fixture(index_t rows = row_count, index_t pitch = column_count)
+        : source(static_cast<std::size_t>(rows * pitch)),
+          targets(3, std::vector<double>(static_cast<std::size_t>(rows * column_count / 3))) {
+        std::iota(source.begin(), source.end(), 0.0);
+        index_vector const shape{rows, column_count};
         auto const shard = [&](index_t first, index_t count) {
-            return shard_descriptor{
-                "w", data_type::f64, shape, {{0, first}, {row_count, count}}, {}};
+            return shard_descriptor{"w", data_type::f64, shape, {{0, first}, {rows, count}}, {}};
         };
         from = layout_of(std::vector<std::vector<shard_descriptor>>{{}, {shard(0, 96)}, {}});
         to = layout_of(std::vector<std::vector<shard_descriptor>>{
@@ -45,9 +47,9 @@ struct panel_fixture {
         program = by_name(catalog_of(from), to);
         problem = problem_of(program, from, to);
         whole_plan = make_plan(problem);
-        sources.add(0, 0, {source.data(), data_type::f64, shape, {96, 1}});
+        sources.add(0, 0, {source.data(), data_type::f64, shape, {pitch, 1}});
         for (std::uint32_t i = 0; i < 3; ++i)
-            target_views.add(0, i, {targets[i].data(), data_type::f64, {row_count, 32}, {32, 1}});
+            target_views.add(0, i, {targets[i].data(), data_type::f64, {rows, 32}, {32, 1}});
     }
 
     std::vector<bound_copy> ordered() {
@@ -94,6 +96,18 @@ BOOST_AUTO_TEST_CASE(a_source_is_read_once_from_its_beginning_in_turns) {
         std::ptrdiff_t const row = (order[i].source - first) / (column_count * 8);
         BOOST_TEST((i % 3 == 0 ? row >= last_row : row == last_row));
         last_row = row;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(small_blocks_of_a_large_array_stay_whole_and_join_others_of_the_same_rows) {
+    panel_fixture small(36, 40'000); // a panel of 1 MiB has 3 rows of such an array
+    auto const order = small.ordered();
+    BOOST_TEST_REQUIRE(order.size() == 3u);
+    auto const* const first = reinterpret_cast<std::byte const*>(small.source.data());
+    for (std::size_t i = 0; i < 3; ++i) {
+        BOOST_TEST(order[i].bytes == 36 * 32 * 8);
+        BOOST_TEST(order[i].source == first + i * 32 * 8);
+        BOOST_TEST(order[i].joins_next == (i < 2));
     }
 }
 

@@ -46,7 +46,7 @@ public:
         std::vector<bound_copy> panels;
         binder_.for_each_copy(moved, one.ends, panel_elements(one),
                               [&](bound_copy const& copy) { panels.push_back(copy); });
-        if (panels.size() == 1 && panels[0].bytes < small_bytes)
+        if (panels.size() == 1 && is_small(panels[0].bytes))
             return (one.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
         void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
         std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
@@ -74,10 +74,10 @@ private:
         bound_copy copy;
     };
 
-    static constexpr index_t small_bytes = index_t{64} << 10;
+    static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
     /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as moves
-    /// between two looks at the network.
+    /// between two looks at the network. All of it where it is small.
     index_t panel_elements(node_transfer const& one) const {
         transfer const& moved = bound_.whole.transfers[one.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -85,7 +85,7 @@ private:
             fuse({cut_of(bound_.whole, moved).extent, 0, one.ends.source.place.strides, 0,
                   one.ends.target.place.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
-        if (fused.ndim() < 2)
+        if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
             return most;
         if (!has_rows(fused))
             return 4 * most; // blocks that are long on both sides
