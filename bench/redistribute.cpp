@@ -23,13 +23,17 @@
 #include "ratio_plot.hpp"
 #include "stage.hpp"
 
+#include <boost/mpi/collectives/broadcast.hpp>
 #include <boost/mpi/environment.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -111,10 +115,16 @@ std::vector<std::string> names_of_methods() {
     return names;
 }
 
+std::string help_of_methods() {
+    return "Which methods beside B0. If not given: all but ring and cma, from which private "
+           "chooses; fresh for cold targets alone, and solo on one rank alone. B3, B4 and B5 are "
+           "there where this was built with ScaLAPACK, PETSc and FFTW";
+}
+
 void read(CLI::App& program, int count, char** words, options& chosen) {
     program.add_option("--case", chosen.cases, "Which cases; all if not given")
         ->check(CLI::IsMember(names_of_cases()));
-    program.add_option("--method", chosen.methods, "Which methods beside B0; all if not given")
+    program.add_option("--method", chosen.methods, help_of_methods())
         ->check(CLI::IsMember(names_of_methods()));
     program.add_option("--repeat", chosen.repeat, "Repetitions")
         ->check(CLI::PositiveNumber)
@@ -181,6 +191,20 @@ void write_json(std::string const& path, std::vector<measurement> const& rows) {
     write_json_list(path, objects);
 }
 
+/// True where rank 0 can write its files, which it finds out before anything is measured; what they hold stays.
+bool can_write(boost::mpi::communicator const& world, options const& chosen) {
+    bool can = true;
+    if (world.rank() == 0)
+        for (std::string const& path : {chosen.json, chosen.plot})
+            if (can && !path.empty() && !std::ofstream(path, std::ios::app)) {
+                std::fprintf(stderr, "redistribute: cannot write '%s': %s\n", path.c_str(),
+                             std::strerror(errno));
+                can = false;
+            }
+    boost::mpi::broadcast(world, can, 0);
+    return can;
+}
+
 bool run(boost::mpi::communicator const& world, options const& chosen) {
     std::vector<measurement> rows;
     bool all_right = true;
@@ -212,6 +236,8 @@ int main(int count, char** words) {
     options chosen;
     try {
         read(program, count, words, chosen);
+        if (!can_write(world, chosen))
+            return 2;
         return run(world, chosen) ? 0 : 1;
     } catch (CLI::ParseError const& problem) {
         return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();

@@ -172,6 +172,35 @@ BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
                static_cast<std::size_t>(size));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_moved_from_is_an_error_to_run_or_to_ask) {
+    prepared first = prepare(world, dict(source), dict(target));
+    prepared second = std::move(first);
+    std::string const expected =
+        "usage: this prepared redistribution has been moved from; use the one that it was moved to";
+    BOOST_TEST(agreed_error(world, [&] { run(first); }) == expected);
+    BOOST_TEST(agreed_error(world, [&] { first.cost(); }) == expected);
+    BOOST_TEST(agreed_error(world, [&] { first.target_layout(); }) == expected);
+    run(second);
+    BOOST_TEST(target.wrong_elements() == 0u);
+    first = std::move(second);
+    run(first);
+}
+
+BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
+    redistribute_options const options{.on_node = node_exchange::messages};
+    prepared moving = prepare(world, dict(source), dict(target), options);
+    run(moving);
+    BOOST_TEST(target.wrong_elements() == 0u);
+    BOOST_TEST(moving.cost().bytes_node_in == 0);
+    if (size == 1)
+        return;
+    redistribute_options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    BOOST_TEST(agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
+               "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
+                   " runs it with another program or other options; every rank must make the same "
+                   "call");
+}
+
 BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
     mapping program;
     expression const w = program.source("w", shape, data_type::f32);

@@ -110,6 +110,21 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_structures_are_refused) {
                                    "digest 8; every rank must have the same"));
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_do_something_else_are_told_so) {
+    if (world().size() == 1)
+        return;
+    write_plan(path(), plan_digest(7, scope), small_plan());
+    auto const call = [&] {
+        if (world().rank() == 0)
+            read_plan(world(), path(), 7, scope);
+        else
+            agree_to_run(world(), "load", 0);
+    };
+    BOOST_CHECK_EXCEPTION(call(), error,
+                          says(errc::ranks_disagree, "rank 0 runs read_plan and rank 1 runs load; "
+                                                     "every rank must make the same call"));
+}
+
 BOOST_AUTO_TEST_CASE(where_a_file_cannot_be_written_the_error_names_it) {
     std::filesystem::path const nowhere = all / "nowhere" / "plan";
     BOOST_CHECK_EXCEPTION(write_plan(nowhere, 7, plan()), error, [&](error const& problem) {

@@ -96,7 +96,8 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0]) {
             auto const named = [](std::string const& bytes) {
-                return bytes.substr(1, bytes.rfind('#') - 1);
+                auto const end = bytes.rfind('#');
+                return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
             };
             bool const same_operation = named(all[rank]) == named(all[0]);
             fail(errc::ranks_disagree,

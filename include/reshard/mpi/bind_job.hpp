@@ -37,6 +37,17 @@ struct prepared_state {
     std::optional<exchange> moving;
 };
 
+/// What a prepared redistribution owns.
+///
+/// \throws error with errc::usage for one that was moved from
+inline prepared_state& owned(std::unique_ptr<prepared_state> const& state) {
+    if (!state)
+        fail(errc::usage,
+             "this prepared redistribution has been moved from; use the one that it was "
+             "moved to");
+    return *state;
+}
+
 /// Finds the tensors of the plan. Communicates with nobody.
 inline void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
                          state_dict const& target) {

@@ -3,13 +3,13 @@
 #ifndef RESHARD_MPI_GATHER_LAYOUTS_HPP
 #define RESHARD_MPI_GATHER_LAYOUTS_HPP
 
-#include <reshard/group/group.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/serialization/bytes.hpp>
 #include <reshard/serialization/descriptor.hpp>
 #include <reshard/shard/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <utility>
+#include <string>
 #include <vector>
 
 /// \file
@@ -17,17 +17,31 @@
 
 namespace reshard {
 
-/// The layout of what all ranks hold together, equal on every rank.
+namespace detail {
+
+/// What `gather_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \post   rank `r` is holder `r` of the result
-/// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types
 template <group Group>
-layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
+layout layout_of_all(Group const& world, std::vector<shard_descriptor> const& held) {
     std::vector<std::vector<shard_descriptor>> all;
     for (std::string const& bytes : world.all_gather(list_to_bytes(held)))
         all.push_back(list_from_bytes<shard_descriptor>(bytes));
     return layout_of(all);
+}
+
+} // namespace detail
+
+/// The layout of what all ranks hold together, equal on every rank.
+///
+/// \par Collective every rank of the group, in the same order
+/// \post   rank `r` is holder `r` of the result
+/// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types;
+///         errc::ranks_disagree where ranks do something else
+template <group Group>
+layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
+    agree_to_run(world, "gather_layout", 0);
+    return detail::layout_of_all(world, held);
 }
 
 /// The same of state dicts.

@@ -43,7 +43,7 @@ struct two_sides {
 template <class View>
 known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
     auto const count = static_cast<std::size_t>(ranks.size());
-    auto known = replicate_layout(ranks, std::move(side.layout), what);
+    auto known = replicate_known(ranks, std::move(side.layout), what);
     if (known && known->holders > count)
         fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
                                    std::to_string(known->holders) + " ranks, and the group has " +
@@ -56,7 +56,7 @@ known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::stri
 /// \par Collective every rank of the group, in the same order
 inline void gather_unknown(mpi_group const& ranks, known_side& side) {
     if (!side.layout)
-        side.layout = compact_layout_of(gather_layout(ranks, side.held));
+        side.layout = compact_layout_of(layout_of_all(ranks, side.held));
 }
 
 /// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold now.
@@ -65,7 +65,7 @@ inline void gather_unknown(mpi_group const& ranks, known_side& side) {
 inline bool gather_joined(mpi_group const& ranks, known_side& side) {
     if (side.layout)
         return false;
-    side.layout = compact_layout_of(gather_layout(ranks, side.joined));
+    side.layout = compact_layout_of(layout_of_all(ranks, side.joined));
     return true;
 }
 

@@ -24,15 +24,17 @@ namespace reshard {
 using plan_cache = digest_cache<looked_up>;
 
 /// A redistribution that is ready to run, as `prepared`; its plan may have been made before.
+///
+/// One that was moved from is as a `prepared` that was.
 class cached_redistribution {
 public:
     /// Moves the bytes.
     ///
     /// \par Collective every rank of the communicator, in the same order
-    friend void run(cached_redistribution& all) { all.state_->moving->run(); }
+    friend void run(cached_redistribution& all) { detail::owned(all.state_).moving->run(); }
 
     /// What this process gives and gets.
-    process_cost const& cost() const { return state_->cost; }
+    process_cost const& cost() const { return detail::owned(state_).cost; }
 
     /// True where nothing has changed on any rank, and no rank planned; the same on every rank.
     bool was_kept() const { return was_kept_; }

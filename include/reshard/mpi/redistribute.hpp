@@ -26,22 +26,23 @@ namespace reshard {
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors'
 /// memory. It also owns a communicator, so every rank destroys its prepared redistributions in the
-/// same order.
+/// same order. One that was moved from may be destroyed or assigned to; all else throws an error with
+/// errc::usage.
 class prepared {
 public:
     /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that can no longer
     /// be read.
     ///
     /// \par Collective every rank of the communicator, in the same order
-    friend void run(prepared& all) { all.state_->moving->run(); }
+    friend void run(prepared& all) { detail::owned(all.state_).moving->run(); }
 
     /// What this process gives and gets.
-    process_cost const& cost() const { return state_->cost; }
+    process_cost const& cost() const { return detail::owned(state_).cost; }
 
     /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that was
     /// looked up, this rank's part.
-    compact_layout const& source_layout() const { return state_->planned.source; }
-    compact_layout const& target_layout() const { return state_->planned.target; }
+    compact_layout const& source_layout() const { return detail::owned(state_).planned.source; }
+    compact_layout const& target_layout() const { return detail::owned(state_).planned.target; }
 
 private:
     explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
@@ -135,6 +136,15 @@ inline prepared prepare(mpi_group const& world, const_state_dict source, state_d
                         redistribute_options const& options = {}) {
     return prepare(world, laid_out<const_tensor_view>{std::move(source)},
                    laid_out<tensor_view>{std::move(target)}, std::move(program), options);
+}
+
+/// The same by name.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as above
+inline prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
+                        redistribute_options const& options) {
+    return prepare(world, std::move(source), std::move(target), std::nullopt, options);
 }
 
 /// Fills tensors from others of layouts that are known, by name or as `program` says.

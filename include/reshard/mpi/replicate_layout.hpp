@@ -49,6 +49,30 @@ inline std::string digest_text(std::string const& bytes) {
     return std::to_string(digest.value());
 }
 
+/// What `replicate_layout` returns, for ranks that are agreed on what they do.
+///
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+std::optional<compact_layout>
+replicate_known(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+    std::string bytes, digest;
+    agree_on(world, [&] {
+        if (mine)
+            digest = digest_text(bytes = to_bytes(*mine));
+    });
+    auto const told = world.all_gather(digest);
+    auto const first = first_teller(told, what);
+    if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
+        return mine;
+    bool const tells = *first == static_cast<std::size_t>(world.rank());
+    auto const layouts = world.all_gather(tells ? bytes : std::string());
+    agree_on(world, [&] {
+        if (!mine)
+            mine = from_bytes<compact_layout>(layouts[*first]);
+    });
+    return mine;
+}
+
 } // namespace detail
 
 /// The layout that the ranks know, on every rank; nothing where no rank knows one.
@@ -63,22 +87,8 @@ inline std::string digest_text(std::string const& bytes) {
 template <group Group>
 std::optional<compact_layout>
 replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
-    std::string bytes, digest;
-    agree_on(world, [&] {
-        if (mine)
-            digest = detail::digest_text(bytes = to_bytes(*mine));
-    });
-    auto const told = world.all_gather(digest);
-    auto const first = detail::first_teller(told, what);
-    if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
-        return mine;
-    bool const tells = *first == static_cast<std::size_t>(world.rank());
-    auto const layouts = world.all_gather(tells ? bytes : std::string());
-    agree_on(world, [&] {
-        if (!mine)
-            mine = from_bytes<compact_layout>(layouts[*first]);
-    });
-    return mine;
+    agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
+    return detail::replicate_known(world, std::move(mine), what);
 }
 
 } // namespace reshard

@@ -5,6 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/node/file_size_signal.hpp>
 #include <reshard/node/page_advice.hpp>
 #include <reshard/node/system_calls.hpp>
 
@@ -105,7 +106,8 @@ public:
     ///
     /// \par Units bytes
     /// \pre    `bytes > 0`
-    /// \throws error with errc::io when the system refuses: no such segments, or not so much memory
+    /// \throws error with errc::io when the system refuses: no such segments, not so much memory, or no
+    ///         files of that size
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
                                  system_calls const& calls = {}) {
         shared_segment made;
@@ -172,6 +174,7 @@ private:
 
     void reserve(index_t bytes, system_calls const& calls) const {
         std::string const what = "a shared segment of " + std::to_string(bytes) + " bytes";
+        detail::file_size_signal_held const held;
         if (::ftruncate(file_.number(), bytes) != 0)
             detail::fail_segment(what, errno);
         if (int const problem = calls.reserve(file_.number(), bytes))

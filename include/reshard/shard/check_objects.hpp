@@ -121,10 +121,10 @@ inline void check_copies(std::vector<object_copy> copies) {
 ///         every rank alike
 template <group Group>
 void check_objects(Group const& world, std::vector<held_object> const& objects) {
-    agree_on(world, [&] {
-        for (held_object const& object : objects)
-            check(object.cell);
-    });
+    agree_to_run(world, "check_objects", 0, attempt([&] {
+                     for (held_object const& object : objects)
+                         check(object.cell);
+                 }));
     std::vector<detail::object_copy> copies;
     auto const all = world.all_gather(detail::pack_objects(objects));
     for (std::size_t rank = 0; rank < all.size(); ++rank)

@@ -54,11 +54,11 @@ void check_world(Group const& world, mesh const& ranks) {
 /// \throws error with errc::bad_layout that names both numbers, on every rank alike
 template <group Group>
 void check_world(Group const& world, layout const& held) {
-    agree_on(world, [&] {
-        detail::check_ranks("a layout of " + std::to_string(held.tensors.size()) +
-                                (held.tensors.size() == 1 ? " tensor" : " tensors"),
-                            held.holders, world.size());
-    });
+    agree_to_run(world, "check_world of a layout", 0, attempt([&] {
+                     detail::check_ranks("a layout of " + std::to_string(held.tensors.size()) +
+                                             (held.tensors.size() == 1 ? " tensor" : " tensors"),
+                                         held.holders, world.size());
+                 }));
 }
 
 } // namespace reshard

@@ -95,6 +95,7 @@ inline void compare_values(value_digests const& first, value_digests const& othe
 /// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
 template <group Group>
 void check_common(Group const& world, std::vector<common_value> const& values) {
+    agree_to_run(world, "check_common", 0); // which values differ is told in more words
     std::map<std::string_view, std::string_view> sorted;
     for (common_value const& value : values)
         sorted.emplace(value.name, value.bytes);

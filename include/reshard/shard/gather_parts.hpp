@@ -149,7 +149,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return parts[a].key < parts[b].key; });
     std::vector<local_part> sorted;
-    agree_on(world, [&] {
+    local_error const problem = attempt([&] {
         for (std::size_t const i : order) {
             detail::check_part(parts[i]);
             if (!sorted.empty() && sorted.back().key == parts[i].key)
@@ -157,6 +157,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
             sorted.push_back(parts[i]);
         }
     });
+    agree_to_run(world, "gather_parts", 0, problem);
     std::vector<std::vector<local_part>> all;
     for (std::string const& bytes : world.all_gather(detail::pack_parts(sorted)))
         all.push_back(detail::unpack_parts(bytes));

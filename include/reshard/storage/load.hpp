@@ -98,7 +98,7 @@ strict_verdict load_as(Group const& world, checkpoint const& source, state_dict 
                  }));
     load_plan work;
     strict_verdict verdict;
-    work.wanted = gather_layout(world, target);
+    work.wanted = layout_of_all(world, target.descriptors());
     agree_on(world, [&] {
         at_path(path, [&] {
             if (how.options.strict)

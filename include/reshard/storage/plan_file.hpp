@@ -61,7 +61,8 @@ plan read_plan(Group const& world, std::filesystem::path const& path, std::uint6
     plan whole;
     local_error const problem =
         attempt([&] { whole = read_plan(path, plan_digest(structure, scope)); });
-    agree_on_digest(world, "a structure", structure, problem);
+    agree_to_run(world, "read_plan", 0, problem);
+    agree_on_digest(world, "a structure", structure);
     return whole;
 }
 

@@ -46,7 +46,7 @@ void save(Group const& world, const_state_dict const& source, std::filesystem::p
           save_form form = save_form::sharded, write_options const& options = {}) {
     agree_to_run(world, "save to " + target.string(),
                  digest_of(options) + static_cast<std::uint64_t>(form));
-    layout const held = gather_layout(world, source);
+    layout const held = detail::layout_of_all(world, source.descriptors());
     checkpoint_plan files;
     agree_on(world, [&] {
         detail::at_path(target, [&] { files = detail::files_to_save(held, form, options); });

@@ -73,7 +73,7 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
                                                " among " + std::to_string(world.size()) +
                                                " to read whole tensors");
                  }));
-    layout const held = gather_layout(world, source);
+    layout const held = detail::layout_of_all(world, source.descriptors());
     auto const mine = detail::shards_by_key(source);
     for (tensor_layout const& tensor : held.tensors) {
         std::optional<detail::whole_tensor> made;

@@ -5,6 +5,7 @@
 
 #include <reshard/shard/descriptor.hpp>
 #include <reshard/tensor/address_range.hpp>
+#include <reshard/tensor/own_overlap.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -61,15 +62,19 @@ inline void check_memory(shard_descriptor const& shard, const_tensor_view const&
     addresses(elements);
 }
 
-/// \throws error with errc::memory_overlap where elements that will be written lie at one address
+/// \throws error with errc::memory_overlap where elements that will be written share an address
 inline void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
-    if (element_count(elements.shape) == 0)
+    auto const found = own_overlap(elements.shape, elements.strides);
+    if (!found)
         return;
-    for (std::size_t axis = 0; axis < elements.ndim(); ++axis)
-        if (elements.shape[axis] > 1 && elements.strides[axis] == 0)
-            fail(errc::memory_overlap, "'" + shard.key + "': axis " + std::to_string(axis) + ": " +
-                                           std::to_string(elements.shape[axis]) +
-                                           " elements at one address (stride 0) cannot be written");
+    std::string const axis = "'" + shard.key + "': axis " + std::to_string(found->axis) + ": ";
+    if (found->step == 0)
+        fail(errc::memory_overlap, axis + std::to_string(elements.shape[found->axis]) +
+                                       " elements at one address (stride 0) cannot be written");
+    fail(errc::memory_overlap,
+         axis + "a stride of " + std::to_string(elements.strides[found->axis]) +
+             " elements, where the axes within it take up " + std::to_string(found->taken) +
+             ": elements that share memory cannot be written");
 }
 
 /// What is only read may lie anywhere.
@@ -82,7 +87,7 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
 ///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a
 ///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap
-///         for a tensor to be written whose elements lie at one address
+///         for a tensor to be written whose elements share addresses (see `own_overlap`)
 template <class View>
 void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);

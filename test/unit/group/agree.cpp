@@ -168,6 +168,19 @@ BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
               "every rank must make the same call");
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {
+    auto const results = outcomes(2, [](turn_taker const& rank) {
+        if (rank.number == 0)
+            agree_to_run(rank, "load", 7);
+        else
+            agree(rank, std::nullopt);
+    });
+    BOOST_TEST_REQUIRE(results[0].has_value());
+    BOOST_TEST(
+        results[0]->what() ==
+        "rank 0 runs load and rank 1 runs something else; every rank must make the same call");
+}
+
 BOOST_AUTO_TEST_CASE(an_error_that_is_known_comes_before_a_difference) {
     auto const results = outcomes(3, [](auto const& world) {
         agree_to_run(world, "load", static_cast<std::uint64_t>(world.rank()),

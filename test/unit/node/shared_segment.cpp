@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <pthread.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 using namespace reshard;
@@ -26,13 +29,45 @@ bool in_another_process(Work const& work) {
     return status == 0;
 }
 
-std::string error_of(segment_kind kind, system_calls const& calls) {
+std::string error_of(segment_kind kind, system_calls const& calls, index_t bytes = 4096) {
     try {
-        shared_segment::create(4096, kind, {}, calls);
+        shared_segment::create(bytes, kind, {}, calls);
     } catch (error const& problem) {
         return std::string(name(problem.code())) + ": " + problem.what();
     }
     return "no error";
+}
+
+/// Files have 4096 bytes at most from here on, and the signal for larger ones ends the process.
+void limit_files() {
+    rlimit limit = {};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 4096;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_DFL);
+}
+
+/// True where the error is what a file beyond the limit gives, of both kinds.
+bool is_refused_beyond_limit() {
+    for (segment_kind const kind : kinds)
+        if (error_of(kind, {}, 8192) != "io: a shared segment of 8192 bytes: File too large")
+            return false;
+    return true;
+}
+
+bool holds(sigset_t const& signals) { return ::sigismember(&signals, SIGXFSZ) == 1; }
+
+sigset_t blocked_signals() {
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return blocked;
+}
+
+sigset_t pending_signals() {
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    return pending;
 }
 
 } // namespace
@@ -115,6 +150,29 @@ BOOST_AUTO_TEST_CASE(full_memory_is_an_error_and_no_signal_later) {
     for (segment_kind const kind : kinds)
         BOOST_TEST(error_of(kind, full) ==
                    "io: a shared segment of 4096 bytes: No space left on device");
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_is_an_error_and_no_signal) {
+    BOOST_TEST(in_another_process([] {
+        limit_files();
+        return error_of(segment_kind::unnamed, {}) == "no error" && is_refused_beyond_limit() &&
+               !holds(blocked_signals()) && !holds(pending_signals());
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_was_pending_before_is_pending_still) {
+    BOOST_TEST(in_another_process([] {
+        limit_files();
+        sigset_t signal = {};
+        ::sigemptyset(&signal);
+        ::sigaddset(&signal, SIGXFSZ);
+        ::pthread_sigmask(SIG_BLOCK, &signal, nullptr);
+        bool const is_refused = is_refused_beyond_limit();
+        bool const leaves_none = !holds(pending_signals());
+        ::raise(SIGXFSZ);
+        return is_refused && leaves_none && is_refused_beyond_limit() && holds(blocked_signals()) &&
+               holds(pending_signals());
+    }));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_an_error) {

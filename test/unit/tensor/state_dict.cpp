@@ -153,6 +153,23 @@ BOOST_AUTO_TEST_CASE(one_address_for_many_elements_may_be_read_and_not_written) 
              "'w': axis 1: 3 elements at one address (stride 0) cannot be written"));
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_share_elements_may_be_read_and_not_written) {
+    std::vector<float> elements(12);
+    raw_tensor<float> rows(elements.data(), {4, 3}, {2, 1});
+    const_state_dict readable;
+    readable.add(left_half(), rows);
+    BOOST_TEST(readable.size() == 1u);
+    state_dict shards;
+    BOOST_CHECK_EXCEPTION(
+        shards.add(left_half(), rows), error,
+        says(errc::memory_overlap,
+             "'w': axis 0: a stride of 2 elements, where the axes within it take up 3: "
+             "elements that share memory cannot be written"));
+    BOOST_TEST(shards.empty());
+    shards.add(left_half(), raw_tensor<float>(elements.data(), {4, 3}, {3, 1}));
+    BOOST_TEST(shards.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(the_stride_of_an_axis_of_one_element_does_not_matter) {
     std::vector<float> elements(3);
     state_dict shards;
