@@ -4,6 +4,7 @@
 #define RESHARD_COPY_CONVERSION_HPP
 
 #include <reshard/copy/convert.hpp>
+#include <reshard/copy/fast_convert.hpp>
 #include <reshard/copy/vector_convert.hpp>
 
 #include <bit>

@@ -6,25 +6,10 @@
 #include <reshard/copy/fast_float.hpp>
 #include <reshard/core/data_type.hpp>
 
-#include <bit>
-#include <cstring>
-#include <limits>
-
 /// \file
 /// Loops over dense blocks of elements, for the usual pairs of floats, that become vectors.
 
 namespace reshard::detail {
-
-/// Converts `count` elements from one dense block to another; the blocks need no alignment.
-using block_function = void (*)(unsigned char const* source, unsigned char* target, index_t count);
-
-template <class Source, class Target, auto Convert>
-[[gnu::always_inline]] inline void convert_one(unsigned char const* source, unsigned char* target) {
-    Source value;
-    std::memcpy(&value, source, sizeof value);
-    auto const converted = static_cast<Target>(Convert(value));
-    std::memcpy(target, &converted, sizeof converted);
-}
 
 template <class Source, class Target, auto Convert>
 [[gnu::always_inline]] inline void convert_loop(unsigned char const* __restrict source,
@@ -68,26 +53,6 @@ block_function fastest() {
 }
 
 #endif
-
-/// The f64 of a f32; the payload of a NaN is moved, so that a signalling one stays as it is.
-inline std::uint64_t f64_of_f32(std::uint32_t value) {
-    double const exact = std::bit_cast<float>(value);
-    std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
-    std::uint64_t const nan = sign | 0x7ff0000000000000u | std::uint64_t{value & 0x7fffffu} << 29;
-    return (value & 0x7fffffffu) > 0x7f800000u ? nan : std::bit_cast<std::uint64_t>(exact);
-}
-
-/// The f32 of a f64, rounded once.
-inline std::uint32_t f32_of_f64(std::uint64_t value) {
-    static_assert(std::numeric_limits<float>::is_iec559);
-    auto const rounded = static_cast<float>(std::bit_cast<double>(value));
-    auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;
-    std::uint32_t const nan = static_cast<std::uint32_t>(value >> 63) << 31 | 0x7f800000u |
-                              (payload == 0 ? 0x400000u : payload);
-    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u
-               ? nan
-               : std::bit_cast<std::uint32_t>(rounded);
-}
 
 template <float_format Format, class Storage>
 block_function fastest_to_f32() {
@@ -138,15 +103,6 @@ inline block_function from_f32(data_type dtype) {
     case data_type::f64: return convert_portably<std::uint32_t, std::uint64_t, f64_of_f32>;
     default: return nullptr;
     }
-}
-
-/// The bf16 of a pattern of a format that has no more exponent and fraction bits: the upper half of
-/// its f32, whose other half is zero.
-template <float_format Format>
-constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
-    static_assert(Format.fraction_bits <= format_bf16.fraction_bits &&
-                  Format.bias < format_bf16.bias);
-    return widen<Format>(bits) >> 16;
 }
 
 template <float_format Format>

@@ -4,12 +4,15 @@
 #define RESHARD_COPY_FAST_FLOAT_HPP
 
 #include <reshard/copy/float_format.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 
 /// \file
-/// Narrow floats to and from f32 without a branch, so that compilers turn loops over them into vectors.
+/// Floats to and from f32 without a branch, so that compilers turn loops over them into vectors.
 ///
 /// The results are those of convert.hpp, bit for bit, in the default floating-point environment
 /// (rounding to nearest). Signalling NaNs pass, because no arithmetic sees them.
@@ -106,6 +109,47 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
     if constexpr (Format.specials == special_values::none)
         return result | select(is_nan, 0, sign);
     return result | sign;
+}
+
+/// The f64 of a f32; the payload of a NaN is moved, so that a signalling one stays as it is.
+inline std::uint64_t f64_of_f32(std::uint32_t value) {
+    double const exact = std::bit_cast<float>(value);
+    std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
+    std::uint64_t const nan = sign | 0x7ff0000000000000u | std::uint64_t{value & 0x7fffffu} << 29;
+    return (value & 0x7fffffffu) > 0x7f800000u ? nan : std::bit_cast<std::uint64_t>(exact);
+}
+
+/// The f32 of a f64, rounded once.
+inline std::uint32_t f32_of_f64(std::uint64_t value) {
+    static_assert(std::numeric_limits<float>::is_iec559);
+    auto const rounded = static_cast<float>(std::bit_cast<double>(value));
+    auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;
+    std::uint32_t const nan = static_cast<std::uint32_t>(value >> 63) << 31 | 0x7f800000u |
+                              (payload == 0 ? 0x400000u : payload);
+    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u
+               ? nan
+               : std::bit_cast<std::uint32_t>(rounded);
+}
+
+/// The bf16 of a pattern of a format that has no more exponent and fraction bits: the upper half of
+/// its f32, whose other half is zero.
+template <float_format Format>
+constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
+    static_assert(Format.fraction_bits <= format_bf16.fraction_bits &&
+                  Format.bias < format_bf16.bias);
+    return widen<Format>(bits) >> 16;
+}
+
+/// Converts `count` elements from one dense block to another; the blocks need no alignment.
+using block_function = void (*)(unsigned char const* source, unsigned char* target, index_t count);
+
+/// Converts one element; neither place needs alignment.
+template <class Source, class Target, auto Convert>
+[[gnu::always_inline]] inline void convert_one(unsigned char const* source, unsigned char* target) {
+    Source value;
+    std::memcpy(&value, source, sizeof value);
+    auto const converted = static_cast<Target>(Convert(value));
+    std::memcpy(target, &converted, sizeof converted);
 }
 
 } // namespace reshard::detail

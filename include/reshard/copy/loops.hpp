@@ -4,6 +4,7 @@
 #define RESHARD_COPY_LOOPS_HPP
 
 #include <reshard/copy/affine_copy.hpp>
+#include <reshard/copy/streaming.hpp>
 #include <reshard/copy/tile.hpp>
 
 #include <algorithm>

@@ -24,6 +24,12 @@ struct row_block {
     std::size_t bytes; ///< of a row
 };
 
+/// True where each row of `next` begins where a row of `one` ends, on both sides.
+inline bool continues(row_block const& one, row_block const& next) {
+    return next.source == one.source + one.bytes && next.target == one.target + one.bytes &&
+           next.source_pitch == one.source_pitch && next.target_pitch == one.target_pitch;
+}
+
 /// Copies the first row of each block, then the second one of each, and so on.
 inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool streaming) {
     for (index_t row = 0; row < rows; ++row)

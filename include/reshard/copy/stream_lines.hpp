@@ -4,6 +4,7 @@
 #define RESHARD_COPY_STREAM_LINES_HPP
 
 #include <reshard/copy/vector_set.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,13 @@ inline constexpr std::size_t line_bytes = 64;
 inline std::size_t bytes_to_line(void const* place) {
     return (line_bytes - reinterpret_cast<std::uintptr_t>(place) % line_bytes) % line_bytes;
 }
+
+/// Lines of memory, some bytes apart.
+template <class Byte>
+struct memory_lines {
+    Byte* first;
+    index_t pitch;
+};
 
 /// Writes whole lines past the caches.
 ///

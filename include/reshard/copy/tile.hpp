@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_TILE_HPP
 #define RESHARD_COPY_TILE_HPP
 
-#include <reshard/copy/streaming.hpp>
+#include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <algorithm>

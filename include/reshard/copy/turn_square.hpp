@@ -13,13 +13,6 @@
 
 namespace reshard::detail {
 
-/// Lines of memory, some bytes apart.
-template <class Byte>
-struct memory_lines {
-    Byte* first;
-    index_t pitch;
-};
-
 /// A side of the squares of elements of `Size` bytes: a line of the cache.
 template <std::size_t Size>
 inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_COPY_VECTOR_CONVERT_HPP
 #define RESHARD_COPY_VECTOR_CONVERT_HPP
 
+#include <reshard/copy/vector_pair.hpp>
 #include <reshard/copy/vector_pair512.hpp>
 #include <reshard/copy/vector_set.hpp>
 

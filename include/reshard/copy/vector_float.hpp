@@ -3,7 +3,8 @@
 #ifndef RESHARD_COPY_VECTOR_FLOAT_HPP
 #define RESHARD_COPY_VECTOR_FLOAT_HPP
 
-#include <reshard/copy/fast_convert.hpp>
+#include <reshard/copy/fast_float.hpp>
+#include <reshard/core/data_type.hpp>
 
 #include <array>
 
@@ -65,7 +66,6 @@ struct vector_float;
 template <>
 struct vector_float<data_type::f32> {
     using stored = std::uint32_t;
-    static constexpr bool fits_bf16 = false;
 
     static std::uint32_t to_f32(stored value) { return value; }
     static stored from_f32(std::uint32_t value) { return value; }
@@ -88,7 +88,6 @@ struct vector_float<data_type::f32> {
 template <>
 struct vector_float<data_type::bf16> {
     using stored = std::uint16_t;
-    static constexpr bool fits_bf16 = true;
 
     static std::uint32_t to_f32(stored value) { return widen<format_bf16>(value); }
     static stored from_f32(std::uint32_t value) {
@@ -131,7 +130,6 @@ private:
 template <>
 struct vector_float<data_type::f16> {
     using stored = std::uint16_t;
-    static constexpr bool fits_bf16 = false;
 
     static std::uint32_t to_f32(stored value) { return widen<format_f16>(value); }
     static stored from_f32(std::uint32_t value) {
@@ -167,7 +165,6 @@ struct vector_float<data_type::f16> {
 template <>
 struct vector_float<data_type::f64> {
     using stored = std::uint64_t;
-    static constexpr bool fits_bf16 = false;
 
     static std::uint32_t to_f32(stored value) { return f32_of_f64(value); }
     static stored from_f32(std::uint32_t value) { return f64_of_f32(value); }
@@ -214,7 +211,6 @@ private:
 template <float_format Format>
 struct vector_float8 {
     using stored = std::uint8_t;
-    static constexpr bool fits_bf16 = true;
 
     static std::uint32_t to_f32(stored value) { return widen<Format>(value); }
 

@@ -3,8 +3,9 @@
 #ifndef RESHARD_COPY_VECTOR_FLOAT512_HPP
 #define RESHARD_COPY_VECTOR_FLOAT512_HPP
 
+#include <reshard/copy/fast_float.hpp>
 #include <reshard/copy/lanes512.hpp>
-#include <reshard/copy/vector_float.hpp>
+#include <reshard/core/data_type.hpp>
 
 #include <array>
 

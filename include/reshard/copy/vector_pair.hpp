@@ -4,91 +4,13 @@
 #define RESHARD_COPY_VECTOR_PAIR_HPP
 
 #include <reshard/copy/turn_square.hpp>
+#include <reshard/copy/vector_conversion.hpp>
 #include <reshard/copy/vector_float.hpp>
 
-#include <algorithm>
-
 /// \file
-/// Casts in registers: a row is read once and its result written once, past the caches where asked for.
+/// Casts in the registers of AVX2, eight f32 patterns at a time.
 
 namespace reshard::detail {
-
-/// Casts between two types, by the processor that runs; without functions where it or the pair has none.
-struct vector_conversion {
-    /// Converts a row of any length at any place.
-    void (*row)(unsigned char const* source, unsigned char* target, index_t count,
-                bool streaming) = nullptr;
-
-    /// The same through the caches.
-    block_function block = nullptr;
-
-    /// Turns and converts a square: a line of the cache of each of `square_width` lines of the source.
-    ///
-    /// \par Units pitches in bytes
-    /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
-    void (*square)(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
-                   bool streaming) = nullptr;
-};
-
-/// How many elements are converted at once: whole lines of the cache, and whole vectors.
-constexpr index_t step_width(index_t target_size) {
-    return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
-}
-
-/// How many elements of a line of the target a square has: where the target's are larger, two lines of the
-/// cache side by side, which memory takes faster than one.
-constexpr index_t square_width(index_t source_size, index_t target_size) {
-    index_t const lines = source_size < target_size ? 2 : 1;
-    return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
-}
-
-/// How many lines of the target a square has.
-constexpr index_t square_lines(index_t source_size) {
-    return static_cast<index_t>(line_bytes) / source_size;
-}
-
-/// How far ahead of what is converted a source is fetched: narrowing casts read faster than the processor
-/// foresees.
-inline constexpr index_t ahead_bytes = 1024;
-
-/// Fetches what will be converted next.
-[[gnu::always_inline]] inline void fetch(unsigned char const* source, index_t bytes) {
-    for (index_t line = 0; line < bytes; line += index_t{line_bytes})
-        __builtin_prefetch(source + line);
-}
-
-/// A row of which `head .. end` is whole steps; `has_whole_lines`: they are lines of the cache of the target.
-struct row_parts {
-    index_t head;
-    index_t end;
-    bool has_whole_lines;
-};
-
-/// How many bytes an element of the target has, and how many elements are converted at once.
-struct row_step {
-    index_t size;
-    index_t width;
-};
-
-/// Cuts a row of the target, at a line of the cache where that is possible and wanted.
-inline row_parts parts_of_row(unsigned char const* target, row_step step, index_t count,
-                              bool wants_lines) {
-    auto const to_line = static_cast<index_t>(bytes_to_line(target));
-    bool const has_lines = wants_lines && to_line % step.size == 0;
-    index_t const head = has_lines ? std::min(count, to_line / step.size) : 0;
-    return {head, count - (count - head) % step.width, has_lines};
-}
-
-/// What all casts between two types need to know of them.
-template <data_type Source, data_type Target>
-struct pair_of_sizes {
-    static constexpr index_t source_size = sizeof(typename vector_float<Source>::stored);
-    static constexpr index_t target_size = sizeof(typename vector_float<Target>::stored);
-    static constexpr index_t width = step_width(target_size);
-    static constexpr index_t lines_turned = square_width(source_size, target_size);
-    static constexpr bool is_exact =
-        vector_float<Source>::fits_bf16 && vector_float<Target>::fits_bf16;
-};
 
 #if defined(__x86_64__)
 

@@ -80,15 +80,23 @@ public:
         auto const* const from = static_cast<unsigned char const*>(source);
         auto* const to = static_cast<unsigned char*>(target);
         affine_copy const& loop = copy.loop;
-        blocks_[count_++] = {from + loop.source_offset, to + loop.target_offset,
-                             loop.source_strides[0], loop.target_strides[0],
-                             static_cast<std::size_t>(loop.extent[1] * copy.sizes.source)};
+        append({from + loop.source_offset, to + loop.target_offset, loop.source_strides[0],
+                loop.target_strides[0],
+                static_cast<std::size_t>(loop.extent[1] * copy.sizes.source)});
         if (!joins_next || count_ == most)
             run_blocks(loop.extent[0], copy.streaming);
     }
 
 private:
     static constexpr std::size_t most = 64;
+
+    /// Adds a block, or makes the last one wider where that ends at its beginning on both sides.
+    void append(detail::row_block const& one) {
+        if (count_ > 0 && detail::continues(blocks_[count_ - 1], one))
+            blocks_[count_ - 1].bytes += one.bytes;
+        else
+            blocks_[count_++] = one;
+    }
 
     void run_blocks(index_t rows, bool streaming) {
         std::span<detail::row_block const> const blocks(blocks_, count_);

@@ -78,6 +78,16 @@ BOOST_AUTO_TEST_CASE(rows_that_run_backwards_or_all_to_one_place_are_written) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_block_continues_another_where_both_its_sides_do) {
+    unsigned char from[128] = {}, to[128] = {};
+    detail::row_block const one{from, to, 32, 64, 5};
+    BOOST_TEST(detail::continues(one, {from + 5, to + 5, 32, 64, 9}));
+    BOOST_TEST(!detail::continues(one, {from + 6, to + 5, 32, 64, 5}));
+    BOOST_TEST(!detail::continues(one, {from + 5, to + 6, 32, 64, 5}));
+    BOOST_TEST(!detail::continues(one, {from + 5, to + 5, 31, 64, 5}));
+    BOOST_TEST(!detail::continues(one, {from + 5, to + 5, 32, 65, 5}));
+}
+
 BOOST_AUTO_TEST_CASE(lines_are_whole_where_place_length_and_distance_say_so) {
     alignas(64) unsigned char at[128] = {};
     BOOST_TEST(detail::has_whole_lines({at, at, 7, 128, 64}));

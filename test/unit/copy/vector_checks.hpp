@@ -40,6 +40,26 @@ inline void check_rows(detail::vector_set set) {
     }
 }
 
+/// Rows so long that several parts of them are converted in step are written whole.
+inline void check_long_rows(detail::vector_set set) {
+    if (!can_test(set))
+        return;
+    std::mt19937 random(9);
+    for (pair_of_types const& cast : casts())
+        for (index_t const count : {16'384, 16'500, 40'001}) {
+            std::vector<unsigned char> const source =
+                test::random_bytes(random, static_cast<std::size_t>(count * cast.source_size()));
+            std::vector<unsigned char> const all = expected(cast, source.data(), count);
+            std::vector<unsigned char> memory(all.size() + 256, 0xee);
+            unsigned char* const to = skewed(memory, 64 - cast.target_size()); // a head of one
+            cast.vectors(set).row(source.data(), to, count, true);
+            detail::streaming_fence();
+            BOOST_TEST(std::equal(all.begin(), all.end(), to),
+                       count << " times " << cast.text() << " with " << text(set));
+            BOOST_TEST((to[-1] == 0xee && to[all.size()] == 0xee));
+        }
+}
+
 /// Squares are turned and converted, and nothing else is written.
 inline void check_squares(detail::vector_set set) {
     if (!can_test(set))

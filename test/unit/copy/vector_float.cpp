@@ -2,6 +2,8 @@
 
 #include <reshard/copy/vector_float.hpp>
 
+#include <reshard/copy/fast_convert.hpp>
+
 #include "vector_support.hpp"
 
 using namespace reshard;

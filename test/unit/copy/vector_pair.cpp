@@ -9,26 +9,11 @@ using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(vector_pairs)
 
-BOOST_AUTO_TEST_CASE(rows_are_cut_where_lines_of_the_cache_begin) {
-    alignas(64) static unsigned char memory[256];
-    auto const parts = [](index_t skew, index_t count, bool wants_lines) {
-        detail::row_parts const cut =
-            detail::parts_of_row(memory + skew, {4, 16}, count, wants_lines);
-        return std::vector<index_t>{cut.head, cut.end, cut.has_whole_lines};
-    };
-    using cut = std::vector<index_t>;
-    BOOST_TEST((parts(0, 40, true) == cut{0, 32, 1}));
-    BOOST_TEST((parts(0, 40, false) == cut{0, 32, 0}));
-    BOOST_TEST((parts(60, 40, true) == cut{1, 33, 1}));
-    BOOST_TEST((parts(60, 16, true) == cut{1, 1, 1}));  // no whole line
-    BOOST_TEST((parts(4, 8, true) == cut{8, 8, 1}));    // ends before the next line
-    BOOST_TEST((parts(61, 40, true) == cut{0, 32, 0})); // no element begins at a line
-    BOOST_TEST((parts(60, 0, true) == cut{0, 0, 1}));
-}
-
 BOOST_AUTO_TEST_CASE(rows_of_every_length_at_every_place_are_written_and_nothing_else) {
     check_rows(detail::vector_set::avx2);
 }
+
+BOOST_AUTO_TEST_CASE(long_rows_are_written_whole) { check_long_rows(detail::vector_set::avx2); }
 
 BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_written) {
     check_squares(detail::vector_set::avx2);

@@ -13,6 +13,8 @@ BOOST_AUTO_TEST_CASE(rows_of_every_length_at_every_place_are_written_and_nothing
     check_rows(detail::vector_set::avx512);
 }
 
+BOOST_AUTO_TEST_CASE(long_rows_are_written_whole) { check_long_rows(detail::vector_set::avx512); }
+
 BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_written) {
     check_squares(detail::vector_set::avx512);
 }

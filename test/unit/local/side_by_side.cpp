@@ -94,6 +94,20 @@ BOOST_AUTO_TEST_CASE(blocks_that_join_write_what_they_write_alone) {
                                                             "................");
 }
 
+BOOST_AUTO_TEST_CASE(blocks_that_continue_one_another_on_both_sides_are_written_as_wide_ones) {
+    std::uint32_t const three = copies.add({{2, 3}, 0, {16, 1}, 0, {16, 1}}, bytes, stores::cached);
+    std::uint32_t const five = copies.add({{2, 5}, 0, {16, 1}, 0, {16, 1}}, bytes, stores::cached);
+    side_by_side all;
+    unsigned char* const at = target.data();
+    all.add(copies[three], source.data(), at, true);
+    all.add(copies[five], source.data() + 3, at + 3, true);
+    all.add(copies[three], source.data() + 8, at + 9,
+            true); // a place further on in the target alone
+    all.add(copies[three], source.data() + 12, at + 12, false); // and in the source alone
+    BOOST_TEST(std::string(target.begin(), target.begin() + 32) == "ABCDEFGH.IJKMNO."
+                                                                   "QRSTUVWX.YZ[]^_.");
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_of_any_kind_runs_alone) {
     side_by_side all;
     all.add(copies[one_run], source.data() + 5, target.data(), false);
