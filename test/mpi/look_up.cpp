@@ -134,7 +134,8 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) 
                         source.shards()};
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
-        looked_up const found = look_up(ranks, from, to, std::nullopt, asking);
+        looked_up const found =
+            look_up(ranks, from, to, std::nullopt, detail::with_nodes(ranks, asking));
         looked_up const gathered =
             detail::plan_for(ranks, {from, to}, std::nullopt, redistribute_options{});
         auto const me = static_cast<holder_t>(rank);

@@ -2,10 +2,16 @@
 
 #include <reshard/storage/mapped_file.hpp>
 
+#include <reshard/group/agree.hpp>
+
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <string>
+
+#include <sys/resource.h>
 
 /// \file
 /// Files as memory.
@@ -50,6 +56,19 @@ BOOST_AUTO_TEST_CASE(a_file_without_bytes_has_no_memory) {
     mapped_input const input(file());
     BOOST_TEST(input.bytes() == 0u);
     BOOST_TEST(input.data() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_is_an_error_and_no_signal) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    rlimit const limit{4096, before.rlim_max};
+    auto const handler = ::signal(SIGXFSZ, SIG_DFL);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    local_error const problem = attempt([&] { mapped_output(file(), 8192); });
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
+    BOOST_TEST_REQUIRE(problem.has_value());
+    BOOST_TEST(problem->what() == file().string() + ": cannot reserve 8192 bytes: File too large");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_not_written) {

@@ -91,8 +91,8 @@ void convert_transposed(affine_copy const& copy, Convert const& convert, element
     };
     vector_conversion const direct = convert.in_registers();
     auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
-        bool const is_even = bytes_to_line(target) == 0 && target_pitch % index_t{line_bytes} == 0;
-        return direct.square && is_squares(extent, sizes) && (is_even || !at.streaming);
+        return direct.square && is_squares(extent, sizes) &&
+               (!at.streaming || begins_at_lines(target, target_pitch));
     };
     for_each_tile(copy, tiles_for(copy, sizes, at),
                   [&](tile_extent extent, index_t source, index_t target) {

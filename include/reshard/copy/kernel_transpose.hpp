@@ -7,7 +7,7 @@
 #include <reshard/copy/turn_square.hpp>
 
 /// \file
-/// Copies whose fastest axes differ: tile by tile, each turned in the nearest cache.
+/// Copies whose fastest axes differ: tile by tile, each turned in registers or in the nearest cache.
 
 namespace reshard::detail {
 
@@ -33,9 +33,10 @@ void turn_squares(vector_set vectors, tile_extent extent, memory_lines<unsigned 
 ///
 /// \par Units strides and offsets in bytes
 /// \pre       `copy.ndim() >= 2`; the last axis has the stride `Size` in the target, the one before it in
-///            the source
+///            the source; the processor has the `vectors`
 template <std::size_t Size>
-void copy_transposed(affine_copy const& copy, memory const& at) {
+void copy_transposed(affine_copy const& copy, memory const& at,
+                     vector_set vectors = widest_vectors()) {
     alignas(line_bytes) unsigned char tile[tile_bytes];
     index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
     index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
@@ -46,11 +47,9 @@ void copy_transposed(affine_copy const& copy, memory const& at) {
             copy_run(target + i * target_pitch, tile + i * line, static_cast<std::size_t>(line),
                      at.streaming);
     };
-    vector_set const vectors = widest_vectors();
     auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
-        bool const is_even = bytes_to_line(target) == 0 && target_pitch % index_t{line_bytes} == 0;
         return has_turn_square<Size>(vectors) && is_squares<Size>(extent) &&
-               (is_even || !at.streaming);
+               (!at.streaming || begins_at_lines(target, target_pitch));
     };
     auto const squares = at.streaming ? turn_squares<Size, true> : turn_squares<Size, false>;
     for_each_tile(copy, tiles_for(copy, {Size, Size}, at),

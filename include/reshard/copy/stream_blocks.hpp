@@ -40,9 +40,7 @@ inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool st
 
 /// True where every row is whole lines of the cache in the target.
 inline bool has_whole_lines(row_block const& one) {
-    constexpr auto line = static_cast<index_t>(line_bytes);
-    return bytes_to_line(one.target) == 0 && one.bytes % line_bytes == 0 &&
-           one.target_pitch % line == 0;
+    return one.bytes % line_bytes == 0 && begins_at_lines(one.target, one.target_pitch);
 }
 
 #if defined(__x86_64__)
@@ -63,7 +61,8 @@ inline index_t rows_to_page(row_block const& one) {
     return pitch == 0 ? 1 : (page + pitch - 1) / pitch;
 }
 
-/// The same, four rows in step that lie in different pages; the rows that are left one by one.
+/// The same, four rows in step, which lie in different pages of the first block; the rows that are left
+/// one by one.
 [[gnu::target("avx512f")]] inline void stream_blocks_avx512(std::span<row_block const> blocks,
                                                             index_t rows) {
     index_t const apart = blocks.empty() ? 1 : rows_to_page(blocks.front());

@@ -28,6 +28,11 @@ inline std::size_t bytes_to_line(void const* place) {
     return (line_bytes - reinterpret_cast<std::uintptr_t>(place) % line_bytes) % line_bytes;
 }
 
+/// True where rows so far apart all begin at lines of the cache.
+inline bool begins_at_lines(void const* first, index_t pitch) {
+    return bytes_to_line(first) == 0 && pitch % static_cast<index_t>(line_bytes) == 0;
+}
+
 /// Lines of memory, some bytes apart.
 template <class Byte>
 struct memory_lines {

@@ -55,18 +55,31 @@ inline local_error decode(std::string const& bytes) {
     return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
 }
 
+/// What a rank without an error says it runs: `agree_to_run` has a name for it, other collectives have none.
+inline std::string named_call(std::string const& bytes) {
+    auto const end = bytes.rfind('#');
+    return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
+}
+
 } // namespace detail
 
 /// Throws on every rank the error of the lowest rank that has one, or returns on all.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank begins
+///         another call
 template <group Group>
 void agree(Group const& world, local_error const& mine) {
     std::vector<std::string> const all = world.all_gather(detail::encode(mine));
     for (std::string const& bytes : all)
         if (auto const problem = detail::decode(bytes))
             throw error(*problem);
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+        if (all[rank].size() > 1)
+            fail(errc::ranks_disagree, "rank " + std::to_string(rank) + " runs " +
+                                           detail::named_call(all[rank]) +
+                                           ", and others are in the midst of another call; every "
+                                           "rank must make the same call");
 }
 
 /// Runs local work that may fail on some ranks, and fails on all of them where it does.
@@ -95,15 +108,11 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
             throw error(*problem);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0]) {
-            auto const named = [](std::string const& bytes) {
-                auto const end = bytes.rfind('#');
-                return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
-            };
-            bool const same_operation = named(all[rank]) == named(all[0]);
+            std::string const first = detail::named_call(all[0]);
+            std::string const other = detail::named_call(all[rank]);
             fail(errc::ranks_disagree,
-                 "rank 0 runs " + named(all[0]) + " and rank " + std::to_string(rank) + " runs " +
-                     (same_operation ? "it with another program or other options"
-                                     : named(all[rank])) +
+                 "rank 0 runs " + first + " and rank " + std::to_string(rank) + " runs " +
+                     (other == first ? "it with another program or other options" : other) +
                      "; every rank must make the same call");
         }
 }

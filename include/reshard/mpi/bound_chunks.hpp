@@ -52,7 +52,7 @@ struct bound_chunks {
 /// A copy within the process.
 struct bound_copy {
     std::uint32_t copy = 0;
-    bool joins_next = false; ///< the next copy continues in the same rows of the target
+    bool joins_next = false; ///< the next copy continues in the same rows
     std::byte const* source = nullptr;
     std::byte* target = nullptr;
     index_t bytes = 0;

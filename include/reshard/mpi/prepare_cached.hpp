@@ -25,7 +25,7 @@ using plan_cache = digest_cache<looked_up>;
 
 /// A redistribution that is ready to run, as `prepared`; its plan may have been made before.
 ///
-/// One that was moved from is as a `prepared` that was.
+/// One that was moved from is as a `prepared` that was; `was_kept` still answers.
 class cached_redistribution {
 public:
     /// Moves the bytes.

@@ -27,7 +27,7 @@ namespace reshard {
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors'
 /// memory. It also owns a communicator, so every rank destroys its prepared redistributions in the
 /// same order. One that was moved from may be destroyed or assigned to; all else throws an error with
-/// errc::usage.
+/// errc::usage, on this rank alone: where others run theirs, end the job.
 class prepared {
 public:
     /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that can no longer

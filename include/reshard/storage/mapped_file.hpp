@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_MAPPED_FILE_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/node/file_size_signal.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -117,10 +118,7 @@ public:
     /// \throws error with errc::io, naming the file and the bytes that it needs
     mapped_output(std::filesystem::path path, std::size_t bytes) : path_(std::move(path)) {
         detail::file_handle const file(path_, O_RDWR | O_CREAT | O_EXCL);
-        int const problem =
-            bytes ? ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes)) : 0;
-        if (problem != 0)
-            detail::fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes", problem);
+        reserve(file, bytes);
         memory_ = detail::mapping_handle(file, bytes, PROT_READ | PROT_WRITE, path_);
     }
 
@@ -136,6 +134,14 @@ public:
     }
 
 private:
+    void reserve(detail::file_handle const& file, std::size_t bytes) const {
+        detail::file_size_signal_held const held;
+        int const problem =
+            bytes ? ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes)) : 0;
+        if (problem != 0)
+            detail::fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes", problem);
+    }
+
     std::filesystem::path path_;
     detail::mapping_handle memory_;
 };

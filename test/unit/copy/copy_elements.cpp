@@ -195,6 +195,17 @@ BOOST_AUTO_TEST_CASE(large_transposes_cross_every_edge_of_a_tile) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(widening_casts_turn_squares_of_two_lines_side_by_side) {
+    using enum data_type;
+    std::mt19937 random(16);
+    for (auto const& [source, target] :
+         {std::pair(bf16, f32), {f32, f64}, {f8_e4m3, bf16}, {f8_e4m3, f32}, {f16, f32}})
+        for (stores const how : {stores::cached, stores::streaming})
+            for (auto const& [rows, columns] : {std::pair(128, 192), {64, 320}, {130, 64}})
+                BOOST_TEST(
+                    copies_right(random, transposing(rows, columns), cast(source, target), how));
+}
+
 BOOST_AUTO_TEST_CASE(aligned_targets_are_streamed_line_by_line) {
     std::mt19937 random(15);
     for (int const offset : {0, 8, 24, 63}) {

@@ -17,26 +17,29 @@ struct alignas(64) line {
     unsigned char bytes[64];
 };
 
-/// Three blocks of `rows` rows of `bytes` bytes, `gap` bytes apart in a source of rows side by side, and each
-/// dense but for `gap` bytes in the target, `skew` bytes behind a line of the cache; true where every byte
-/// is right, those between and around the rows too.
+/// Three blocks of `rows` rows side by side in a source, one, two and three times `bytes` bytes wide, and `gap`
+/// bytes behind each of its rows; in the target each block lies by itself, its rows `gap` bytes apart, `skew`
+/// bytes behind a line of the cache. True where every byte is right, those between and around the rows too.
 bool are_right(detail::vector_set vectors, index_t rows, index_t bytes, index_t gap, index_t skew) {
     std::mt19937 random(3);
-    index_t const source_pitch = 3 * bytes + gap, pitch = bytes + gap;
+    index_t const source_pitch = 6 * bytes + gap;
     auto const source =
         test::random_bytes(random, static_cast<std::size_t>(rows * source_pitch + 3));
-    std::vector<line> memory(static_cast<std::size_t>(3 * rows * pitch + skew) / 64 + 2);
+    std::vector<line> memory(static_cast<std::size_t>(rows * (source_pitch + 2 * gap) + skew) / 64 +
+                             2);
     auto* const target = reinterpret_cast<unsigned char*>(memory.data());
     std::fill(target, target + memory.size() * 64, static_cast<unsigned char>(0xaa));
     std::vector<unsigned char> wanted(memory.size() * 64, 0xaa);
     std::vector<detail::row_block> blocks;
-    for (index_t i = 0; i < 3; ++i) {
-        index_t const first = skew + i * rows * pitch;
-        blocks.push_back({source.data() + i * bytes, target + first, source_pitch, pitch,
-                          static_cast<std::size_t>(bytes)});
+    index_t column = 0, place = skew;
+    for (index_t width = bytes; width <= 3 * bytes && blocks.size() < 3; width += bytes) {
+        blocks.push_back({source.data() + column, target + place, source_pitch, width + gap,
+                          static_cast<std::size_t>(width)});
         for (index_t row = 0; row < rows; ++row)
-            std::copy_n(source.begin() + i * bytes + row * source_pitch, bytes,
-                        wanted.begin() + first + row * pitch);
+            std::copy_n(source.begin() + column + row * source_pitch, width,
+                        wanted.begin() + place + row * (width + gap));
+        column += width;
+        place += rows * (width + gap);
     }
     detail::stream_blocks(vectors, blocks, rows);
     detail::streaming_fence();

@@ -179,6 +179,10 @@ BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {
     BOOST_TEST(
         results[0]->what() ==
         "rank 0 runs load and rank 1 runs something else; every rank must make the same call");
+    BOOST_TEST_REQUIRE(results[1].has_value()); // it would wait for rank 0 in its next collective
+    BOOST_TEST((results[1]->code() == errc::ranks_disagree));
+    BOOST_TEST(results[1]->what() == "rank 0 runs load, and others are in the midst of another "
+                                     "call; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_that_is_known_comes_before_a_difference) {

@@ -108,6 +108,22 @@ BOOST_AUTO_TEST_CASE(blocks_that_continue_one_another_on_both_sides_are_written_
                                                                    "QRSTUVWX.YZ[]^_.");
 }
 
+BOOST_AUTO_TEST_CASE(blocks_that_continue_one_another_are_kept_as_one_however_many_they_are) {
+    constexpr index_t blocks = 150, row = 3 * blocks;
+    std::uint32_t const number =
+        copies.add({{2, 3}, 0, {row, 1}, 0, {row, 1}}, bytes, stores::streaming);
+    std::vector<unsigned char> from(2 * row), to(2 * row, '.');
+    for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = static_cast<unsigned char>(i * 7);
+    side_by_side all;
+    for (index_t i = 0; i + 1 < blocks; ++i)
+        all.add(copies[number], from.data() + 3 * i, to.data() + 3 * i, true);
+    BOOST_TEST(
+        (to == std::vector<unsigned char>(2 * row, '.'))); // blocks apart would be written by now
+    all.add(copies[number], from.data() + row - 3, to.data() + row - 3, false);
+    BOOST_TEST(to == from, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_of_any_kind_runs_alone) {
     side_by_side all;
     all.add(copies[one_run], source.data() + 5, target.data(), false);
