@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_no_memory_has_are_errors) {
     BOOST_CHECK_EXCEPTION(fresh_memory(-1), error,
                           says(errc::usage, "fresh memory of -1 bytes; it must be 0 or more, and "
                                             "less than 2^62"));
-    BOOST_CHECK_THROW(fresh_memory(std::numeric_limits<index_t>::max()), error);
+    BOOST_CHECK_THROW(fresh_memory{std::numeric_limits<index_t>::max()}, error);
     BOOST_CHECK_THROW(fresh_memory(index_t{1} << 61), error); // more than addresses
     fresh_memory small(1000);
     BOOST_CHECK_THROW(static_cast<void>(small.resource()->allocate(5000)), error);
