@@ -3,7 +3,7 @@
 #ifndef RESHARD_BENCH_AOA_JOB_HPP
 #define RESHARD_BENCH_AOA_JOB_HPP
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <functional>

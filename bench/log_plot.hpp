@@ -3,7 +3,7 @@
 #ifndef RESHARD_BENCH_LOG_PLOT_HPP
 #define RESHARD_BENCH_LOG_PLOT_HPP
 
-#include <reshard/draw/svg.hpp>
+#include "picture/svg.hpp"
 
 #include <algorithm>
 #include <cmath>

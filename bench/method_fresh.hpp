@@ -5,7 +5,7 @@
 
 #include "method_private.hpp"
 
-#include <reshard/node/fresh_memory.hpp>
+#include <reshard/os/fresh_memory.hpp>
 
 #include <cstddef>
 #include <optional>

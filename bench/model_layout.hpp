@@ -5,7 +5,7 @@
 
 #include "model.hpp"
 
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -14,7 +14,7 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
-#include <reshard/shard/main_copies.hpp>
+#include <reshard/layout/main_copies.hpp>
 
 #include <CLI/CLI.hpp>
 

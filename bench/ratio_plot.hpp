@@ -5,7 +5,7 @@
 
 #include "measurement.hpp"
 
-#include <reshard/draw/svg.hpp>
+#include "picture/svg.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 
 #include "stopwatch.hpp"
 
-#include <reshard/local.hpp>
-#include <reshard/local/typed_redistribute.hpp>
+#include <reshard/bind.hpp>
+#include <reshard/bind/typed_redistribute.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <reshard.hpp>
 #include <reshard/mpi.hpp>
-#include <reshard/shard/equal_shares.hpp>
+#include <reshard/layout/equal_shares.hpp>
 
 #include <boost/mpi/environment.hpp>
 

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard.hpp>
-#include <reshard/shard/equal_shares.hpp>
+#include <reshard/layout/equal_shares.hpp>
 
 #include <iostream>
 #include <vector>

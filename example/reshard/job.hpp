@@ -7,8 +7,8 @@
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/reverse_options.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/layout.hpp>
-#include <reshard/shard/strictness.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/layout/strictness.hpp>
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_TOOL_MODELS_HPP
 #define RESHARD_TOOL_MODELS_HPP
 
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "summary.hpp"
 
 #include <reshard/plan/rounds.hpp>
-#include <reshard/shard/main_copies.hpp>
+#include <reshard/layout/main_copies.hpp>
 
 #include <CLI/CLI.hpp>
 

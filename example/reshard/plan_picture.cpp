@@ -4,8 +4,8 @@
 
 #include "report.hpp"
 
-#include <reshard/draw/heat_map.hpp>
-#include <reshard/draw/timeline.hpp>
+#include "picture/heat_map.hpp"
+#include "picture/timeline.hpp"
 #include <reshard/storage/write_whole_file.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "report.hpp"
 
-#include <reshard/draw/byte_text.hpp>
+#include "picture/byte_text.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 
 #include "report.hpp"
 
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <map>

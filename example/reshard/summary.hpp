@@ -3,7 +3,7 @@
 #ifndef RESHARD_TOOL_SUMMARY_HPP
 #define RESHARD_TOOL_SUMMARY_HPP
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <string>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/redistribute_in_rounds.hpp>
 #include <reshard/mpi/shared_arena.hpp>
-#include <reshard/node/fresh_memory.hpp>
+#include <reshard/os/fresh_memory.hpp>
 
 /// \file
 /// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that ranks of

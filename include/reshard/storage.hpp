@@ -8,6 +8,7 @@
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/load_state.hpp>
+#include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_state.hpp>

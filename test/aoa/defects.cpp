@@ -7,8 +7,8 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/reverse.hpp>
 #include <reshard/core/flat_range.hpp>
-#include <reshard/local.hpp>
-#include <reshard/shard/distribution.hpp>
+#include <reshard/bind.hpp>
+#include <reshard/layout/distribution.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_TEST_AOA_LANGUAGE_HPP
 
 #include <reshard/aoa/program.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>

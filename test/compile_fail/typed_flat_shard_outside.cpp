@@ -1,7 +1,7 @@
 // expect: static assertion failed.*: the flat range of a typed_flat_shard must lie inside its region
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/shard/typed.hpp>
+#include <reshard/layout/typed.hpp>
 
 using namespace reshard;
 

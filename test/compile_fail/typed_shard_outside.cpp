@@ -1,7 +1,7 @@
 // expect: static assertion failed.*: the region of a typed_shard must lie inside its global shape
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/shard/typed.hpp>
+#include <reshard/layout/typed.hpp>
 
 using namespace reshard;
 

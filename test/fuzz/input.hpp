@@ -3,7 +3,7 @@
 #ifndef RESHARD_TEST_FUZZ_INPUT_HPP
 #define RESHARD_TEST_FUZZ_INPUT_HPP
 
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <charconv>

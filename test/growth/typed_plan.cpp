@@ -5,7 +5,7 @@
 #include "support/typed_tensors.hpp"
 
 #include <reshard/expr/typed_expression.hpp>
-#include <reshard/local/typed_redistribute.hpp>
+#include <reshard/bind/typed_redistribute.hpp>
 
 using namespace reshard;
 using reshard::test::allocations_so_far;

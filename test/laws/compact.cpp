@@ -9,7 +9,7 @@
 #include "support/trials.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -15,29 +15,28 @@ import tempfile
 # What each room may include of the others: one level down or more. A room may include itself.
 ROOMS = {
     "core": [],
-    "group": ["core"],
-    "shard": ["core", "group"],
-    "tensor": ["core", "group", "shard"],
-    "copy": ["core", "group"],
-    "node": ["core", "group"],
-    "expr": ["core", "group", "shard"],
-    "plan": ["core", "group", "shard", "copy", "expr"],
-    "aoa": ["core", "group", "shard", "expr"],
-    "model": ["core", "shard", "expr"],
+    "layout": ["core"],
+    "tensor": ["core", "layout"],
+    "copy": ["core"],
+    "os": ["core"],
+    "group": ["core", "layout"],
+    "expr": ["core", "group", "layout"],
+    "plan": ["core", "group", "layout", "copy", "expr"],
+    "aoa": ["core", "layout", "expr"],
+    "model": ["core", "layout", "expr"],
     "adapt": ["core", "tensor"],
-    "format": ["core", "shard"],
-    "draw": ["core", "plan"],
-    "local": ["core", "group", "shard", "tensor", "copy", "expr", "plan"],
-    "serialization": ["core", "group", "shard", "copy", "expr", "plan", "aoa"],
-    "mpi": ["core", "group", "shard", "tensor", "copy", "node", "expr", "plan", "aoa", "local",
+    "format": ["core", "layout", "expr", "model"],
+    "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
+    "serialization": ["core", "group", "layout", "copy", "expr", "plan", "aoa"],
+    "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
             "serialization"],
-    "storage": ["core", "group", "shard", "tensor", "copy", "node", "expr", "plan", "aoa", "local",
+    "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
                 "model", "format", "serialization", "mpi"],
 }
 
 # The headers beside the rooms, and what each gathers.
 UMBRELLAS = {
-    "reshard.hpp": ["core", "group", "shard", "tensor", "copy", "expr", "plan", "aoa", "local",
+    "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "aoa", "bind",
                     "model", "adapt"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
@@ -50,13 +49,13 @@ FOREIGN = [
     (r"boost/mpi(\.hpp|/)|mpi\.h$", ["mpi", "reshard/mpi.hpp"]),
     (r"boost/(serialization|archive)/", ["serialization", "mpi", "storage"]),
     (r"boost/json", ["format"]),
-    (r"boost/interprocess", ["node"]),
-    (r"filesystem$|boost/filesystem", ["format", "serialization", "storage"]),
+    (r"boost/interprocess", ["os"]),
+    (r"filesystem$|boost/filesystem", ["os", "format", "serialization", "storage"]),
     (r"xxhash\.h$|xxh", ["format", "storage", "serialization"]),
 ]
 
 ORACLE_MAY = ["reshard/aoa/ast.hpp", "reshard/aoa/parse.hpp"]
-ORACLE_NEVER = r"reshard/(expr|plan|copy|local)/|reshard/aoa/(expand|lower|reverse|macro/)"
+ORACLE_NEVER = r"reshard/(expr|plan|copy|bind)/|reshard/aoa/(expand|lower|reverse|macro/)"
 
 # Of rooms from top to bottom, and of headers inside one room.
 LONGEST_CHAIN = 8
@@ -72,8 +71,8 @@ WORLD = re.compile(r"\bMPI_COMM_WORLD\b|\bcommunicator\s*(\{\s*\}|\(\s*\))")
 def room_of(header):
     """The room of a header of ours, or the header's own name where it stands beside the rooms."""
     parts = header.split("/")
-    if header == "reshard/local.hpp":
-        return "local"
+    if header == "reshard/bind.hpp":
+        return "bind"
     return parts[1] if len(parts) > 2 else header
 
 
@@ -215,10 +214,10 @@ CHAIN = {f"include/reshard/core/h{i}.hpp": f"#include <reshard/core/h{i + 1}.hpp
 
 # Each broken tree and what must be said of it; None: nothing.
 SELF_TEST = [
-    ({"include/reshard/core/a.hpp": "", "include/reshard/shard/b.hpp":
+    ({"include/reshard/core/a.hpp": "", "include/reshard/layout/b.hpp":
       "#include <reshard/core/a.hpp>\n#include <vector>\n"}, None),
-    ({"include/reshard/core/a.hpp": "#include <reshard/shard/b.hpp>\n",
-      "include/reshard/shard/b.hpp": ""}, "core may not include reshard/shard/b.hpp"),
+    ({"include/reshard/core/a.hpp": "#include <reshard/layout/b.hpp>\n",
+      "include/reshard/layout/b.hpp": ""}, "core may not include reshard/layout/b.hpp"),
     ({"include/reshard/tensor/a.hpp": "#include <reshard/copy/b.hpp>\n",
       "include/reshard/copy/b.hpp": ""}, "tensor may not include reshard/copy/b.hpp"),
     ({"include/reshard/plan/a.hpp": "#include <reshard/aoa/b.hpp>\n",
@@ -243,12 +242,12 @@ SELF_TEST = [
     ({"include/reshard/plan/a.hpp": "#include <boost/serialization/access.hpp>\n"},
      "belongs in serialization"),
     ({"include/reshard/storage/a.hpp": "#include <boost/json/parse.hpp>\n"}, "belongs in format"),
-    ({"include/reshard/local.hpp": "#include <filesystem>\n"}, "belongs in format"),
+    ({"include/reshard/bind.hpp": "#include <filesystem>\n"}, "belongs in os"),
     ({"include/reshard/mpi/a.hpp": "#include <boost/interprocess/mapped_region.hpp>\n"},
-     "belongs in node"),
-    ({"include/reshard/node/a.hpp": "#include <mpi.h>\n"}, "belongs in mpi"),
-    ({"include/reshard/node/a.hpp": "#include <reshard/plan/b.hpp>\n",
-      "include/reshard/plan/b.hpp": ""}, "node may not include reshard/plan/b.hpp"),
+     "belongs in os"),
+    ({"include/reshard/os/a.hpp": "#include <mpi.h>\n"}, "belongs in mpi"),
+    ({"include/reshard/os/a.hpp": "#include <reshard/plan/b.hpp>\n",
+      "include/reshard/plan/b.hpp": ""}, "os may not include reshard/plan/b.hpp"),
     ({"test/oracle/a.hpp": "#include <reshard/aoa/ast.hpp>\n", "include/reshard/aoa/ast.hpp": ""},
      None),
     ({"test/oracle/a.hpp": "#include <reshard/expr/b.hpp>\n", "include/reshard/expr/b.hpp": ""},

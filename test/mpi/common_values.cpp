@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/shard/common_values.hpp>
+#include <reshard/group/common_values.hpp>
 
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/shard/check_objects.hpp>
+#include <reshard/group/check_objects.hpp>
 
 #include "support/says.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include "support/guarded_shards.hpp"
 #include "support/held_once.hpp"

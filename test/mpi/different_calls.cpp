@@ -3,10 +3,10 @@
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
-#include <reshard/shard/check_objects.hpp>
-#include <reshard/shard/check_world.hpp>
-#include <reshard/shard/common_values.hpp>
-#include <reshard/shard/gather_parts.hpp>
+#include <reshard/group/check_objects.hpp>
+#include <reshard/group/check_world.hpp>
+#include <reshard/group/common_values.hpp>
+#include <reshard/group/gather_parts.hpp>
 
 #include "support/agreed_error.hpp"
 

@@ -6,7 +6,7 @@
 #include "support/rank_tensors.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <optional>
 #include <string>

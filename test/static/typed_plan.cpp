@@ -3,7 +3,7 @@
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/plan/typed_cost.hpp>
 #include <reshard/plan/typed_problem.hpp>
-#include <reshard/shard/typed_facts.hpp>
+#include <reshard/layout/typed_facts.hpp>
 
 // Plans between typed layouts; compiling is the test.
 

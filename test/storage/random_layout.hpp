@@ -3,7 +3,7 @@
 #ifndef RESHARD_TEST_STORAGE_RANDOM_LAYOUT_HPP
 #define RESHARD_TEST_STORAGE_RANDOM_LAYOUT_HPP
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <algorithm>
 #include <random>

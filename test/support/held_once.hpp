@@ -3,7 +3,7 @@
 #ifndef RESHARD_TEST_SUPPORT_HELD_ONCE_HPP
 #define RESHARD_TEST_SUPPORT_HELD_ONCE_HPP
 
-#include <reshard/shard/shards_of.hpp>
+#include <reshard/layout/shards_of.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include <reshard/expr/mapping.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <string>
 #include <utility>

@@ -6,7 +6,7 @@
 #include "oracle/element.hpp"
 #include "oracle/scenario.hpp"
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include "oracle/random.hpp"
 
-#include <reshard/shard/distribution.hpp>
+#include <reshard/layout/distribution.hpp>
 
 #include <array>
 #include <cstddef>

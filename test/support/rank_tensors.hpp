@@ -5,7 +5,7 @@
 
 #include "support/placements.hpp"
 
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>

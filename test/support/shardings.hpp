@@ -5,7 +5,7 @@
 
 #include "support/placements.hpp"
 
-#include <reshard/shard/sharding.hpp>
+#include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -4,7 +4,7 @@
 #define RESHARD_AOA_LOST_ELEMENTS_HPP
 
 #include <reshard/expr/losses.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/fresh_names.hpp>
 #include <reshard/aoa/statement_text.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <functional>
 #include <string>

@@ -6,7 +6,7 @@
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/cover.hpp>
+#include <reshard/layout/cover.hpp>
 
 #include <algorithm>
 #include <cstddef>

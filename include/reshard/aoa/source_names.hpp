@@ -6,7 +6,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/piece.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>

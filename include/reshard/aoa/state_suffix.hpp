@@ -4,7 +4,7 @@
 #define RESHARD_AOA_STATE_SUFFIX_HPP
 
 #include <reshard/core/index_vector.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>

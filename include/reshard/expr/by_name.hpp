@@ -5,7 +5,7 @@
 
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/held_tensor.hpp>
+#include <reshard/layout/held_tensor.hpp>
 
 #include <string>
 

@@ -5,7 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/cover.hpp>
+#include <reshard/layout/cover.hpp>
 
 #include <cstddef>
 #include <optional>

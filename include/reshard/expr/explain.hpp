@@ -6,7 +6,7 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/main_copies.hpp>
+#include <reshard/layout/main_copies.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,8 +6,8 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/resize.hpp>
-#include <reshard/shard/held_tensor.hpp>
-#include <reshard/shard/key_pattern.hpp>
+#include <reshard/layout/held_tensor.hpp>
+#include <reshard/layout/key_pattern.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/source_list.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <boost/assert.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_EXPR_PIECE_INDEX_HPP
 
 #include <reshard/expr/piece_list.hpp>
-#include <reshard/shard/box_index.hpp>
+#include <reshard/layout/box_index.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,8 +4,8 @@
 #define RESHARD_EXPR_TYPED_SOURCE_HPP
 
 #include <reshard/expr/expression.hpp>
-#include <reshard/shard/typed.hpp>
-#include <reshard/shard/typed_keys.hpp>
+#include <reshard/layout/typed.hpp>
+#include <reshard/layout/typed_keys.hpp>
 
 #include <boost/mp11/list.hpp>
 

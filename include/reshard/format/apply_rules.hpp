@@ -5,7 +5,7 @@
 
 #include <reshard/format/layout_rules.hpp>
 #include <reshard/format/layout_table.hpp>
-#include <reshard/shard/distribution.hpp>
+#include <reshard/layout/distribution.hpp>
 
 #include <charconv>
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 #define RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <cstdint>
 #include <filesystem>

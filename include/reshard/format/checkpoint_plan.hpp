@@ -7,8 +7,8 @@
 #include <reshard/format/file_numbers.hpp>
 #include <reshard/format/safetensors_writer.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
-#include <reshard/shard/catalog.hpp>
-#include <reshard/shard/main_copies.hpp>
+#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/main_copies.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -4,9 +4,9 @@
 #define RESHARD_FORMAT_LAYOUT_RULES_HPP
 
 #include <reshard/format/checked_at.hpp>
-#include <reshard/shard/key_pattern.hpp>
-#include <reshard/shard/mesh.hpp>
-#include <reshard/shard/placement.hpp>
+#include <reshard/layout/key_pattern.hpp>
+#include <reshard/layout/mesh.hpp>
+#include <reshard/layout/placement.hpp>
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_LAYOUT_TABLE_HPP
 #define RESHARD_FORMAT_LAYOUT_TABLE_HPP
 
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <numeric>

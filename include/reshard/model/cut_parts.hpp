@@ -5,7 +5,7 @@
 
 #include <reshard/model/rank_group.hpp>
 #include <reshard/model/tensor_cut.hpp>
-#include <reshard/shard/sharding.hpp>
+#include <reshard/layout/sharding.hpp>
 
 #include <algorithm>
 #include <cstddef>

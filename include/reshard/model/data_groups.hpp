@@ -4,7 +4,7 @@
 #define RESHARD_MODEL_DATA_GROUPS_HPP
 
 #include <reshard/model/rank_group.hpp>
-#include <reshard/shard/shards_of.hpp>
+#include <reshard/layout/shards_of.hpp>
 
 #include <algorithm>
 #include <compare>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_MODEL_FULLY_SHARD_HPP
 #define RESHARD_MODEL_FULLY_SHARD_HPP
 
-#include <reshard/shard/sharding.hpp>
+#include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_MODEL_OPTIMIZER_STATE_HPP
 #define RESHARD_MODEL_OPTIMIZER_STATE_HPP
 
-#include <reshard/shard/sharding.hpp>
+#include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
 #include <optional>

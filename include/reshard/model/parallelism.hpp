@@ -3,7 +3,7 @@
 #ifndef RESHARD_MODEL_PARALLELISM_HPP
 #define RESHARD_MODEL_PARALLELISM_HPP
 
-#include <reshard/shard/mesh.hpp>
+#include <reshard/layout/mesh.hpp>
 
 #include <algorithm>
 #include <string>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_MODEL_RANK_GROUP_HPP
 #define RESHARD_MODEL_RANK_GROUP_HPP
 
-#include <reshard/shard/holders_of.hpp>
+#include <reshard/layout/holders_of.hpp>
 
 #include <boost/assert.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_MODEL_TIED_WEIGHTS_HPP
 
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/sharding.hpp>
+#include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
 #include <functional>

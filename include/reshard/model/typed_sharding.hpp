@@ -3,8 +3,8 @@
 #ifndef RESHARD_MODEL_TYPED_SHARDING_HPP
 #define RESHARD_MODEL_TYPED_SHARDING_HPP
 
-#include <reshard/shard/compact_sharding.hpp>
-#include <reshard/shard/typed_layout.hpp>
+#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/typed_layout.hpp>
 
 #include <cstddef>
 #include <string>

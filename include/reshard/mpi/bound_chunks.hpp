@@ -3,8 +3,8 @@
 #ifndef RESHARD_MPI_BOUND_CHUNKS_HPP
 #define RESHARD_MPI_BOUND_CHUNKS_HPP
 
-#include <reshard/local/bind.hpp>
-#include <reshard/local/side_by_side.hpp>
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/side_by_side.hpp>
 #include <reshard/mpi/packets.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <reshard/mpi/node_copies.hpp>
 #include <reshard/mpi/remote_runs.hpp>
 #include <reshard/mpi/ring_lanes.hpp>
-#include <reshard/node/yielding_barrier.hpp>
+#include <reshard/os/yielding_barrier.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>

@@ -6,7 +6,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/serialization/bytes.hpp>
 #include <reshard/serialization/descriptor.hpp>
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <string>

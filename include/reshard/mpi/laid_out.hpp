@@ -3,7 +3,7 @@
 #ifndef RESHARD_MPI_LAID_OUT_HPP
 #define RESHARD_MPI_LAID_OUT_HPP
 
-#include <reshard/shard/compact_layout.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <optional>

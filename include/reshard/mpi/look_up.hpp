@@ -6,7 +6,7 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/expr/mapping_index.hpp>
-#include <reshard/local/check_complete.hpp>
+#include <reshard/bind/check_complete.hpp>
 #include <reshard/mpi/shard_directory.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

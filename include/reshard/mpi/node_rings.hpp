@@ -5,9 +5,9 @@
 
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/node_ranks.hpp>
-#include <reshard/node/node_segments.hpp>
-#include <reshard/node/slot_ring.hpp>
-#include <reshard/node/yielding_barrier.hpp>
+#include <reshard/mpi/node_segments.hpp>
+#include <reshard/os/slot_ring.hpp>
+#include <reshard/os/yielding_barrier.hpp>
 #include <reshard/plan/options.hpp>
 
 #include <boost/mpi/collectives/all_reduce.hpp>

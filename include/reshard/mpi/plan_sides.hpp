@@ -10,7 +10,7 @@
 #include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/shard_index.hpp>
-#include <reshard/shard/cover.hpp>
+#include <reshard/layout/cover.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <algorithm>

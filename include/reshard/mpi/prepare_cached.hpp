@@ -7,7 +7,7 @@
 #include <reshard/mpi/redistribution.hpp>
 #include <reshard/plan/digest_cache.hpp>
 #include <reshard/plan/plan_digest.hpp>
-#include <reshard/shard/hash.hpp>
+#include <reshard/layout/hash.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #define RESHARD_MPI_REDISTRIBUTE_HPP
 
 #include <reshard/expr/digest.hpp>
-#include <reshard/local/overlap.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 

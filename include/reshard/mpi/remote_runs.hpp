@@ -4,7 +4,7 @@
 #define RESHARD_MPI_REMOTE_RUNS_HPP
 
 #include <reshard/mpi/bound_chunks.hpp>
-#include <reshard/node/peer_memory.hpp>
+#include <reshard/os/peer_memory.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #define RESHARD_MPI_RING_LANES_HPP
 
 #include <reshard/mpi/bound_chunks.hpp>
-#include <reshard/node/slot_ring.hpp>
+#include <reshard/os/slot_ring.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <reshard/plan/options.hpp>
 #include <reshard/serialization/bytes.hpp>
 #include <reshard/serialization/directory.hpp>
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

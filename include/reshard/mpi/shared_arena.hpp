@@ -5,8 +5,8 @@
 
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/node_ranks.hpp>
-#include <reshard/node/arena_resource.hpp>
-#include <reshard/node/node_segments.hpp>
+#include <reshard/os/arena_resource.hpp>
+#include <reshard/mpi/node_segments.hpp>
 
 #include <boost/mpi/collectives/broadcast.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_OPTIONS_HPP
 
 #include <reshard/core/hasher.hpp>
-#include <reshard/shard/shard_table.hpp>
+#include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
 #include <cstdint>

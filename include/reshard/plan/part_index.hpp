@@ -3,8 +3,8 @@
 #ifndef RESHARD_PLAN_PART_INDEX_HPP
 #define RESHARD_PLAN_PART_INDEX_HPP
 
-#include <reshard/shard/cover.hpp>
-#include <reshard/shard/shard_part.hpp>
+#include <reshard/layout/cover.hpp>
+#include <reshard/layout/shard_part.hpp>
 
 #include <cstdint>
 #include <vector>

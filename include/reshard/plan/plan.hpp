@@ -7,7 +7,7 @@
 #include <reshard/core/index_rows.hpp>
 #include <reshard/core/short_list.hpp>
 #include <reshard/expr/piece.hpp>
-#include <reshard/shard/shard_table.hpp>
+#include <reshard/layout/shard_table.hpp>
 
 #include <cstdint>
 #include <vector>

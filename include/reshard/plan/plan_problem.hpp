@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_PLAN_PROBLEM_HPP
 
 #include <reshard/expr/piece_list.hpp>
-#include <reshard/shard/tensor_shards.hpp>
+#include <reshard/layout/tensor_shards.hpp>
 
 #include <cstdint>
 #include <string>

@@ -6,7 +6,7 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/plan_problem.hpp>
-#include <reshard/shard/held_tensor.hpp>
+#include <reshard/layout/held_tensor.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/part_index.hpp>
-#include <reshard/shard/tensor_shards.hpp>
+#include <reshard/layout/tensor_shards.hpp>
 
 #include <cstddef>
 #include <cstdint>

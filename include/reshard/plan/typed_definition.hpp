@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_TYPED_DEFINITION_HPP
 
 #include <reshard/expr/typed_source.hpp>
-#include <reshard/shard/typed_layout.hpp>
+#include <reshard/layout/typed_layout.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>

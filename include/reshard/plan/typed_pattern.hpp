@@ -4,8 +4,8 @@
 #define RESHARD_PLAN_TYPED_PATTERN_HPP
 
 #include <reshard/plan/move_list.hpp>
-#include <reshard/shard/distribution_grid.hpp>
-#include <reshard/shard/typed_kind.hpp>
+#include <reshard/layout/distribution_grid.hpp>
+#include <reshard/layout/typed_kind.hpp>
 
 #include <algorithm>
 #include <array>

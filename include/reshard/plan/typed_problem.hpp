@@ -6,7 +6,7 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/plan/part_index.hpp>
 #include <reshard/plan/plan_problem.hpp>
-#include <reshard/shard/typed_facts.hpp>
+#include <reshard/layout/typed_facts.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 

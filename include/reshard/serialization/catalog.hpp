@@ -4,7 +4,7 @@
 #define RESHARD_SERIALIZATION_CATALOG_HPP
 
 #include <reshard/serialization/layout.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 /// \file
 /// Catalogs in archives.

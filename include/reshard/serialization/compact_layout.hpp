@@ -5,7 +5,7 @@
 
 #include <reshard/serialization/layout.hpp>
 #include <reshard/serialization/shard_grid.hpp>
-#include <reshard/shard/compact_layout.hpp>
+#include <reshard/layout/compact_layout.hpp>
 
 #include <cstdint>
 #include <string>

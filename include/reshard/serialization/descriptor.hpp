@@ -4,7 +4,7 @@
 #define RESHARD_SERIALIZATION_DESCRIPTOR_HPP
 
 #include <reshard/serialization/core.hpp>
-#include <reshard/shard/descriptor.hpp>
+#include <reshard/layout/descriptor.hpp>
 
 #include <cstdint>
 #include <optional>

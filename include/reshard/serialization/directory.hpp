@@ -5,8 +5,8 @@
 
 #include <reshard/expr/piece.hpp>
 #include <reshard/serialization/descriptor.hpp>
-#include <reshard/shard/buckets.hpp>
-#include <reshard/shard/holder.hpp>
+#include <reshard/layout/buckets.hpp>
+#include <reshard/layout/holder.hpp>
 
 #include <cstdint>
 #include <optional>

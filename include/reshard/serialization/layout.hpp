@@ -4,7 +4,7 @@
 #define RESHARD_SERIALIZATION_LAYOUT_HPP
 
 #include <reshard/serialization/descriptor.hpp>
-#include <reshard/shard/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 /// \file
 /// Layouts in archives.

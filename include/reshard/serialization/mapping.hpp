@@ -6,7 +6,7 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/serialization/catalog.hpp>
 #include <reshard/serialization/expression.hpp>
-#include <reshard/shard/cover.hpp>
+#include <reshard/layout/cover.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #define RESHARD_SERIALIZATION_SHARD_GRID_HPP
 
 #include <reshard/serialization/layout.hpp>
-#include <reshard/shard/grid_list.hpp>
+#include <reshard/layout/grid_list.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,9 +6,9 @@
 #include <reshard/core/hasher.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 #include <reshard/storage/file_views.hpp>
-#include <reshard/storage/mapped_file.hpp>
+#include <reshard/os/mapped_file.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_CONVERT_HPP
 
 #include <reshard/expr/digest.hpp>
-#include <reshard/local.hpp>
+#include <reshard/bind.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/memory_watch.hpp>

@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_FILE_VIEWS_HPP
 
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/local/shard_views.hpp>
+#include <reshard/bind/shard_views.hpp>
 
 #include <cstdint>
 #include <vector>

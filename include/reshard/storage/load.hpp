@@ -5,7 +5,7 @@
 
 #include <reshard/expr/digest.hpp>
 #include <reshard/expr/fit_shapes.hpp>
-#include <reshard/local.hpp>
+#include <reshard/bind.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/replicas.hpp>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_PUT_IN_PLACE_HPP
 #define RESHARD_STORAGE_PUT_IN_PLACE_HPP
 
-#include <reshard/storage/mapped_file.hpp>
+#include <reshard/os/mapped_file.hpp>
 
 #include <cerrno>
 #include <cstdio>

@@ -4,9 +4,9 @@
 #define RESHARD_STORAGE_STATE_TENSORS_HPP
 
 #include <reshard/core/nearest.hpp>
-#include <reshard/shard/equal_shares.hpp>
+#include <reshard/layout/equal_shares.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/tensor/model_state.hpp>
+#include <reshard/storage/model_state.hpp>
 
 #include <string>
 #include <string_view>

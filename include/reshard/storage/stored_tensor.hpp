@@ -3,9 +3,9 @@
 #ifndef RESHARD_STORAGE_STORED_TENSOR_HPP
 #define RESHARD_STORAGE_STORED_TENSOR_HPP
 
-#include <reshard/local/place.hpp>
+#include <reshard/bind/place.hpp>
 #include <reshard/plan/part_index.hpp>
-#include <reshard/shard/cover.hpp>
+#include <reshard/layout/cover.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/first_difference.hpp>
 

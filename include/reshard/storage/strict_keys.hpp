@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_STRICT_KEYS_HPP
 
 #include <reshard/expr/mapping.hpp>
-#include <reshard/shard/strictness.hpp>
+#include <reshard/layout/strictness.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_WHOLE_TENSORS_HPP
 #define RESHARD_STORAGE_WHOLE_TENSORS_HPP
 
-#include <reshard/local.hpp>
+#include <reshard/bind.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_TENSOR_STATE_DICT_HPP
 #define RESHARD_TENSOR_STATE_DICT_HPP
 
-#include <reshard/shard/descriptor.hpp>
+#include <reshard/layout/descriptor.hpp>
 #include <reshard/tensor/address_range.hpp>
 #include <reshard/tensor/own_overlap.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <reshard/model/fully_shard.hpp>
 #include <reshard/model/parallel_tensor.hpp>
-#include <reshard/shard/shards_of.hpp>
+#include <reshard/layout/shards_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 

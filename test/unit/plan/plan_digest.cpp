@@ -5,7 +5,7 @@
 #include "support/layouts.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,7 +6,7 @@
 #include "support/shardings.hpp"
 #include "support/trials.hpp"
 
-#include <reshard/shard/compact_sharding.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/adapt/span.hpp>
-#include <reshard/shard/typed.hpp>
+#include <reshard/layout/typed.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include "support/says.hpp"

@@ -9,7 +9,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/nearest.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <cstddef>

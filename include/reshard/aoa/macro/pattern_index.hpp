@@ -6,7 +6,7 @@
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/macro/pattern_buckets.hpp>
 #include <reshard/aoa/state_suffix.hpp>
-#include <reshard/shard/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,130 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PICTURE_SVG_HPP
+#define RESHARD_TOOL_PICTURE_SVG_HPP
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The few elements of SVG that the pictures are made of: functions from values to text.
+
+namespace reshard {
+
+/// A place in a picture, or how large something is.
+///
+/// \par Units pixels, to the right and downwards
+struct svg_point {
+    double x = 0;
+    double y = 0;
+};
+
+/// A number in at most six digits, with a point in every locale.
+inline std::string svg_number(double value) {
+    char digits[32];
+    auto const end =
+        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6).ptr;
+    return {digits, end};
+}
+
+/// Text as it may stand in an element or an attribute; what XML has no place for is left out.
+inline std::string svg_escaped(std::string_view text) {
+    std::string safe;
+    for (char const c : text)
+        switch (c) {
+        case '&': safe += "&amp;"; break;
+        case '<': safe += "&lt;"; break;
+        case '>': safe += "&gt;"; break;
+        case '"': safe += "&quot;"; break;
+        default:
+            if (static_cast<unsigned char>(c) >= ' ')
+                safe += c;
+        }
+    return safe;
+}
+
+namespace detail {
+
+/// `  name="1.5"`.
+inline std::string svg_attribute(std::string_view name, std::string_view value) {
+    return " " + std::string(name) + "=\"" + svg_escaped(value) + "\"";
+}
+
+inline std::string svg_attribute(std::string_view name, double value) {
+    return svg_attribute(name, svg_number(value));
+}
+
+} // namespace detail
+
+/// Words at a place.
+///
+/// \param anchor which end of the words is there: `start`, `middle`, `end`
+inline std::string svg_text(svg_point at, std::string_view words,
+                            std::string_view anchor = "start") {
+    return "<text" + detail::svg_attribute("x", at.x) + detail::svg_attribute("y", at.y) +
+           detail::svg_attribute("text-anchor", anchor) + ">" + svg_escaped(words) + "</text>\n";
+}
+
+/// Words that are read from below, their middle at a place.
+inline std::string svg_upright_text(svg_point at, std::string_view words) {
+    std::string const place = svg_number(at.x) + " " + svg_number(at.y);
+    return "<text text-anchor=\"middle\"" +
+           detail::svg_attribute("transform", "translate(" + place + ") rotate(-90)") + ">" +
+           svg_escaped(words) + "</text>\n";
+}
+
+/// A straight line; `dash` says how it is broken, as in `4 3`.
+inline std::string svg_line(svg_point from, svg_point to, std::string_view colour,
+                            std::string_view dash = {}) {
+    return "<line" + detail::svg_attribute("x1", from.x) + detail::svg_attribute("y1", from.y) +
+           detail::svg_attribute("x2", to.x) + detail::svg_attribute("y2", to.y) +
+           detail::svg_attribute("stroke", colour) +
+           (dash.empty() ? "" : detail::svg_attribute("stroke-dasharray", dash)) + "/>\n";
+}
+
+/// A line through points.
+inline std::string svg_polyline(std::vector<svg_point> const& points, std::string_view colour) {
+    std::string list;
+    for (svg_point const& one : points)
+        list += (list.empty() ? "" : " ") + svg_number(one.x) + "," + svg_number(one.y);
+    return "<polyline fill=\"none\" stroke-width=\"2\"" + detail::svg_attribute("stroke", colour) +
+           detail::svg_attribute("points", list) + "/>\n";
+}
+
+/// A filled rectangle; `words` are shown where a reader points at it, and read aloud.
+inline std::string svg_box(svg_point corner, svg_point size, std::string_view colour,
+                           std::string_view words = {}) {
+    std::string const box =
+        "<rect" + detail::svg_attribute("x", corner.x) + detail::svg_attribute("y", corner.y) +
+        detail::svg_attribute("width", size.x) + detail::svg_attribute("height", size.y) +
+        detail::svg_attribute("fill", colour);
+    return words.empty() ? box + "/>\n"
+                         : box + "><title>" + svg_escaped(words) + "</title></rect>\n";
+}
+
+/// What a whole picture is.
+struct svg_page {
+    std::string title;
+    std::string description; ///< what a reader who does not see it should know
+    svg_point size;
+};
+
+/// A whole picture on white.
+inline std::string svg_document(svg_page const& page, std::string_view body) {
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
+           "aria-labelledby=\"title description\"" +
+           detail::svg_attribute("width", page.size.x) +
+           detail::svg_attribute("height", page.size.y) +
+           detail::svg_attribute("viewBox",
+                                 "0 0 " + svg_number(page.size.x) + " " + svg_number(page.size.y)) +
+           " font-family=\"sans-serif\" font-size=\"12\">\n<title id=\"title\">" +
+           svg_escaped(page.title) + "</title>\n<desc id=\"description\">" +
+           svg_escaped(page.description) + "</desc>\n" + svg_box({}, page.size, "white") +
+           std::string(body) + "</svg>\n";
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,70 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_COPY_TABLE_HPP
+#define RESHARD_BIND_COPY_TABLE_HPP
+
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/byte_place.hpp>
+#include <reshard/core/hasher.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Copies that are made ready once for all places that have the same shape.
+
+namespace reshard {
+
+/// Prepared copies, each different one once.
+///
+/// A block-cyclic array has a hundred thousand transfers of a few hundred shapes; fusing axes and
+/// choosing a kernel takes as long as moving a small one.
+class copy_table {
+public:
+    /// The number of the copy, which is made ready if it is a new one.
+    ///
+    /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how) {
+        auto const number = static_cast<std::uint32_t>(copies_.size());
+        auto const [place, is_new] = numbers_.try_emplace({copy, conversion, how}, number);
+        if (is_new)
+            copies_.push_back(prepare(copy, conversion, how));
+        return place->second;
+    }
+
+    /// \pre `add` gave that number
+    prepared_copy const& operator[](std::uint32_t number) const { return copies_[number]; }
+
+    std::size_t size() const { return copies_.size(); }
+
+private:
+    struct description {
+        affine_copy copy;
+        element_conversion conversion;
+        stores how;
+
+        bool operator==(description const&) const = default;
+    };
+
+    struct hash {
+        std::size_t operator()(description const& one) const {
+            hasher digest;
+            digest.add(std::span<index_t const>(one.copy.extent));
+            digest.add(std::span<index_t const>(one.copy.source_strides));
+            digest.add(std::span<index_t const>(one.copy.target_strides));
+            digest.add(static_cast<std::uint64_t>(one.copy.source_offset));
+            digest.add(static_cast<std::uint64_t>(one.copy.target_offset));
+            return digest.value();
+        }
+    };
+
+    boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
+    std::vector<prepared_copy> copies_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,102 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_SHARD_VIEWS_HPP
+#define RESHARD_BIND_SHARD_VIEWS_HPP
+
+#include <reshard/layout/held_tensor.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+/// \file
+/// Which tensor in memory is which shard of a layout.
+
+namespace reshard {
+
+/// The tensors of the holders that this process plays, found by shard.
+///
+/// A shard is a number of a tensor in its layout, and one among the shards of that tensor. Refers to
+/// the tensors' memory.
+template <class View>
+class shard_views {
+public:
+    /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region. Those
+    /// without elements may stand anywhere, or be left out.
+    ///
+    /// \tparam Layout `layout` or `compact_layout`
+    /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
+    template <class Layout>
+    void add(basic_state_dict<View> const& held, Layout const& whole, holder_t holder) {
+        for (auto const& local : held)
+            if (element_count(local_shape(local.descriptor)) > 0)
+                views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
+    }
+
+    /// Takes the tensor of shard number `shard` of tensor number `tensor`.
+    void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
+        views_.emplace(place{tensor, shard}, view);
+    }
+
+    bool contains(std::uint32_t tensor, std::uint32_t shard) const {
+        return views_.contains({tensor, shard});
+    }
+
+    /// \pre the shard was added
+    View const& at(std::uint32_t tensor, std::uint32_t shard) const {
+        auto const found = views_.find({tensor, shard});
+        BOOST_ASSERT(found != views_.end());
+        return found->second;
+    }
+
+private:
+    using place = std::pair<std::uint32_t, std::uint32_t>;
+
+    template <class Layout>
+    place place_of(shard_descriptor const& shard, Layout const& whole, holder_t holder) {
+        auto const found = find_tensor(whole.tensors, shard.key);
+        if (found != whole.tensors.end()) {
+            auto const tensor = static_cast<std::uint32_t>(found - whole.tensors.begin());
+            held_tensor const held = held_in(whole, *found);
+            if (held.shape == shard.global_shape && held.dtype == shard.dtype)
+                if (auto const number = find_shard(shard, tensor, held.shards, holder))
+                    return {tensor, *number};
+        }
+        fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
+                                   ", which the layout does not give it");
+    }
+
+    std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
+                                            tensor_shards const& shards, holder_t holder) {
+        auto const is_it = [&](std::uint32_t i) {
+            return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
+                   !contains(tensor, i);
+        };
+        if (!shards.table()) {
+            std::optional<std::uint32_t> number;
+            shards.for_each_of(holder, [&](std::uint32_t i) {
+                if (!number && is_it(i))
+                    number = i;
+            });
+            return number;
+        }
+        auto const count = static_cast<std::uint32_t>(shards.size());
+        for (std::uint32_t step = 0; step < count; ++step) {
+            std::uint32_t const i = (last_ + step) % count;
+            if (shards.holder(i) == holder && is_it(i))
+                return last_ = i;
+        }
+        return std::nullopt;
+    }
+
+    std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
+    boost::unordered_flat_map<place, View> views_;
+};
+
+} // namespace reshard
+
+#endif

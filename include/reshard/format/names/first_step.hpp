@@ -1,0 +1,47 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NAMES_FIRST_STEP_HPP
+#define RESHARD_FORMAT_NAMES_FIRST_STEP_HPP
+
+#include <reshard/expr/cast.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/model/optimizer_state.hpp>
+
+#include <vector>
+
+/// \file
+/// The state that optimizers make at their first step, where it is wanted before.
+
+namespace reshard {
+
+/// The program that makes an optimizer's state before its first step out of the parameters: a master weight is a
+/// cast of its parameter, moments are zeros.
+///
+/// Scalars are only added: they keep what the optimizer starts them with. With `states_of` the parameters as
+/// targets, each rank's slices are made of its own parameters, and nothing moves. A job that loads before it
+/// has stepped needs no more: `shards_of` says which slices it will have, whether it has made them or not.
+///
+/// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage` when it steps for
+///             the first time, so that there is nothing to load into before
+inline mapping before_first_step(std::vector<tensor_sharding> const& parameters,
+                                 std::vector<state_kind> const& kinds) {
+    mapping program;
+    for (tensor_sharding const& parameter : parameters) {
+        expression const value = program.source(parameter.key, parameter.shape, parameter.dtype);
+        for (state_kind const& kind : kinds) {
+            if (!is_kept_for(kind, parameter.dtype))
+                continue;
+            std::string const key = key_of(kind, parameter.key);
+            if (kind.scalar_shape)
+                program.add(key, *kind.scalar_shape, kind.dtype);
+            else
+                program.define(key, kind.is_master ? cast(value, kind.dtype)
+                                                   : zeros(parameter.shape, kind.dtype));
+        }
+    }
+    return program;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,66 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NAMES_INNER_OPTIMIZER_HPP
+#define RESHARD_FORMAT_NAMES_INNER_OPTIMIZER_HPP
+
+#include <reshard/core/error.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+
+/// \file
+/// Optimizers in optimizers: which one holds the state.
+
+namespace reshard {
+
+/// How an optimizer shows the one that it wraps. Specialise it for types of your own:
+///
+/// ```
+/// template <> struct reshard::optimizer_traits<group_sharded_optimizer> {
+///     static auto& inner(auto& outer) { return outer.wrapped; }
+/// };
+/// ```
+/// `inner` returns a reference; or a pointer, null where there is no other: for types that may wrap their like.
+/// A type that has it not holds its state itself.
+template <class Optimizer>
+struct optimizer_traits {};
+
+/// An optimizer that wraps another.
+template <class T>
+concept wraps_optimizer =
+    requires(T& outer) { optimizer_traits<std::remove_cv_t<T>>::inner(outer); };
+
+/// The optimizer that holds the state and updates it: whatever wraps it is left away.
+///
+/// State asked of a wrapper may be a copy, or not be there; state asked of this one is the state that
+/// the next step changes.
+///
+/// \throws     error with errc::usage where more than 64 optimizers of one type wrap one another
+/// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling wrap one
+///             another; there a checkpoint tests for the types that it knows
+template <class T>
+constexpr auto& innermost(T& optimizer) {
+    if constexpr (!wraps_optimizer<T>) {
+        return optimizer;
+    } else {
+        using traits = optimizer_traits<std::remove_cv_t<T>>;
+        if constexpr (!std::is_pointer_v<decltype(traits::inner(optimizer))>) {
+            return innermost(traits::inner(optimizer));
+        } else {
+            static_assert(std::convertible_to<decltype(traits::inner(optimizer)), T*>,
+                          "optimizers that are wrapped by a pointer have one type");
+            constexpr int most = 64;
+            T* at = &optimizer;
+            for (int depth = 0; T* const next = traits::inner(*at); ++depth, at = next)
+                if (depth == most)
+                    fail(errc::usage, "more than " + std::to_string(most) +
+                                          " optimizers wrap one another; one wraps itself");
+            return *at;
+        }
+    }
+}
+
+} // namespace reshard
+
+#endif

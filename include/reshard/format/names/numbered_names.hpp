@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NAMES_NUMBERED_NAMES_HPP
+#define RESHARD_FORMAT_NAMES_NUMBERED_NAMES_HPP
+
+#include <reshard/model/experts.hpp>
+#include <reshard/model/pipeline.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+/// \file
+/// Names with numbers of a stage or of an expert-parallel rank, and with those of the model.
+
+namespace reshard {
+
+/// A number in a name, between two other parts of it.
+struct numbered_name {
+    std::string_view head; ///< up to the number
+    index_t number = 0;
+    std::string_view tail; ///< from behind it on
+};
+
+/// The number that stands behind `before` in a name, as a segment of its own: that of `layers.3.mlp.weight` behind
+/// `layers.`. Nothing where there is none; an empty `before` means the name's beginning.
+///
+/// \throws error with errc::overflow for a number that does not fit 64 bits
+inline std::optional<numbered_name> number_behind(std::string_view name, std::string_view before) {
+    for (std::size_t at = name.find(before); at != std::string_view::npos;
+         at = before.empty() ? std::string_view::npos : name.find(before, at + 1)) {
+        std::string_view const rest = name.substr(at + before.size());
+        std::size_t const digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        if ((at > 0 && name[at - 1] != '.') || digits == 0 ||
+            (digits < rest.size() && rest[digits] != '.'))
+            continue;
+        index_t number = 0;
+        if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
+            fail(errc::overflow, "'" + std::string(name) + "': the number " +
+                                     std::string(rest.substr(0, digits)) + " does not fit 64 bits");
+        return numbered_name{name.substr(0, at + before.size()), number, rest.substr(digits)};
+    }
+    return std::nullopt;
+}
+
+/// The name in which `change` gives the number behind `before` another value; without one, the name as it is.
+template <class Change>
+std::string renumbered(std::string_view name, std::string_view before, Change const& change) {
+    auto const found = number_behind(name, before);
+    if (!found)
+        return std::string(name);
+    return std::string(found->head) + std::to_string(change(found->number)) +
+           std::string(found->tail);
+}
+
+/// The name in the model of what a chunk of a stage knows by a number of its own.
+///
+/// No two stages share a name then. Names without a number, an embedding's, stay.
+///
+/// \throws     error with errc::bad_layout for a layer that the chunk does not have
+/// \par Source PipelinePretrainedModel of PaddleNLP, which keeps a table of both names
+inline std::string name_in_model(std::string_view name, std::string_view before,
+                                 pipeline const& stages, layer_place chunk) {
+    return renumbered(name, before, [&](index_t layer) {
+        return stages.layer_at({chunk.stage, chunk.chunk, layer});
+    });
+}
+
+/// The name by which the stage of a layer knows what has that name in the model.
+///
+/// \post   `name_in_model` of it, for that stage and chunk, is `name`
+/// \throws error with errc::bad_layout for a layer that is not there
+inline std::string name_on_stage(std::string_view name, std::string_view before,
+                                 pipeline const& stages) {
+    return renumbered(name, before, [&](index_t layer) { return stages.place_of(layer).local; });
+}
+
+/// The name in the model of what an expert-parallel rank knows by a number of its own.
+///
+/// \throws     error with errc::bad_layout for an expert or a rank that is not there
+/// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved
+inline std::string name_in_model(std::string_view name, std::string_view before,
+                                 expert_numbers const& experts, index_t rank) {
+    return renumbered(name, before, [&](index_t local) { return experts.global(rank, local); });
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,123 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_COMMON_VALUES_HPP
+#define RESHARD_GROUP_COMMON_VALUES_HPP
+
+#include <reshard/core/hasher.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/packed.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Values that every rank has, and that have to be equal on all of them.
+
+namespace reshard {
+
+/// A value by its name: `iteration`, `args`. What it means is the caller's affair.
+struct common_value {
+    std::string_view name;
+    std::string_view bytes;
+};
+
+namespace detail {
+
+/// A value of which only the digest is known.
+struct value_digest {
+    std::uint64_t bytes = 0;
+    std::uint64_t digest = 0;
+
+    bool operator==(value_digest const&) const = default;
+};
+
+using value_digests = std::map<std::string, value_digest, std::less<>>;
+
+inline std::string pack_values(std::vector<common_value> const& values) {
+    std::string bytes;
+    for (common_value const& value : values) {
+        hasher digest;
+        digest.add(value.bytes);
+        pack(bytes, value.name);
+        pack(bytes, std::uint64_t{value.bytes.size()});
+        pack(bytes, digest.value());
+    }
+    return bytes;
+}
+
+inline value_digests unpack_values(std::string const& bytes) {
+    value_digests values;
+    for (unpacker parts(bytes); !parts.empty();) {
+        std::string const name(parts.text());
+        std::uint64_t const size = parts.number();
+        values[name] = {size, parts.number()};
+    }
+    return values;
+}
+
+/// Fails for the first name, in their order, that the two ranks see differently.
+inline void compare_values(value_digests const& first, value_digests const& other,
+                           std::size_t rank) {
+    auto const on_other = " on rank " + std::to_string(rank);
+    auto const only = [](std::string const& name, std::string const& here,
+                         std::string const& there) {
+        fail(errc::ranks_disagree, "'" + name + "' is a common value" + here + " and not" + there +
+                                       "; common values are the same on every rank");
+    };
+    for (auto const& [name, value] : first) {
+        auto const found = other.find(name);
+        if (found == other.end())
+            only(name, " on rank 0", on_other);
+        else if (found->second != value)
+            fail(errc::ranks_disagree,
+                 "the common value '" + name + "' differs: it has " + std::to_string(value.bytes) +
+                     " bytes on rank 0 and " + std::to_string(found->second.bytes) +
+                     (found->second.bytes == value.bytes ? " other bytes" : " bytes") + on_other);
+    }
+    for (auto const& [name, value] : other)
+        if (!first.contains(name))
+            only(name, on_other, " on rank 0");
+}
+
+} // namespace detail
+
+/// Refuses values that are not the same on every rank.
+///
+/// Only digests travel, and names only where something differs.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that ranks do something
+///             else; on every rank alike
+/// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
+template <group Group>
+void check_common(Group const& world, std::vector<common_value> const& values) {
+    agree_to_run(world, "check_common", 0); // which values differ is told in more words
+    std::map<std::string_view, std::string_view> sorted;
+    for (common_value const& value : values)
+        sorted.emplace(value.name, value.bytes);
+    std::vector<common_value> ordered;
+    for (auto const& [name, bytes] : sorted)
+        ordered.push_back({name, bytes});
+    std::string const mine = detail::pack_values(ordered);
+    hasher digest;
+    digest.add(mine);
+    std::string packed;
+    pack(packed, digest.value());
+    auto const digests = world.all_gather(packed);
+    if (std::count(digests.begin(), digests.end(), digests.front()) ==
+        static_cast<std::ptrdiff_t>(digests.size()))
+        return;
+    auto const all = world.all_gather(mine);
+    auto const first = detail::unpack_values(all.front());
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+        detail::compare_values(first, detail::unpack_values(all[rank]), rank);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,177 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_GATHER_PARTS_HPP
+#define RESHARD_GROUP_GATHER_PARTS_HPP
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/packed.hpp>
+#include <reshard/layout/descriptor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From the parts that ranks have to the tensor that they make up, where parts need not be equal.
+
+namespace reshard {
+
+/// A tensor as its rank has it.
+struct local_part {
+    std::string key;
+    data_type dtype{};
+    index_vector shape; ///< of what is here
+    std::optional<std::size_t> axis =
+        {}; ///< along which the parts of all ranks follow one another;
+            ///< nothing: every rank has a copy
+
+    bool operator==(local_part const&) const = default;
+};
+
+namespace detail {
+
+inline void check_part(local_part const& part) {
+    if (part.key.empty())
+        fail(errc::bad_layout, "a part of shape " + to_string(part.shape) + " has no key");
+    if (part.axis && *part.axis >= part.shape.size())
+        fail(errc::shape_mismatch, "'" + part.key + "': no axis " + std::to_string(*part.axis) +
+                                       " in a tensor of shape " + to_string(part.shape));
+    for (std::size_t axis = 0; axis < part.shape.size(); ++axis)
+        if (part.shape[axis] < 0)
+            fail(errc::bad_layout, "'" + part.key + "': axis " + std::to_string(axis) +
+                                       " has the extent " + std::to_string(part.shape[axis]));
+}
+
+inline std::string pack_parts(std::vector<local_part> const& parts) {
+    std::string bytes;
+    for (local_part const& part : parts) {
+        pack(bytes, part.key);
+        pack(bytes, static_cast<std::uint64_t>(part.dtype));
+        pack(bytes, part.axis ? std::uint64_t{*part.axis} + 1 : std::uint64_t{0});
+        pack(bytes, part.shape);
+    }
+    return bytes;
+}
+
+inline std::vector<local_part> unpack_parts(std::string const& bytes) {
+    std::vector<local_part> parts;
+    for (unpacker rest(bytes); !rest.empty();) {
+        local_part part{std::string(rest.text()), static_cast<data_type>(rest.number()), {}};
+        if (std::uint64_t const axis = rest.number(); axis > 0)
+            part.axis = static_cast<std::size_t>(axis - 1);
+        part.shape = rest.numbers();
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+/// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
+inline void check_same_tensor(local_part const& first, local_part const& other, std::size_t rank) {
+    auto const said = [&](std::string const& what, std::string const& one, std::string const& two) {
+        return "'" + first.key + "' has " + what + " " + one + " on rank 0 and " + two +
+               " on rank " + std::to_string(rank);
+    };
+    if (first.dtype != other.dtype)
+        fail(errc::dtype_mismatch,
+             said("the data type", std::string(code(first.dtype)), std::string(code(other.dtype))));
+    auto const axis_name = [](local_part const& part) {
+        return part.axis ? "along axis " + std::to_string(*part.axis) : std::string("as copies");
+    };
+    if (first.axis != other.axis)
+        fail(errc::shape_mismatch, said("parts", axis_name(first), axis_name(other)));
+    index_vector expected = first.shape;
+    if (first.axis && expected.size() == other.shape.size())
+        expected[*first.axis] = other.shape[*first.axis];
+    if (expected != other.shape)
+        fail(errc::shape_mismatch,
+             said("a part of shape", to_string(first.shape), to_string(other.shape)) +
+                 (first.axis
+                      ? "; they may differ along axis " + std::to_string(*first.axis) + " only"
+                      : "; copies are equal"));
+}
+
+/// Refuses lists of different keys; the second one is that of `rank`.
+inline void check_same_keys(std::vector<local_part> const& first,
+                            std::vector<local_part> const& other, std::size_t rank) {
+    for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
+        bool const only_first =
+            i >= other.size() || (i < first.size() && first[i].key < other[i].key);
+        if (!only_first && i < first.size() && first[i].key == other[i].key)
+            continue;
+        std::string const there = "rank " + std::to_string(rank);
+        fail(errc::ranks_disagree,
+             "'" + (only_first ? first : other)[i].key + "' is on " +
+                 (only_first ? "rank 0 and not on " + there : there + " and not on rank 0") +
+                 "; every rank of the group has a part of each tensor");
+    }
+}
+
+/// The descriptor of rank `rank`'s part number `i`, when all are known.
+inline shard_descriptor place_part(std::vector<std::vector<local_part>> const& all,
+                                   std::size_t rank, std::size_t i) {
+    local_part const& mine = all[rank][i];
+    shard_descriptor shard{mine.key, mine.dtype, mine.shape, whole(mine.shape), {}};
+    if (mine.axis) {
+        index_t& extent = shard.global_shape[*mine.axis] = 0;
+        for (std::size_t other = 0; other < all.size(); ++other) {
+            if (other == rank)
+                shard.region.offset[*mine.axis] = extent;
+            extent = checked_add(extent, all[other][i].shape[*mine.axis],
+                                 "the extents of '" + mine.key + "'");
+        }
+    }
+    check(shard);
+    return shard;
+}
+
+} // namespace detail
+
+/// The descriptors of this rank's parts, in their order, from what all ranks of the group have.
+///
+/// The group is those who share the tensors, such as a tensor parallel group. Parts may differ along
+/// the axis that they are cut along, and be empty.
+///
+/// \par Collective every rank of the group, in the same order; the order of parts does not matter
+/// \throws     error on every rank alike: with errc::shape_mismatch, errc::dtype_mismatch or
+///             errc::ranks_disagree for parts that are of no one tensor, naming key and ranks;
+///             errc::bad_layout for a key that stands twice or a negative extent; errc::overflow
+/// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
+template <group Group>
+std::vector<shard_descriptor> gather_parts(Group const& world,
+                                           std::vector<local_part> const& parts) {
+    std::vector<std::size_t> order(parts.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return parts[a].key < parts[b].key; });
+    std::vector<local_part> sorted;
+    local_error const problem = attempt([&] {
+        for (std::size_t const i : order) {
+            detail::check_part(parts[i]);
+            if (!sorted.empty() && sorted.back().key == parts[i].key)
+                fail(errc::bad_layout, "'" + parts[i].key + "' stands twice on one rank");
+            sorted.push_back(parts[i]);
+        }
+    });
+    agree_to_run(world, "gather_parts", 0, problem);
+    std::vector<std::vector<local_part>> all;
+    for (std::string const& bytes : world.all_gather(detail::pack_parts(sorted)))
+        all.push_back(detail::unpack_parts(bytes));
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        detail::check_same_keys(all[0], all[rank], rank);
+        for (std::size_t i = 0; i < all[0].size(); ++i)
+            detail::check_same_tensor(all[0][i], all[rank][i], rank);
+    }
+    std::vector<shard_descriptor> shards(parts.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        shards[order[i]] = detail::place_part(all, static_cast<std::size_t>(world.rank()), i);
+    return shards;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,144 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_BOX_INDEX_HPP
+#define RESHARD_LAYOUT_BOX_INDEX_HPP
+
+#include <reshard/core/index_rows.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which of many boxes overlap a given one, without looking at all of them.
+
+namespace reshard {
+
+/// A static search tree over the boxes of one tensor.
+///
+/// Boxes are halved at the median of the axis along which they are spread most; each node knows the
+/// box around its part. Nodes stand in preorder with the place behind their subtree, so that a
+/// query is one loop. A query costs O(log n + k) for shards that do not overlap; k of them are
+/// found.
+///
+/// \par Source the packed R-tree idea (bulk loading by sort and tile), here constexpr and 64-bit
+class box_index {
+public:
+    constexpr box_index() = default;
+
+    /// Empty boxes are left out: they overlap nothing.
+    constexpr explicit box_index(box_list boxes)
+        : boxes_(std::move(boxes)), around_(boxes_.ndim()) {
+        order_.reserve(boxes_.size());
+        for (std::uint32_t i = 0; i < boxes_.size(); ++i)
+            if (!is_empty(boxes_[i]))
+                order_.push_back(i);
+        if (!order_.empty())
+            build(0, order_.size());
+    }
+
+    constexpr std::size_t size() const { return boxes_.size(); }
+    constexpr box operator[](std::size_t i) const { return boxes_[i]; }
+    constexpr box_list const& boxes() const { return boxes_; }
+
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
+    /// order; `common` are the shared ones.
+    ///
+    /// \pre `region.ndim()` is that of the boxes
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        for (std::size_t at = 0; at < nodes_.size();) {
+            node const& here = nodes_[at];
+            if (!intersect(around_[at], region)) {
+                at = here.behind;
+                continue;
+            }
+            if (at + 1 == here.behind)
+                for (std::size_t i = here.first; i < here.last; ++i)
+                    if (auto const common = intersect(boxes_[order_[i]], region))
+                        visit(order_[i], *common);
+            ++at;
+        }
+    }
+
+    /// The numbers of the boxes that share elements with `region`, ascending.
+    ///
+    /// \pre `region.ndim()` is that of the boxes
+    constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
+        std::vector<std::uint32_t> found;
+        for_each_overlap(region, [&](std::uint32_t i, box const&) { found.push_back(i); });
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    struct node {
+        std::size_t first;  ///< of `order_`
+        std::size_t last;   ///< behind the last one
+        std::size_t behind; ///< the node that follows this one's subtree
+    };
+
+    static constexpr std::size_t leaf_size = 4;
+
+    /// The smallest box around the boxes `order_[first]` to `order_[last - 1]`.
+    constexpr box around(std::size_t first, std::size_t last) const {
+        box result = boxes_[order_[first]];
+        for (std::size_t i = first + 1; i < last; ++i)
+            result = hull(result, boxes_[order_[i]]);
+        return result;
+    }
+
+    /// The axis along which the first elements of the boxes lie furthest apart, relative to box
+    /// widths.
+    constexpr std::size_t widest_axis(std::size_t first, std::size_t last,
+                                      box const& around) const {
+        std::size_t widest = 0;
+        double most = -1;
+        for (std::size_t axis = 0; axis < around.ndim(); ++axis) {
+            index_t narrowest = std::numeric_limits<index_t>::max();
+            for (std::size_t i = first; i < last; ++i)
+                narrowest = std::min(narrowest, boxes_[order_[i]].shape[axis]);
+            double const spread = static_cast<double>(around.shape[axis]) /
+                                  static_cast<double>(std::max<index_t>(narrowest, 1));
+            if (spread > most) {
+                most = spread;
+                widest = axis;
+            }
+        }
+        return widest;
+    }
+
+    /// Appends the node of the boxes `order_[first]` to `order_[last - 1]` and its subtree.
+    constexpr void build(std::size_t first, std::size_t last) {
+        std::size_t const at = nodes_.size();
+        nodes_.push_back({first, last, 0});
+        box const outer = around(first, last);
+        around_.push_back(outer);
+        if (last - first > leaf_size && outer.ndim() > 0) {
+            std::size_t const axis = widest_axis(first, last, outer);
+            auto const begin = order_.begin();
+            auto const middle = first + (last - first) / 2;
+            std::nth_element(begin + static_cast<std::ptrdiff_t>(first),
+                             begin + static_cast<std::ptrdiff_t>(middle),
+                             begin + static_cast<std::ptrdiff_t>(last),
+                             [&](std::uint32_t a, std::uint32_t b) {
+                                 return boxes_[a].offset[axis] < boxes_[b].offset[axis];
+                             });
+            build(first, middle);
+            build(middle, last);
+        }
+        nodes_[at].behind = nodes_.size();
+    }
+
+    box_list boxes_;
+    std::vector<std::uint32_t> order_;
+    std::vector<node> nodes_;
+    box_list around_;
+};
+
+} // namespace reshard
+
+#endif

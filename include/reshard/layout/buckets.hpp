@@ -1,0 +1,82 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_BUCKETS_HPP
+#define RESHARD_LAYOUT_BUCKETS_HPP
+
+#include <reshard/core/box.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+/// \file
+/// Regions of a tensor sorted into buckets of about their own size.
+
+namespace reshard {
+
+/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or fewer
+/// where rounding up leaves none for the last.
+using bucket_level = index_vector;
+
+namespace detail {
+
+/// The extent of a bucket: `extent / 2^level`, rounded up, and 1 at least.
+constexpr index_t bucket_extent(index_t extent, index_t level) {
+    return std::max<index_t>(1, ((extent - 1) >> level) + 1);
+}
+
+/// Calls `visit` for the buckets in which the axes before `axis` are those of `bucket`.
+template <class Visitor>
+constexpr void visit_buckets(box const& region, index_vector const& extents, std::size_t axis,
+                             index_vector& bucket, Visitor& visit) {
+    if (axis == extents.size())
+        return visit(static_cast<index_vector const&>(bucket));
+    index_t const last = (region.end(axis) - 1) / extents[axis];
+    for (index_t i = region.offset[axis] / extents[axis]; i <= last; ++i) {
+        bucket[axis] = i;
+        visit_buckets(region, extents, axis + 1, bucket, visit);
+    }
+}
+
+} // namespace detail
+
+/// The finest level on which a bucket is at least as large as `region`, so that it touches two
+/// buckets along an axis at most; but none of more than `most` buckets: a sliver of a tensor would
+/// else make everybody who wants all of it look into as many buckets as it has elements.
+///
+/// \pre `contains(whole(shape), region)` and `most > 0`
+constexpr bucket_level level_of(box const& region, index_vector const& shape, index_t most) {
+    bucket_level levels;
+    index_t halvings = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        index_t level = 0;
+        while (detail::bucket_extent(shape[axis], level) > 1 &&
+               detail::bucket_extent(shape[axis], level + 1) >= region.shape[axis])
+            ++level;
+        levels.push_back(level);
+        halvings += level;
+    }
+    auto const allowed = static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(most))) - 1;
+    for (; halvings > allowed; --halvings)
+        --*std::max_element(levels.begin(), levels.end());
+    return levels;
+}
+
+/// Calls `visit(bucket)`, with the bucket's place along each axis, for those that share elements with
+/// `region`.
+///
+/// \pre `region` is not empty, and `contains(whole(shape), region)`
+template <class Visitor>
+constexpr void for_each_bucket(box const& region, index_vector const& shape,
+                               bucket_level const& level, Visitor&& visit) {
+    index_vector extents;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        extents.push_back(detail::bucket_extent(shape[axis], level[axis]));
+    index_vector bucket = index_vector::filled(shape.size(), 0);
+    detail::visit_buckets(region, extents, 0, bucket, visit);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,131 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_CATALOG_HPP
+#define RESHARD_LAYOUT_CATALOG_HPP
+
+#include <reshard/layout/layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a program needs to know of a state dict: keys, shapes, data types, parts along each axis.
+
+namespace reshard {
+
+/// One tensor as a program sees it.
+struct catalog_entry {
+    std::string key;
+    data_type dtype{};
+    index_vector shape;      ///< global
+    index_vector parts;      ///< the number of parts along each axis: 1 where it is not cut
+    std::uint8_t uneven = 0; ///< bit `i` is set where the parts along axis `i` are not equal
+
+    /// Whether the parts along an axis are equal.
+    ///
+    /// \pre `axis < shape.size()`
+    constexpr bool is_even(std::size_t axis) const { return (uneven >> axis & 1) == 0; }
+
+    constexpr bool operator==(catalog_entry const&) const = default;
+};
+
+/// The tensors of a state dict, sorted by key.
+class catalog {
+public:
+    constexpr catalog() = default;
+
+    /// \throws error with errc::bad_layout when a key stands twice
+    constexpr explicit catalog(std::vector<catalog_entry> entries) : entries_(std::move(entries)) {
+        std::sort(entries_.begin(), entries_.end(),
+                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        for (std::size_t i = 1; i < entries_.size(); ++i)
+            if (entries_[i - 1].key == entries_[i].key)
+                fail(errc::bad_layout, "'" + entries_[i].key + "' stands twice in one catalog");
+    }
+
+    /// The entry of that key, or null.
+    constexpr catalog_entry const* find(std::string_view key) const {
+        auto const place = std::lower_bound(
+            entries_.begin(), entries_.end(), key,
+            [](catalog_entry const& entry, std::string_view sought) { return entry.key < sought; });
+        return place != entries_.end() && place->key == key ? &*place : nullptr;
+    }
+
+    constexpr std::size_t size() const { return entries_.size(); }
+    constexpr bool empty() const { return entries_.empty(); }
+    constexpr auto begin() const { return entries_.begin(); }
+    constexpr auto end() const { return entries_.end(); }
+    constexpr catalog_entry const& operator[](std::size_t i) const { return entries_[i]; }
+
+    constexpr bool operator==(catalog const&) const = default;
+
+private:
+    std::vector<catalog_entry> entries_;
+};
+
+namespace detail {
+
+/// The different places at which shards that are not empty begin along an axis, in order.
+constexpr std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (box const region = shards.region(i); !is_empty(region))
+            begins.push_back(region.offset[axis]);
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+}
+
+/// Whether these are the begins of equal parts of an axis of that extent.
+constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
+    auto const count = static_cast<index_t>(begins.size());
+    if (count > 1 && extent % count != 0)
+        return false;
+    for (index_t i = 0; i < count && count > 1; ++i)
+        if (begins[static_cast<std::size_t>(i)] != i * (extent / count))
+            return false;
+    return true;
+}
+
+/// Says how an axis is cut, of which the parts begin there.
+///
+/// \pre the axes before it have been said
+constexpr void add_parts(catalog_entry& entry, std::size_t axis,
+                         std::vector<index_t> const& begins) {
+    entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
+    if (!are_even(begins, entry.shape[axis]))
+        entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
+}
+
+} // namespace detail
+
+/// What a program sees of a tensor: along each axis, how many different places there are at which
+/// shards that are not empty begin, and whether they are those of equal parts.
+///
+/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
+///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
+///             axis counts for itself
+constexpr catalog_entry entry_of(tensor_layout const& tensor) {
+    catalog_entry entry{tensor.key, tensor.dtype, tensor.shape, {}};
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
+        detail::add_parts(entry, axis, detail::begins_of(tensor.shards, axis));
+    return entry;
+}
+
+/// The catalog of a layout: what is left of it when one forgets who holds what.
+constexpr catalog catalog_of(layout const& whole_layout) {
+    std::vector<catalog_entry> entries;
+    entries.reserve(whole_layout.tensors.size());
+    for (tensor_layout const& tensor : whole_layout.tensors)
+        entries.push_back(entry_of(tensor));
+    return catalog(std::move(entries));
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,139 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_DESCRIPTOR_HPP
+#define RESHARD_LAYOUT_DESCRIPTOR_HPP
+
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/flat_range.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// One shard without its data: which part of which tensor somebody holds.
+
+namespace reshard {
+
+/// A part of a global tensor: a box of it, or a flat range of that box.
+///
+/// \par Units  elements
+/// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here with the data type, and with
+///             the flat range as a part of the identity
+struct shard_descriptor {
+    std::string key;
+    data_type dtype{};
+    index_vector global_shape;
+    box region;
+    std::optional<flat_range> flat; ///< counted in the row-major order of `region`
+
+    constexpr bool operator==(shard_descriptor const&) const = default;
+};
+
+/// The shape of the tensor that holds the shard: the region's, or one axis where the shard is flat.
+///
+/// \pre the shard passes `check`
+constexpr index_vector local_shape(shard_descriptor const& shard) {
+    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+}
+
+/// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
+/// them.
+///
+/// \throws error with errc::shape_mismatch when `flat` leaves `region`
+constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
+    if (!flat)
+        return {region};
+    std::vector<box> boxes = boxes_of(*flat, region.shape);
+    for (box& part : boxes)
+        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+            part.offset[axis] += region.offset[axis];
+    return boxes;
+}
+
+/// One line: `w: BF16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
+inline std::string to_string(shard_descriptor const& shard) {
+    return shard.key + ": " + std::string(code(shard.dtype)) + " " + to_string(shard.global_shape) +
+           " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
+}
+
+namespace detail {
+
+/// \throws error with errc::bad_layout when the shard leaves the global extent along `axis`
+constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
+    index_t const first = shard.region.offset[axis];
+    index_t const extent = shard.region.shape[axis];
+    index_t const global = shard.global_shape[axis];
+    if (first < 0 || extent < 0 || first > global || extent > global - first)
+        fail(errc::bad_layout, "'" + shard.key + "': axis " + std::to_string(axis) +
+                                   ": a shard of " + std::to_string(extent) + " elements from " +
+                                   std::to_string(first) + " leaves the global extent " +
+                                   std::to_string(global));
+}
+
+/// True where all elements can be counted, `each` for each.
+constexpr bool is_countable(index_vector const& shape, index_t each) {
+    if (is_empty(whole(shape)))
+        return true;
+    index_t left = std::numeric_limits<index_t>::max() / each;
+    for (index_t const extent : shape)
+        left /= extent;
+    return left > 0;
+}
+
+} // namespace detail
+
+/// Refuses a tensor whose elements 64 bits cannot count.
+///
+/// \pre    no extent is negative
+/// \throws error with errc::overflow that names key and shape
+constexpr void check_count(std::string_view key, index_vector const& shape) {
+    if (!detail::is_countable(shape, 1))
+        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
+                                 " has more than " +
+                                 std::to_string(std::numeric_limits<index_t>::max()) +
+                                 " elements; its shape must be smaller");
+}
+
+/// Refuses a tensor whose bits 64 bits cannot count.
+///
+/// \pre    no extent is negative
+/// \throws error with errc::overflow that names key, shape and data type
+constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
+    if (!detail::is_countable(shape, bits(dtype)))
+        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
+                                 " with " + std::to_string(bits(dtype)) + " bits an element (" +
+                                 std::string(code(dtype)) + ") has more than " +
+                                 std::to_string(std::numeric_limits<index_t>::max()) +
+                                 " bits; its shape must be smaller");
+}
+
+/// Refuses a shard that is not a part of its tensor.
+///
+/// \throws error with errc::bad_layout when key, shapes or flat range contradict one another, or
+///         with errc::overflow when the tensor has more than 2^63 - 1 bits
+constexpr void check(shard_descriptor const& shard) {
+    if (shard.key.empty())
+        fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");
+    if (shard.region.offset.size() != shard.global_shape.size() ||
+        shard.region.shape.size() != shard.global_shape.size())
+        fail(errc::bad_layout,
+             "'" + shard.key + "': a shard of shape " + to_string(shard.region.shape) +
+                 " at offset " + to_string(shard.region.offset) +
+                 " does not have the axes of the global shape " + to_string(shard.global_shape));
+    for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
+        detail::check_axis(shard, axis);
+    check_size(shard.key, shard.global_shape, shard.dtype);
+    if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
+                       shard.flat->end > element_count(shard.region)))
+        fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
+                                   " leaves a region of " +
+                                   std::to_string(element_count(shard.region)) + " elements");
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,157 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_DISTRIBUTION_HPP
+#define RESHARD_LAYOUT_DISTRIBUTION_HPP
+
+#include <reshard/layout/layout.hpp>
+#include <reshard/layout/named_placement.hpp>
+#include <reshard/layout/placement_fault.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From a mesh and placements to the box that a rank holds, by arithmetic.
+
+namespace reshard {
+
+namespace detail {
+
+/// The sentence for a fault, without the key.
+inline std::string sentence(placement_fault const& fault, mesh const& ranks,
+                            std::vector<placement> const& placements) {
+    using kind = placement_fault::kind;
+    std::string const wanted = std::to_string(fault.wanted);
+    std::string const there = std::to_string(fault.there);
+    if (fault.what == kind::count)
+        return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
+               "); give one for each";
+    std::string const name =
+        "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
+    std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
+    switch (fault.what) {
+    case kind::coordinate:
+        return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
+               wanted;
+    case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
+    case kind::uneven:
+        return axis + name + " cuts the extent " + there + " into " + wanted +
+               " parts, which cannot be equal; use a ceil split or give sizes";
+    case kind::size_count:
+        return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
+    case kind::negative_size: return axis + name + " has a size of " + wanted;
+    default:
+        return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;
+    }
+}
+
+} // namespace detail
+
+/// A tensor's shape, spread over a mesh: one placement for each mesh axis.
+///
+/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each
+/// of the parts: 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows. Strided shards cut last.
+///
+/// \par Units   elements
+/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent
+class distribution {
+public:
+    /// `key` is for messages only.
+    ///
+    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`)
+    ///         or a negative extent, with errc::overflow for more than 2^63 - 1 elements
+    constexpr distribution(mesh const& ranks, std::vector<placement> placements,
+                           index_vector const& shape, std::string_view key = "a tensor")
+        : ranks_(ranks), placements_(std::move(placements)), shape_(shape) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            if (shape[axis] < 0)
+                fail(errc::bad_layout, quoted(key) + "axis " + std::to_string(axis) +
+                                           " has the extent " + std::to_string(shape[axis]));
+        check_count(key, shape);
+        if (auto const fault = find_fault(ranks_.shape(), placements_, shape))
+            fail(errc::bad_layout, quoted(key) + detail::sentence(*fault, ranks_, placements_));
+    }
+
+    constexpr mesh const& ranks() const { return ranks_; }
+    constexpr std::vector<placement> const& placements() const { return placements_; }
+    constexpr index_vector const& shape() const { return shape_; }
+
+    /// What a rank holds: nothing where a placement keeps the tensor elsewhere; an empty box, at
+    /// offset = extent, where there are more ranks than rows.
+    ///
+    /// \pre `rank < ranks().rank_count()`
+    constexpr std::optional<box> region(holder_t rank) const {
+        index_vector const at = ranks_.coordinates_of(rank);
+        box held = whole(shape_);
+        for (index_t const ordinal : cut_order(placements_)) {
+            auto const i = static_cast<std::size_t>(ordinal);
+            placement const& how = placements_[i];
+            if (how.what == placement::kind::only && how.coordinate != at[i])
+                return std::nullopt;
+            if (!how.cuts())
+                continue;
+            auto const cut =
+                detail::interval_of(how, held.shape[how.axis], ranks_.all_axes[i].extent, at[i]);
+            held.offset[how.axis] += cut.offset;
+            held.shape[how.axis] = cut.extent;
+        }
+        for (std::size_t axis = 0; axis < shape_.size(); ++axis)
+            if (held.shape[axis] == 0)
+                held.offset[axis] = shape_[axis];
+        return held;
+    }
+
+    constexpr bool operator==(distribution const&) const = default;
+
+private:
+    static std::string quoted(std::string_view key) { return "'" + std::string(key) + "': "; }
+
+    mesh ranks_;
+    std::vector<placement> placements_;
+    index_vector shape_;
+};
+
+/// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
+inline std::string to_string(distribution const& how) {
+    std::string text = to_string(how.shape()) + " on " + to_string(how.ranks());
+    for (std::size_t i = 0; i < how.placements().size(); ++i)
+        text += (i ? "; " : ": ") + to_string(how.placements()[i]);
+    return text;
+}
+
+/// Adds the shards of all ranks, in rank order.
+///
+/// \pre `table.ndim() == how.shape().size()`
+constexpr void append(shard_table& table, distribution const& how) {
+    holder_t const ranks = how.ranks().rank_count();
+    for (holder_t rank = 0; rank < ranks; ++rank)
+        if (auto const region = how.region(rank))
+            table.push_back(rank, *region);
+}
+
+/// A tensor with the shards of all ranks, in rank order.
+constexpr tensor_layout tensor_layout_of(std::string key, data_type dtype,
+                                         distribution const& how) {
+    tensor_layout result{std::move(key), dtype, how.shape(), shard_table(how.shape().size())};
+    append(result.shards, how);
+    return result;
+}
+
+/// The shard of one rank, or nothing where it holds none.
+///
+/// \pre `rank < how.ranks().rank_count()`
+constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_type dtype,
+                                                        distribution const& how, holder_t rank) {
+    auto const region = how.region(rank);
+    if (!region)
+        return std::nullopt;
+    return shard_descriptor{std::move(key), dtype, how.shape(), *region, {}};
+}
+
+} // namespace reshard
+
+#endif

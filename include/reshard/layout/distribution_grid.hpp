@@ -1,0 +1,34 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_DISTRIBUTION_GRID_HPP
+#define RESHARD_LAYOUT_DISTRIBUTION_GRID_HPP
+
+#include <reshard/layout/distribution.hpp>
+#include <reshard/layout/shard_grid.hpp>
+
+#include <cstddef>
+#include <vector>
+
+/// \file
+/// The grid of shards that a distribution makes.
+
+namespace reshard {
+
+/// The shards of all ranks; placements `only` leave their mesh axis out, axes of one rank do not matter.
+constexpr shard_grid grid_of(distribution const& how) {
+    index_vector const extents = how.ranks().shape();
+    std::vector<held_axis> axes;
+    index_t first = 0, stride = 1;
+    for (std::size_t i = extents.size(); i-- > 0; stride *= extents[i]) {
+        placement const& placed = how.placements()[i];
+        if (placed.what == placement::kind::only)
+            first += placed.coordinate * stride;
+        else if (extents[i] > 1)
+            axes.push_back({placed, extents[i], stride});
+    }
+    return {how.shape(), static_cast<holder_t>(first), axes};
+}
+
+} // namespace reshard
+
+#endif

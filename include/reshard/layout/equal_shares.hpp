@@ -1,0 +1,101 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_EQUAL_SHARES_HPP
+#define RESHARD_LAYOUT_EQUAL_SHARES_HPP
+
+#include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/mesh.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// A shard from what a rank knows without asking: its local shape and which of how many it holds.
+
+namespace reshard {
+
+/// Share `index` of `count` equal ones along an axis.
+struct equal_share {
+    std::size_t axis = 0;
+    index_t index = 0; ///< from 0
+    index_t count = 1;
+};
+
+namespace detail {
+
+/// Refuses a share along an axis that is not there, that is none of `share.count`, or that makes an
+/// extent that 64 bits cannot count.
+constexpr void check_share(std::string const& key, index_vector const& local_shape,
+                           equal_share const& share) {
+    if (share.axis >= local_shape.size())
+        fail(errc::shape_mismatch, "'" + key + "': no axis " + std::to_string(share.axis) +
+                                       " in a tensor of shape " + to_string(local_shape));
+    if (share.index < 0 || share.index >= share.count)
+        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) + ": no share " +
+                                   std::to_string(share.index) + " of " +
+                                   std::to_string(share.count) + "; they count from 0");
+    index_t const extent = local_shape[share.axis];
+    if (extent < 0)
+        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
+                                   " has the extent " + std::to_string(extent));
+    if (extent > std::numeric_limits<index_t>::max() / share.count)
+        fail(errc::overflow, "'" + key + "': axis " + std::to_string(share.axis) + ": " +
+                                 std::to_string(share.count) + " shares of " +
+                                 std::to_string(extent) + " elements do not fit 64 bits");
+}
+
+} // namespace detail
+
+/// The share of a rank of a tensor that a mesh axis cuts along `axis`: as many shares as the mesh
+/// axis has ranks.
+///
+/// \pre    `rank < ranks.rank_count()`
+/// \throws error with errc::bad_layout where the mesh has no axis of that name
+constexpr equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
+                               std::size_t axis) {
+    std::size_t const along = ranks.axis(mesh_axis);
+    return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
+}
+
+/// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
+///
+/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal
+/// shares: a layout made of their descriptors is refused, because the global shapes differ.
+///
+/// \par Units  elements
+/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout
+///             for a share that is not one of `count`, an axis named twice or a negative extent,
+///             with errc::overflow for more than 2^63 - 1 elements
+/// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
+///             `ShardedTensor.from_rank_offsets` of Megatron-Core
+constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
+                                        index_vector const& local_shape,
+                                        std::initializer_list<equal_share> shares) {
+    shard_descriptor result{std::move(key), dtype, local_shape, whole(local_shape), {}};
+    index_vector seen = index_vector::filled(local_shape.size(), 0);
+    for (equal_share const& share : shares) {
+        detail::check_share(result.key, local_shape, share);
+        if (seen[share.axis]++ != 0)
+            fail(errc::bad_layout,
+                 "'" + result.key + "': two shares along axis " + std::to_string(share.axis));
+        result.global_shape[share.axis] = local_shape[share.axis] * share.count;
+        result.region.offset[share.axis] = local_shape[share.axis] * share.index;
+    }
+    check(result);
+    return result;
+}
+
+/// The descriptor of a tensor of which every rank has a copy.
+///
+/// \throws error as `check` of descriptors
+constexpr shard_descriptor replicated(std::string key, data_type dtype, index_vector const& shape) {
+    return equal_shares(std::move(key), dtype, shape, {});
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,255 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_FLAT_GRID_HPP
+#define RESHARD_LAYOUT_FLAT_GRID_HPP
+
+#include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/flat_slices.hpp>
+#include <reshard/layout/shard_grid.hpp>
+#include <reshard/layout/shard_part.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Shards of a part of a tensor by arithmetic, those that ZeRO cuts flat among them.
+
+namespace reshard {
+
+/// How replicas of a box share it: each has a slice of its elements.
+struct grid_sharing {
+    std::vector<std::uint8_t> axes; ///< of the grid, ascending: slices count along the last first
+    std::optional<flat_slices> slices; ///< nothing: equal ones of each box, the last ones padded
+
+    constexpr bool operator==(grid_sharing const&) const = default;
+};
+
+/// A grid of shards that lies in a tensor, and whose replicas perhaps share their boxes flat.
+///
+/// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so each
+/// slice has as many numbers of boxes as it could need. Boxes of the numbers left over are empty, or a
+/// scalar that nobody holds under that number.
+///
+/// \par Units elements
+class flat_grid {
+public:
+    /// \param offset of the grid's tensor in the whole one
+    /// \pre   along the axes of `sharing` the grid replicates, and its slices hold each box
+    constexpr flat_grid(index_vector offset, shard_grid grid,
+                        std::optional<grid_sharing> sharing = {})
+        : offset_(offset), grid_(std::move(grid)), sharing_(std::move(sharing)) {
+        for (std::size_t i = 0; sharing_ && i < sharing_->axes.size(); ++i)
+            slices_ *= grid_.axes()[sharing_->axes[i]].extent;
+        if (sharing_ && offset_.size() > 1)
+            parts_ = 2 * static_cast<index_t>(offset_.size()) - 1;
+    }
+
+    constexpr index_vector const& offset() const { return offset_; }
+    constexpr shard_grid const& grid() const { return grid_; }
+    constexpr std::optional<grid_sharing> const& sharing() const { return sharing_; }
+
+    constexpr std::size_t size() const { return grid_.size(); }
+    constexpr holder_t holder(std::size_t i) const { return grid_.holder(i); }
+    constexpr std::optional<std::uint32_t> find(holder_t holder) const {
+        return grid_.find(holder);
+    }
+
+    /// \pre `i < size()`, here and below
+    constexpr box region(std::size_t i) const { return placed(grid_.region(i)); }
+
+    /// The flat range of shard `i` in its region, where it is cut flat.
+    constexpr std::optional<flat_range> flat(std::size_t i) const {
+        if (!sharing_)
+            return std::nullopt;
+        return range(element_count(grid_.region(i)), replica_at(grid_.replica_of(i)).slice);
+    }
+
+    /// The boxes of shard `i`, in the order in which it stores them.
+    constexpr std::vector<box> boxes(std::size_t i) const { return boxes_of(region(i), flat(i)); }
+
+    /// How many numbers of boxes there are.
+    constexpr std::size_t box_count() const {
+        return grid_.box_count() * static_cast<std::size_t>(slices_ * parts_);
+    }
+
+    /// The number of the first box of shard `i`; the others follow.
+    constexpr std::uint32_t first_box(std::size_t i) const {
+        index_t const slice = replica_at(grid_.replica_of(i)).slice;
+        return static_cast<std::uint32_t>((index_t{grid_.box_of(i)} * slices_ + slice) * parts_);
+    }
+
+    /// \pre `number < box_count()`, here and below
+    constexpr box box_at(std::size_t number) const {
+        box_place const at = place_of(number);
+        box const region = grid_.box_at(at.box);
+        if (!sharing_)
+            return placed(region);
+        auto const parts = reshard::boxes_of(region, range(element_count(region), at.slice));
+        if (at.part < parts.size())
+            return placed(parts[at.part]);
+        return {offset_, index_vector::filled(offset_.size(), 0)};
+    }
+
+    /// How many shards each box is.
+    constexpr std::size_t replicas() const {
+        return grid_.replicas() / static_cast<std::size_t>(slices_);
+    }
+
+    /// \pre `which < replicas()`
+    constexpr shard_part replica(std::size_t number, std::size_t which) const {
+        box_place const at = place_of(number);
+        return {grid_.replica(at.box, replica_of({at.slice, static_cast<index_t>(which)})),
+                at.part};
+    }
+
+    /// Which replica of box `number` a holder has, or nothing where it does not have that box.
+    constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
+        auto const shard = grid_.find(holder);
+        box_place const at = place_of(number);
+        if (!shard || grid_.box_of(*shard) != at.box)
+            return std::nullopt;
+        shared_replica const held = replica_at(grid_.replica_of(*shard));
+        return held.slice == at.slice ? std::optional(static_cast<std::size_t>(held.which))
+                                      : std::nullopt;
+    }
+
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
+    /// the shared ones. Takes time in proportion to their number.
+    ///
+    /// \pre `region` has as many axes as the tensor
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        grid_.for_each_overlap(relative_to(region, offset_),
+                               [&](std::uint32_t number, box const& common) {
+                                   if (sharing_)
+                                       visit_slices(number, common, visit);
+                                   else
+                                       visit(number, placed(common));
+                               });
+    }
+
+    /// True where shards of the same number are the same elements, whoever holds them.
+    constexpr bool same_geometry(flat_grid const& other) const {
+        return offset_ == other.offset_ && sharing_ == other.sharing_ &&
+               grid_.same_geometry(other.grid_);
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        digest.add(offset_);
+        grid_.add_geometry(digest);
+        digest.add(std::uint64_t{sharing_.has_value()});
+        if (!sharing_)
+            return;
+        for (std::uint8_t const axis : sharing_->axes)
+            digest.add(std::uint64_t{axis});
+        flat_slices const slices = sharing_->slices.value_or(flat_slices{-1, -1});
+        digest.add(static_cast<std::uint64_t>(slices.begin));
+        digest.add(static_cast<std::uint64_t>(slices.length));
+    }
+
+    constexpr bool operator==(flat_grid const&) const = default;
+
+private:
+    /// A number of a box, taken apart.
+    struct box_place {
+        std::uint32_t box; ///< of the grid
+        index_t slice;
+        std::uint8_t part; ///< of the slice
+    };
+
+    /// A replica of a box of the grid: the slice that it has, and which of the shards that have it.
+    struct shared_replica {
+        index_t slice;
+        index_t which;
+    };
+
+    constexpr box placed(box region) const {
+        for (std::size_t axis = 0; axis < offset_.size(); ++axis)
+            region.offset[axis] += offset_[axis];
+        return region;
+    }
+
+    constexpr box_place place_of(std::size_t number) const {
+        auto const at = static_cast<index_t>(number);
+        return {static_cast<std::uint32_t>(at / parts_ / slices_), at / parts_ % slices_,
+                static_cast<std::uint8_t>(at % parts_)};
+    }
+
+    constexpr bool is_shared_along(std::size_t axis) const {
+        return sharing_ && std::find(sharing_->axes.begin(), sharing_->axes.end(), axis) !=
+                               sharing_->axes.end();
+    }
+
+    constexpr shared_replica replica_at(std::uint32_t replica) const {
+        shared_replica at{0, 0}, scale{1, 1};
+        for (std::size_t i = grid_.axes().size(); i-- > 0;) {
+            grid_axis const& axis = grid_.axes()[i];
+            if (axis.how.cuts())
+                continue;
+            auto const digit = is_shared_along(i) ? &shared_replica::slice : &shared_replica::which;
+            at.*digit += axis.along(replica, axis.part_stride) * (scale.*digit);
+            scale.*digit *= axis.extent;
+        }
+        return at;
+    }
+
+    /// What `replica_at` takes apart.
+    constexpr std::size_t replica_of(shared_replica at) const {
+        index_t replica = 0;
+        for (std::size_t i = grid_.axes().size(); i-- > 0;) {
+            grid_axis const& axis = grid_.axes()[i];
+            if (axis.how.cuts())
+                continue;
+            auto const digit = is_shared_along(i) ? &shared_replica::slice : &shared_replica::which;
+            replica += at.*digit % axis.extent * axis.part_stride;
+            at.*digit /= axis.extent;
+        }
+        return static_cast<std::size_t>(replica);
+    }
+
+    constexpr flat_slices slices_for(index_t elements) const {
+        return sharing_->slices.value_or(padded_slices(elements, slices_));
+    }
+
+    constexpr flat_range range(index_t elements, index_t slice) const {
+        return range_of(slices_for(elements), elements, slice);
+    }
+
+    /// Visits the boxes of the slices of box `number` of the grid; `common` is the part of it that is
+    /// sought.
+    template <class Visitor>
+    constexpr void visit_slices(std::uint32_t number, box const& common, Visitor& visit) const {
+        box const region = grid_.box_at(number);
+        index_t const elements = element_count(region);
+        box const sought = relative_to(common, region.offset);
+        auto position = next_position(sought, 0, region.shape);
+        while (position) {
+            index_t const slice = slice_of(slices_for(elements), *position);
+            flat_range const held = range(elements, slice);
+            auto next = (index_t{number} * slices_ + slice) * parts_;
+            for (box const& part : reshard::boxes_of(region, held)) {
+                if (auto const shared = intersect(part, common))
+                    visit(static_cast<std::uint32_t>(next), placed(*shared));
+                ++next;
+            }
+            position = next_position(sought, held.end, region.shape);
+        }
+    }
+
+    index_vector offset_;
+    shard_grid grid_;
+    std::optional<grid_sharing> sharing_;
+    index_t slices_ = 1; ///< of each box
+    index_t parts_ = 1;  ///< most boxes of a slice
+};
+
+} // namespace reshard
+
+#endif

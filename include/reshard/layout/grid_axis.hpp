@@ -1,0 +1,39 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_GRID_AXIS_HPP
+#define RESHARD_LAYOUT_GRID_AXIS_HPP
+
+#include <reshard/layout/placement.hpp>
+
+#include <vector>
+
+/// \file
+/// One axis of a grid of shards, by strides.
+
+namespace reshard {
+
+/// A mesh axis that a tensor is on: what it does, its ranks, and how far they are apart.
+struct held_axis {
+    placement how; ///< replicates or cuts
+    index_t extent = 1;
+    index_t holder_stride = 1;
+};
+
+/// One axis of a grid of shards.
+struct grid_axis {
+    placement how;                 ///< replicates or cuts
+    index_t extent = 1;            ///< how many shards stand along it
+    index_t holder_stride = 1;     ///< from the holder of one shard to that of the next
+    index_t shard_stride = 1;      ///< from the number of one shard to that of the next
+    index_t part_stride = 1;       ///< from one box to the next, or from one replica
+    std::vector<index_t> begins{}; ///< of the parts, where sizes are given; one more than parts
+
+    constexpr index_t along(index_t number, index_t stride) const {
+        return number / stride % extent;
+    }
+    constexpr bool operator==(grid_axis const&) const = default;
+};
+
+} // namespace reshard
+
+#endif

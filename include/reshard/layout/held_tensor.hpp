@@ -1,0 +1,36 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_HELD_TENSOR_HPP
+#define RESHARD_LAYOUT_HELD_TENSOR_HPP
+
+#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/tensor_shards.hpp>
+
+#include <cstdint>
+
+/// \file
+/// A tensor of either kind of layout, seen alike.
+
+namespace reshard {
+
+/// A tensor of a layout that lists its shards, or of one that computes them. Refers to the layout.
+struct held_tensor {
+    index_vector const& shape; ///< global
+    data_type dtype;
+    tensor_shards shards;
+    std::uint32_t spread; ///< tensors of one number have the same shards
+};
+
+/// \pre `tensor` is one of the layout's
+inline held_tensor held_in(layout const&, tensor_layout const& tensor) {
+    return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
+}
+
+inline held_tensor held_in(compact_layout const& all, compact_tensor const& tensor) {
+    tensor_spread const& spread = all.spread_of(tensor);
+    return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
+}
+
+} // namespace reshard
+
+#endif

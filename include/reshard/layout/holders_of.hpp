@@ -1,0 +1,174 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_HOLDERS_OF_HPP
+#define RESHARD_LAYOUT_HOLDERS_OF_HPP
+
+#include <reshard/layout/distribution.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// From a box to the ranks that hold some of it, by arithmetic.
+
+namespace reshard {
+
+/// Which of equal shards are meant.
+enum class copies {
+    all,
+    main, ///< of each different shard the one of the lowest rank
+};
+
+/// Some axes of a mesh: bit `i` stands for axis `i`.
+using axis_set = std::uint8_t;
+
+/// Whether axis `axis` is one of them.
+constexpr bool has_axis(axis_set axes, std::size_t axis) { return (axes >> axis & 1) != 0; }
+
+namespace detail {
+
+/// The numbers `first <= i < last`.
+struct part_range {
+    index_t first;
+    index_t last;
+};
+
+/// Which parts of `held`, cut as `how` says, overlap the elements from `begin` to `end`.
+///
+/// Where all sizes are positive, each of them does.
+///
+/// \pre what is asked for is not empty and overlaps `held`
+constexpr part_range parts_between(placement const& how, interval held, index_t parts,
+                                   interval wanted) {
+    index_t const begin = std::max(wanted.offset, held.offset) - held.offset;
+    index_t const last =
+        std::min(wanted.offset + wanted.extent, held.offset + held.extent) - held.offset - 1;
+    if (how.what != placement::kind::sizes) {
+        index_t const most = interval_of(how, held.extent, parts, 0).extent;
+        return {begin / most, last / most + 1};
+    }
+    part_range found{parts, 0};
+    index_t offset = 0;
+    for (index_t i = 0; i < parts && offset <= last; ++i) {
+        offset += how.sizes[static_cast<std::size_t>(i)];
+        if (offset > begin)
+            found = {std::min(found.first, i), i + 1};
+    }
+    return found;
+}
+
+/// Goes through the coordinates of the ranks that hold some of a box, mesh axis after mesh axis.
+///
+/// Along an axis of `at_zero`, only coordinate 0 is visited.
+template <class Visit>
+class holder_walk {
+public:
+    constexpr holder_walk(distribution const& how, box const& wanted, axis_set at_zero,
+                          Visit const& visit)
+        : how_(how),
+          wanted_(wanted),
+          at_zero_(at_zero),
+          visit_(visit),
+          order_(cut_order(how.placements())),
+          strides_(row_major_strides(how.ranks().shape())) {}
+
+    constexpr void run() const { from(0, whole(how_.shape()), 0); }
+
+private:
+    constexpr void from(std::size_t depth, box const& held, index_t rank) const {
+        if (depth == order_.size())
+            return visit_(static_cast<holder_t>(rank), held);
+        auto const i = static_cast<std::size_t>(order_[depth]);
+        placement const& how = how_.placements()[i];
+        if (how.cuts())
+            return cut(depth, held, rank);
+        bool const is_only = how.what == placement::kind::only;
+        index_t const first = is_only ? how.coordinate : 0;
+        index_t const last =
+            is_only || has_axis(at_zero_, i) ? first + 1 : how_.ranks().all_axes[i].extent;
+        for (index_t at = first; at < last; ++at)
+            from(depth + 1, held, rank + at * strides_[i]);
+    }
+
+    constexpr void cut(std::size_t depth, box const& held, index_t rank) const {
+        auto const i = static_cast<std::size_t>(order_[depth]);
+        placement const& how = how_.placements()[i];
+        index_t const parts = how_.ranks().all_axes[i].extent;
+        interval const along{held.offset[how.axis], held.shape[how.axis]};
+        auto const [first, last] =
+            parts_between(how, along, parts, {wanted_.offset[how.axis], wanted_.shape[how.axis]});
+        interval part = interval_of(how, along.extent, parts, first);
+        for (index_t at = first; at < last; ++at, part = behind(part, how, along.extent, at)) {
+            box rest = held;
+            rest.offset[how.axis] += part.offset;
+            rest.shape[how.axis] = part.extent;
+            if (part.extent > 0)
+                from(depth + 1, rest, rank + at * strides_[i]);
+        }
+    }
+
+    /// Part `i` of an extent, which stands behind `part`; what it is behind the last does not matter.
+    static constexpr interval behind(interval part, placement const& how, index_t extent,
+                                     index_t i) {
+        index_t const offset = part.offset + part.extent;
+        if (how.what != placement::kind::sizes)
+            return {offset, std::min(part.extent, extent - offset)};
+        auto const place = static_cast<std::size_t>(i);
+        return {offset, place < how.sizes.size() ? how.sizes[place] : 0};
+    }
+
+    distribution const& how_;
+    box const& wanted_;
+    axis_set at_zero_;
+    Visit const& visit_;
+    index_vector order_;
+    index_vector strides_;
+};
+
+/// The mesh axes along which a distribution has copies.
+constexpr axis_set replicating_axes(distribution const& how) {
+    unsigned axes = 0;
+    for (std::size_t i = 0; i < how.placements().size(); ++i)
+        if (how.placements()[i].what == placement::kind::replicate)
+            axes |= 1u << i;
+    return static_cast<axis_set>(axes);
+}
+
+} // namespace detail
+
+/// Calls `visit(rank, region)` for each rank whose region shares elements with `wanted`.
+///
+/// Takes time in proportion to the number of calls, and to the number of explicit sizes where a
+/// placement has them. Ranks come in ascending order unless a placement is strided.
+///
+/// \pre `wanted` lies in the tensor
+template <class Visit>
+constexpr void for_each_holder(distribution const& how, box const& wanted, copies which,
+                               Visit const& visit) {
+    BOOST_ASSERT(contains(whole(how.shape()), wanted));
+    if (!is_empty(wanted))
+        detail::holder_walk(
+            how, wanted, which == copies::main ? detail::replicating_axes(how) : axis_set{}, visit)
+            .run();
+}
+
+/// The ranks whose regions share elements with `wanted`, ascending.
+///
+/// \pre  `wanted` lies in the tensor
+/// \post `how.region(rank)` overlaps `wanted` if and only if `rank` is one of them (`copies::all`)
+constexpr std::vector<holder_t> holders_of(distribution const& how, box const& wanted,
+                                           copies which = copies::all) {
+    std::vector<holder_t> ranks;
+    for_each_holder(how, wanted, which,
+                    [&ranks](holder_t rank, box const&) { ranks.push_back(rank); });
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,122 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_LAYOUT_HPP
+#define RESHARD_LAYOUT_LAYOUT_HPP
+
+#include <reshard/layout/shard_table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Who holds what of a whole state dict.
+
+namespace reshard {
+
+/// One tensor and all its shards.
+struct tensor_layout {
+    std::string key;
+    data_type dtype{};
+    index_vector shape; ///< global
+    shard_table shards;
+
+    constexpr bool operator==(tensor_layout const&) const = default;
+};
+
+/// Shard `i` of a tensor as a descriptor of its own.
+///
+/// \pre `i < tensor.shards.size()`
+constexpr shard_descriptor descriptor_of(tensor_layout const& tensor, std::size_t i) {
+    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards.region(i), tensor.shards.flat(i)};
+}
+
+/// The place of a key among tensors that are sorted by key, or the end.
+template <class Tensor>
+constexpr auto find_tensor(std::vector<Tensor> const& tensors, std::string_view key) {
+    auto const place = std::lower_bound(
+        tensors.begin(), tensors.end(), key,
+        [](Tensor const& tensor, std::string_view sought) { return tensor.key < sought; });
+    return place != tensors.end() && place->key == key ? place : tensors.end();
+}
+
+/// All tensors of a state dict with all their shards.
+///
+/// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
+struct layout {
+    holder_t holders = 0;
+    std::vector<tensor_layout> tensors;
+
+    /// The tensor of that key, or null.
+    constexpr tensor_layout const* find(std::string_view key) const {
+        auto const place = find_tensor(tensors, key);
+        return place != tensors.end() ? &*place : nullptr;
+    }
+
+    constexpr bool operator==(layout const&) const = default;
+};
+
+namespace detail {
+
+/// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
+constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor const& shard,
+                                 holder_t holder) {
+    holder_t const other = tensor.shards.holder(0);
+    if (tensor.shape != shard.global_shape)
+        fail(errc::shape_mismatch,
+             "'" + shard.key + "' has the global shape " + to_string(tensor.shape) + " on rank " +
+                 std::to_string(other) + " and " + to_string(shard.global_shape) + " on rank " +
+                 std::to_string(holder));
+    if (tensor.dtype != shard.dtype)
+        fail(errc::dtype_mismatch,
+             "'" + shard.key + "' has the data type " + std::string(code(tensor.dtype)) +
+                 " on rank " + std::to_string(other) + " and " + std::string(code(shard.dtype)) +
+                 " on rank " + std::to_string(holder));
+}
+
+} // namespace detail
+
+/// The layout in which holder `i` holds the shards `held[i]`.
+///
+/// Within a tensor, shards stand in the order of their holders, and within a holder in the given
+/// order.
+///
+/// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
+///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
+///         both ranks
+constexpr layout layout_of(std::vector<std::vector<shard_descriptor>> const& held) {
+    struct entry {
+        shard_descriptor const* shard;
+        holder_t holder;
+    };
+    std::vector<entry> entries;
+    for (std::size_t holder = 0; holder < held.size(); ++holder)
+        for (shard_descriptor const& shard : held[holder]) {
+            check(shard);
+            entries.push_back({&shard, static_cast<holder_t>(holder)});
+        }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        int const difference = entries[a].shard->key.compare(entries[b].shard->key);
+        return difference != 0 ? difference < 0 : a < b;
+    });
+    layout result{static_cast<holder_t>(held.size()), {}};
+    for (std::size_t const i : order) {
+        shard_descriptor const& shard = *entries[i].shard;
+        if (result.tensors.empty() || result.tensors.back().key != shard.key)
+            result.tensors.push_back({shard.key, shard.dtype, shard.global_shape,
+                                      shard_table(shard.global_shape.size())});
+        else
+            detail::check_same_tensor(result.tensors.back(), shard, entries[i].holder);
+        result.tensors.back().shards.push_back(entries[i].holder, shard.region, shard.flat);
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

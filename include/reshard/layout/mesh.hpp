@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_MESH_HPP
+#define RESHARD_LAYOUT_MESH_HPP
+
+#include <reshard/core/strides.hpp>
+#include <reshard/layout/holder.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// \file
+/// Ranks arranged in a grid with named axes.
+
+namespace reshard {
+
+/// One axis of a mesh: `tp=4`.
+///
+/// Structural, so that a mesh may be a template argument; that is why names are short.
+struct mesh_axis {
+    char characters[32] = {}; ///< the name and zeros; use `name()`
+    index_t extent = 1;       ///< the number of ranks along it
+
+    constexpr mesh_axis() = default;
+
+    /// An axis of that name along which `ranks` ranks stand.
+    ///
+    /// \throws error with errc::limit_exceeded for a name of more than 31 characters
+    constexpr mesh_axis(std::string_view name, index_t ranks) : extent(ranks) {
+        if (name.size() >= std::size(characters))
+            fail(errc::limit_exceeded, "the mesh axis '" + std::string(name) + "' has a name of " +
+                                           std::to_string(name.size()) +
+                                           " characters; at most 31 are possible");
+        std::copy(name.begin(), name.end(), characters);
+    }
+
+    constexpr std::string_view name() const { return characters; }
+
+    constexpr bool operator==(mesh_axis const&) const = default;
+};
+
+/// The ranks of a layout as a grid: `pp=2 tp=3` has six, and rank 1 stands at pp 0, tp 1.
+///
+/// Ranks are counted in row-major order: along the last axis they are neighbours. A mesh without
+/// axes has one rank.
+///
+/// \invariant names differ and are not empty, extents are at least 1, at most `max_ndim` axes
+/// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, over ranks 0, 1, 2, ...
+struct mesh {
+    mesh_axis all_axes[max_ndim] = {}; ///< those behind `count` are empty; use `axes()`
+    std::size_t count = 0;
+
+    constexpr mesh() = default;
+
+    /// A mesh of these axes, the last one fastest.
+    ///
+    /// \throws error with errc::bad_layout for an axis that breaks the invariant, with
+    ///         errc::limit_exceeded for too many axes or more than 2^31 - 1 ranks
+    constexpr explicit mesh(std::span<mesh_axis const> axes) {
+        if (axes.size() > max_ndim)
+            fail(errc::limit_exceeded, "a mesh of " + std::to_string(axes.size()) +
+                                           " axes; at most " + std::to_string(max_ndim) +
+                                           " are possible");
+        for (mesh_axis const& axis : axes)
+            push_back(axis);
+    }
+    constexpr mesh(std::initializer_list<mesh_axis> axes)
+        : mesh(std::span<mesh_axis const>(axes.begin(), axes.size())) {}
+
+    constexpr std::size_t ndim() const { return count; }
+    constexpr std::span<mesh_axis const> axes() const { return {all_axes, count}; }
+
+    /// The extents.
+    constexpr index_vector shape() const {
+        index_vector extents;
+        for (mesh_axis const& axis : axes())
+            extents.push_back(axis.extent);
+        return extents;
+    }
+
+    /// The product of the extents: ranks are less.
+    constexpr holder_t rank_count() const { return static_cast<holder_t>(element_count(shape())); }
+
+    /// Where a rank stands, one coordinate an axis.
+    ///
+    /// \pre  `rank < rank_count()`
+    /// \post `rank_at(coordinates_of(rank)) == rank`
+    constexpr index_vector coordinates_of(holder_t rank) const {
+        return unravel_index(rank, shape());
+    }
+
+    /// The rank that stands there.
+    ///
+    /// \pre each coordinate is not negative and less than the axis's extent
+    constexpr holder_t rank_at(index_vector const& coordinates) const {
+        return static_cast<holder_t>(ravel_index(coordinates, shape()));
+    }
+
+    /// The number of the axis of that name.
+    ///
+    /// \throws error with errc::bad_layout where there is none; it names those that there are
+    constexpr std::size_t axis(std::string_view name) const {
+        std::size_t const found = find(name);
+        if (found == count)
+            fail(errc::bad_layout, "the mesh has no axis '" + std::string(name) + "', only " +
+                                       (count == 0 ? "one rank" : names()));
+        return found;
+    }
+
+    constexpr bool operator==(mesh const&) const = default;
+
+private:
+    static constexpr index_t most_ranks = 2147483647;
+
+    constexpr std::size_t find(std::string_view name) const {
+        std::size_t i = 0;
+        while (i < count && all_axes[i].name() != name)
+            ++i;
+        return i;
+    }
+
+    std::string names() const {
+        std::string text;
+        for (mesh_axis const& axis : axes())
+            text += (text.empty() ? "'" : ", '") + std::string(axis.name()) + "'";
+        return text;
+    }
+
+    constexpr void push_back(mesh_axis const& axis) {
+        if (axis.name().empty())
+            fail(errc::bad_layout, "axis " + std::to_string(count) + " of the mesh has no name");
+        if (find(axis.name()) != count)
+            fail(errc::bad_layout, "the mesh has two axes '" + std::string(axis.name()) + "'");
+        if (axis.extent < 1)
+            fail(errc::bad_layout, "mesh axis '" + std::string(axis.name()) + "' has " +
+                                       std::to_string(axis.extent) +
+                                       " ranks; at least 1 is needed");
+        if (axis.extent > most_ranks / index_t{rank_count()})
+            fail(errc::limit_exceeded, "mesh axis '" + std::string(axis.name()) +
+                                           "' makes the mesh have more than " +
+                                           std::to_string(most_ranks) + " ranks");
+        all_axes[count++] = axis;
+    }
+};
+
+/// `pp=2 tp=3`; `one rank` without axes.
+inline std::string to_string(mesh const& ranks) {
+    std::string text;
+    for (mesh_axis const& axis : ranks.axes())
+        text += (text.empty() ? "" : " ") + std::string(axis.name()) + "=" +
+                std::to_string(axis.extent);
+    return text.empty() ? "one rank" : text;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,140 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
+#define RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
+
+#include <reshard/layout/placement.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What placements make of a tensor's extents, and what keeps them from doing so.
+
+namespace reshard {
+
+/// What is wrong with placements of a tensor on a mesh.
+struct placement_fault {
+    enum class kind {
+        count,         ///< not one placement for each axis of the mesh
+        coordinate,    ///< `only` at a coordinate that the mesh axis does not have
+        axis,          ///< a cut along an axis that the tensor does not have
+        uneven,        ///< an even split that leaves a rest
+        size_count,    ///< not one size for each rank along the mesh axis
+        negative_size, ///< a size below zero
+        size_sum,      ///< sizes that do not sum to the extent
+    };
+
+    kind what{};
+    std::size_t mesh_axis = 0;
+    index_t wanted = 0; ///< what the placement asks for
+    index_t there = 0;  ///< what mesh or tensor have
+
+    constexpr bool operator==(placement_fault const&) const = default;
+};
+
+namespace detail {
+
+/// A half-open interval of one axis, as first element and extent.
+struct interval {
+    index_t offset;
+    index_t extent;
+};
+
+/// Part `i` of an extent cut into `parts`; parts behind the end are empty.
+constexpr interval interval_of(placement const& how, index_t extent, index_t parts, index_t i) {
+    if (how.what == placement::kind::sizes) {
+        interval result{0, how.sizes[static_cast<std::size_t>(i)]};
+        for (index_t before = 0; before < i; ++before)
+            result.offset += how.sizes[static_cast<std::size_t>(before)];
+        return result;
+    }
+    index_t const most = extent / parts + (extent % parts != 0);
+    if (most == 0 || i > extent / most)
+        return {extent, 0};
+    return {i * most, std::min(most, extent - i * most)};
+}
+
+/// What keeps the sizes of `how` from being those of `parts` parts of an extent, or nothing.
+constexpr std::optional<placement_fault>
+find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t parts) {
+    using kind = placement_fault::kind;
+    auto const count = static_cast<index_t>(how.sizes.size());
+    if (count != parts)
+        return placement_fault{kind::size_count, mesh_axis, count, parts};
+    index_t sum = 0;
+    for (index_t const size : how.sizes) {
+        if (size < 0)
+            return placement_fault{kind::negative_size, mesh_axis, size, extent};
+        if (size > std::numeric_limits<index_t>::max() - sum)
+            return placement_fault{kind::size_sum, mesh_axis, size, extent};
+        sum += size;
+    }
+    if (sum != extent)
+        return placement_fault{kind::size_sum, mesh_axis, sum, extent};
+    return std::nullopt;
+}
+
+/// What keeps `how` from cutting each of `extents`; then these are what the cut leaves, each once.
+constexpr std::optional<placement_fault> cut_extents(placement const& how, std::size_t mesh_axis,
+                                                     index_t parts, std::vector<index_t>& extents) {
+    std::vector<index_t> left;
+    for (index_t const extent : extents) {
+        if (how.what == placement::kind::sizes) {
+            if (auto const fault = find_size_fault(how, mesh_axis, extent, parts))
+                return fault;
+            left.insert(left.end(), how.sizes.begin(), how.sizes.end());
+            continue;
+        }
+        if (how.what == placement::kind::even && extent % parts != 0)
+            return placement_fault{placement_fault::kind::uneven, mesh_axis, parts, extent};
+        index_t const most = interval_of(how, extent, parts, 0).extent;
+        index_t const shorter = most == 0 ? 0 : std::min(extent / most, parts - 1);
+        for (index_t const i : {index_t{0}, shorter, parts - 1})
+            left.push_back(interval_of(how, extent, parts, i).extent);
+    }
+    std::sort(left.begin(), left.end());
+    left.erase(std::unique(left.begin(), left.end()), left.end());
+    extents = std::move(left);
+    return std::nullopt;
+}
+
+} // namespace detail
+
+/// The first thing that keeps a tensor of that shape from being placed so, or nothing.
+///
+/// \pre no extent of the tensor is negative
+constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_shape,
+                                                    std::vector<placement> const& placements,
+                                                    index_vector const& shape) {
+    using kind = placement_fault::kind;
+    if (placements.size() != mesh_shape.size())
+        return placement_fault{kind::count, 0, static_cast<index_t>(placements.size()),
+                               static_cast<index_t>(mesh_shape.size())};
+    std::vector<std::vector<index_t>> extents;
+    for (index_t const extent : shape)
+        extents.push_back({extent});
+    for (index_t const ordinal : cut_order(placements)) {
+        auto const i = static_cast<std::size_t>(ordinal);
+        placement const& how = placements[i];
+        if (how.what == placement::kind::only &&
+            (how.coordinate < 0 || how.coordinate >= mesh_shape[i]))
+            return placement_fault{kind::coordinate, i, how.coordinate, mesh_shape[i]};
+        if (!how.cuts())
+            continue;
+        if (how.axis >= shape.size())
+            return placement_fault{kind::axis, i, static_cast<index_t>(how.axis),
+                                   static_cast<index_t>(shape.size())};
+        if (auto const fault = detail::cut_extents(how, i, mesh_shape[i], extents[how.axis]))
+            return fault;
+    }
+    return std::nullopt;
+}
+
+} // namespace reshard
+
+#endif

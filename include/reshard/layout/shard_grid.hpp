@@ -1,0 +1,278 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_SHARD_GRID_HPP
+#define RESHARD_LAYOUT_SHARD_GRID_HPP
+
+#include <reshard/core/box.hpp>
+#include <reshard/core/hasher.hpp>
+#include <reshard/layout/grid_axis.hpp>
+#include <reshard/layout/holder.hpp>
+#include <reshard/layout/placement_fault.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// \file
+/// The shards of one tensor by arithmetic: what a `shard_table` lists, without a list.
+
+namespace reshard {
+
+/// The shards of a tensor that placements on a mesh make: all questions about them are answered in
+/// time that does not depend on the number of ranks.
+///
+/// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`). Boxes are the
+/// different regions, those without elements among them; each has equally many replicas, in the
+/// order of their holders.
+///
+/// \par Units elements
+class shard_grid {
+public:
+    /// The shards from holder `first` on; the fastest axis stands first.
+    ///
+    /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
+    ///      than 1, and no two shards have one holder
+    constexpr shard_grid(index_vector const& shape, holder_t first,
+                         std::vector<held_axis> const& axes)
+        : shape_(shape), first_holder_(first) {
+        add_axes(axes);
+    }
+
+    constexpr std::size_t ndim() const { return shape_.size(); }
+    constexpr index_vector const& shape() const { return shape_; }
+    constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }
+
+    /// The slowest first.
+    constexpr std::vector<grid_axis> const& axes() const { return axes_; }
+
+    /// The number of shards.
+    constexpr std::size_t size() const { return static_cast<std::size_t>(shards_); }
+
+    /// Who holds shard `i`; ascending.
+    ///
+    /// \pre `i < size()`
+    constexpr holder_t holder(std::size_t i) const {
+        index_t sum = first_holder_;
+        if (step_ > 0)
+            return static_cast<holder_t>(sum + static_cast<index_t>(i) * step_);
+        for (grid_axis const& axis : axes_)
+            sum += axis.along(static_cast<index_t>(i), axis.shard_stride) * axis.holder_stride;
+        return static_cast<holder_t>(sum);
+    }
+
+    /// The shard of a holder, or nothing where it has none.
+    constexpr std::optional<std::uint32_t> find(holder_t holder) const {
+        index_t left = index_t{holder} - first_holder_;
+        index_t shard = 0;
+        for (grid_axis const& axis : axes_) {
+            index_t const at = left / axis.holder_stride;
+            if (left < 0 || at >= axis.extent)
+                return std::nullopt;
+            left -= at * axis.holder_stride;
+            shard += at * axis.shard_stride;
+        }
+        return left == 0 ? std::optional(static_cast<std::uint32_t>(shard)) : std::nullopt;
+    }
+
+    /// What shard `i` is; where it has no elements, a box at offset = extent.
+    ///
+    /// \pre `i < size()`
+    constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
+
+    /// The number of different boxes.
+    constexpr std::size_t box_count() const { return static_cast<std::size_t>(boxes_); }
+
+    /// The box of shard `i`.
+    ///
+    /// \pre `i < size()`
+    constexpr std::uint32_t box_of(std::size_t i) const {
+        if (replicas_ == 1)
+            return static_cast<std::uint32_t>(i);
+        return static_cast<std::uint32_t>(
+            sum_of(true, i, &grid_axis::shard_stride, &grid_axis::part_stride));
+    }
+
+    /// \pre `number < box_count()`
+    constexpr box box_at(std::size_t number) const {
+        box held = whole(shape_);
+        for (std::uint8_t const next : cutting_) {
+            grid_axis const& axis = axes_[next];
+            cut(held, axis, axis.along(static_cast<index_t>(number), axis.part_stride));
+        }
+        for (std::size_t i = 0; i < ndim(); ++i)
+            if (held.shape[i] == 0)
+                held.offset[i] = shape_[i];
+        return held;
+    }
+
+    /// How many shards each box is.
+    constexpr std::size_t replicas() const { return static_cast<std::size_t>(replicas_); }
+
+    /// The shard that is replica `which` of box `number`.
+    ///
+    /// \pre `number < box_count()` and `which < replicas()`
+    constexpr std::uint32_t replica(std::size_t number, std::size_t which) const {
+        if (replicas_ == 1)
+            return static_cast<std::uint32_t>(number);
+        return static_cast<std::uint32_t>(
+            sum_of(true, number, &grid_axis::part_stride, &grid_axis::shard_stride) +
+            sum_of(false, which, &grid_axis::part_stride, &grid_axis::shard_stride));
+    }
+
+    /// Which replica of its box shard `i` is.
+    ///
+    /// \pre `i < size()`
+    constexpr std::uint32_t replica_of(std::size_t i) const {
+        return static_cast<std::uint32_t>(
+            sum_of(false, i, &grid_axis::shard_stride, &grid_axis::part_stride));
+    }
+
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
+    /// the shared ones. Takes time in proportion to their number.
+    ///
+    /// \pre `region.ndim() == ndim()`
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        visit_parts(0, 0, whole(shape_), region, visit);
+    }
+
+    /// True where shards of the same number are the same boxes of the same shape, whoever holds
+    /// them.
+    constexpr bool same_geometry(shard_grid const& other) const {
+        auto const same = [](grid_axis const& a, grid_axis const& b) {
+            return a.extent == b.extent && a.how == b.how;
+        };
+        return shape_ == other.shape_ &&
+               std::equal(axes_.begin(), axes_.end(), other.axes_.begin(), other.axes_.end(), same);
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        digest.add(shape_);
+        for (grid_axis const& axis : axes_) {
+            digest.add(static_cast<std::uint64_t>(axis.how.what) << 32 | axis.how.axis << 1 |
+                       axis.how.strided);
+            digest.add(static_cast<std::uint64_t>(axis.extent));
+            digest.add(axis.how.sizes);
+        }
+    }
+
+    /// Adds who holds the shards, which is all else that makes two grids equal.
+    constexpr void add_holders(hasher& digest) const {
+        digest.add(static_cast<std::uint64_t>(first_holder_));
+        for (grid_axis const& axis : axes_)
+            digest.add(static_cast<std::uint64_t>(axis.holder_stride));
+    }
+
+    constexpr bool operator==(shard_grid const&) const = default;
+
+private:
+    constexpr void add_axes(std::vector<held_axis> const& axes) {
+        for (held_axis const& one : axes)
+            axes_.push_back(axis_of(one));
+        std::reverse(axes_.begin(), axes_.end());
+        for (bool const strided : {false, true})
+            for (std::uint8_t i = 0; i < axes_.size(); ++i)
+                if (axes_[i].how.cuts() && axes_[i].how.strided == strided)
+                    cutting_.push_back(i);
+        find_step();
+    }
+
+    /// Mostly holders are evenly spaced: then one multiplication tells them.
+    constexpr void find_step() {
+        step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
+        for (grid_axis const& axis : axes_)
+            if (axis.holder_stride != axis.shard_stride * step_)
+                step_ = 0;
+    }
+
+    /// The axis outside those that are there: its strides are the products of their extents.
+    constexpr grid_axis axis_of(held_axis const& one) {
+        index_t& parts = one.how.cuts() ? boxes_ : replicas_;
+        grid_axis axis{one.how, one.extent, one.holder_stride, shards_, parts, {}};
+        shards_ *= one.extent;
+        parts *= one.extent;
+        if (one.how.what == placement::kind::sizes) {
+            axis.begins.push_back(0);
+            for (index_t const size : one.how.sizes)
+                axis.begins.push_back(axis.begins.back() + size);
+        }
+        return axis;
+    }
+
+    /// Takes coordinates along the axes that cut, or along the others, out of a number, and makes
+    /// another one of them.
+    constexpr index_t sum_of(bool cuts, std::size_t number, index_t grid_axis::*from,
+                             index_t grid_axis::*to) const {
+        index_t sum = 0;
+        for (grid_axis const& axis : axes_)
+            if (axis.how.cuts() == cuts)
+                sum += axis.along(static_cast<index_t>(number), axis.*from) * (axis.*to);
+        return sum;
+    }
+
+    /// Leaves of `held` part `i` along the axis.
+    static constexpr void cut(box& held, grid_axis const& axis, index_t i) {
+        index_t& offset = held.offset[axis.how.axis];
+        index_t& extent = held.shape[axis.how.axis];
+        if (!axis.begins.empty()) {
+            auto const part = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
+            offset += *part;
+            extent = part[1] - part[0];
+            return;
+        }
+        auto const part = detail::interval_of(axis.how, extent, axis.extent, i);
+        offset += part.offset;
+        extent = part.extent;
+    }
+
+    /// The first part of `held` along the axis that may reach behind `begin`.
+    static constexpr index_t first_part(box const& held, grid_axis const& axis, index_t begin) {
+        index_t const from = begin - held.offset[axis.how.axis];
+        index_t const extent = held.shape[axis.how.axis];
+        if (from <= 0 || extent == 0)
+            return 0;
+        if (axis.begins.empty())
+            return from / (extent / axis.extent + (extent % axis.extent != 0));
+        auto const behind = std::upper_bound(axis.begins.begin(), axis.begins.end(), from);
+        return behind - axis.begins.begin() - 1;
+    }
+
+    template <class Visitor>
+    constexpr void visit_parts(std::size_t next, index_t number, box const& held, box const& region,
+                               Visitor& visit) const {
+        if (next == cutting_.size()) {
+            if (auto const common = intersect(held, region))
+                visit(static_cast<std::uint32_t>(number), *common);
+            return;
+        }
+        grid_axis const& axis = axes_[cutting_[next]];
+        std::size_t const along = axis.how.axis;
+        index_t const behind = std::min(held.end(along), region.end(along));
+        for (index_t i = first_part(held, axis, region.offset[along]); i < axis.extent; ++i) {
+            box part = held;
+            cut(part, axis, i);
+            if (part.offset[along] >= behind)
+                return;
+            if (part.shape[along] > 0)
+                visit_parts(next + 1, number + i * axis.part_stride, part, region, visit);
+        }
+    }
+
+    index_vector shape_;
+    std::vector<grid_axis> axes_;       ///< the slowest first
+    std::vector<std::uint8_t> cutting_; ///< those that cut, in the order in which they do
+    index_t first_holder_ = 0;
+    index_t step_ = 0; ///< from one holder to the next; 0: not always the same
+    index_t shards_ = 1;
+    index_t boxes_ = 1;
+    index_t replicas_ = 1;
+};
+
+} // namespace reshard
+
+#endif

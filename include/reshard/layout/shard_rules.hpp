@@ -1,0 +1,83 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_SHARD_RULES_HPP
+#define RESHARD_LAYOUT_SHARD_RULES_HPP
+
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/layout/key_pattern.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What a layer says of its tensors: which names are cut along which axis.
+
+namespace reshard {
+
+/// How the tensors are cut whose names match.
+struct shard_rule {
+    key_pattern match;
+    std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
+};
+
+/// What is done about tensors that no rule matches.
+enum class unruled {
+    replicate, ///< every rank has a copy of them
+    refuse,    ///< they are an error
+};
+
+/// The rules of a layer, of which the first that matches counts, and where the layer stands.
+struct shard_rules {
+    std::string prefix; ///< put before each name: `model.layers.3.`
+    std::vector<shard_rule> rules;
+    unruled others = unruled::replicate;
+};
+
+/// A tensor as its rank has it.
+struct named_tensor {
+    std::string name; ///< within its layer
+    data_type dtype{};
+    index_vector shape; ///< of what is here
+};
+
+/// What rules make of a layer's tensors.
+struct ruled_shards {
+    std::vector<shard_descriptor> shards; ///< one for each tensor, in their order
+    std::vector<bool> used;               ///< for each rule, whether a tensor took it
+    std::vector<std::string> unruled;     ///< the keys that no rule matches
+};
+
+/// The descriptors of a layer's tensors: share `part` of a group of equal ones, as the rules say, and
+/// a copy where no rule matches.
+///
+/// `part.axis` does not matter. What was not matched is part of the result; `check_rules` judges it.
+///
+/// \throws     error as `equal_shares`
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are names
+///             alone, and one that matches nothing stays unnoticed
+inline ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
+                          equal_share part) {
+    ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
+    for (named_tensor const& tensor : tensors) {
+        std::string const key = layer.prefix + tensor.name;
+        std::size_t i = 0;
+        while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))
+            ++i;
+        if (i == layer.rules.size())
+            result.unruled.push_back(key);
+        else
+            result.used[i] = true;
+        auto const axis = i < layer.rules.size() ? layer.rules[i].axis : std::nullopt;
+        result.shards.push_back(
+            axis ? equal_shares(key, tensor.dtype, tensor.shape, {{*axis, part.index, part.count}})
+                 : replicated(key, tensor.dtype, tensor.shape));
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

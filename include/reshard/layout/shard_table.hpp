@@ -1,0 +1,88 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_SHARD_TABLE_HPP
+#define RESHARD_LAYOUT_SHARD_TABLE_HPP
+
+#include <reshard/core/index_rows.hpp>
+#include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/holder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// \file
+/// Who holds which part of one tensor.
+
+namespace reshard {
+
+/// The shards of one tensor, packed: holder, region and flat range of each, in the order of
+/// insertion.
+///
+/// \par Units elements
+class shard_table {
+public:
+    constexpr shard_table() = default;
+    constexpr explicit shard_table(std::size_t ndim) : regions_(ndim) {}
+
+    constexpr std::size_t size() const { return holders_.size(); }
+    constexpr std::size_t ndim() const { return regions_.ndim(); }
+    constexpr holder_t holder(std::size_t i) const { return holders_[i]; }
+    constexpr box region(std::size_t i) const { return regions_[i]; }
+
+    /// The flat range of shard `i`, or nothing where it is the whole region.
+    constexpr std::optional<flat_range> flat(std::size_t i) const {
+        if (flats_.empty() || flats_[i].begin < 0)
+            return std::nullopt;
+        return flats_[i];
+    }
+
+    constexpr void reserve(std::size_t shards) {
+        holders_.reserve(shards);
+        regions_.reserve(shards);
+    }
+
+    /// Appends a shard.
+    ///
+    /// \pre `region.ndim() == ndim()`
+    constexpr void push_back(holder_t holder, box const& region,
+                             std::optional<flat_range> const& flat = {}) {
+        if (flat && flats_.empty())
+            flats_.resize(size(), not_flat);
+        if (flat || !flats_.empty())
+            flats_.push_back(flat.value_or(not_flat));
+        holders_.push_back(holder);
+        regions_.push_back(region);
+    }
+
+    /// The boxes of shard `i`, in the order in which it stores them.
+    constexpr std::vector<box> boxes(std::size_t i) const { return boxes_of(region(i), flat(i)); }
+
+    /// True where no shard is a flat range.
+    constexpr bool all_boxes() const { return flats_.empty(); }
+
+    /// The regions alone; equal lists and equal flat ranges have equal plans.
+    constexpr box_list const& regions() const { return regions_; }
+    constexpr std::vector<holder_t> const& holders() const { return holders_; }
+    constexpr std::vector<flat_range> const& flat_ranges() const { return flats_; }
+
+    /// The memory that the shards take.
+    constexpr std::size_t bytes() const {
+        return regions_.bytes() + holders_.capacity() * sizeof(holder_t) +
+               flats_.capacity() * sizeof(flat_range);
+    }
+
+    constexpr bool operator==(shard_table const&) const = default;
+
+private:
+    static constexpr flat_range not_flat{-1, -1};
+
+    box_list regions_;
+    std::vector<holder_t> holders_;
+    std::vector<flat_range> flats_; ///< empty where no shard is flat
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,147 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_SHARDING_HPP
+#define RESHARD_LAYOUT_SHARDING_HPP
+
+#include <reshard/layout/flat_slices.hpp>
+#include <reshard/layout/holders_of.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Who holds what of a tensor without a list of shards: distributions of its parts, cut flat or not.
+
+namespace reshard {
+
+/// How a box that a distribution gives to several ranks is shared by them: slice after slice.
+struct flat_sharing {
+    /// Of the mesh: the ranks along them have slices 0, 1, ..., along the last axis first.
+    axis_set axes = 0;
+
+    /// Where it lies in their buffer; nothing: it has one for itself.
+    std::optional<flat_slices> slices;
+
+    constexpr bool operator==(flat_sharing const&) const = default;
+};
+
+/// A part of a tensor and how it is spread.
+///
+/// \invariant along the axes of `flat`, `how` replicates
+struct sharding_part {
+    index_vector offset; ///< of the part in the tensor
+    distribution how;    ///< of the part; its shape is the part's
+    std::optional<flat_sharing> flat;
+    bool is_copy = false; ///< an earlier part has the same elements, on other ranks
+
+    constexpr bool operator==(sharding_part const&) const = default;
+};
+
+/// A tensor and how it is spread over ranks, in memory that does not depend on their number.
+///
+/// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them one
+/// behind the other.
+///
+/// \invariant parts that are not copies do not overlap; all have the same number of ranks
+struct tensor_sharding {
+    std::string key;
+    data_type dtype{};
+    index_vector shape; ///< global
+    std::vector<sharding_part> parts;
+
+    constexpr bool operator==(tensor_sharding const&) const = default;
+};
+
+namespace detail {
+
+/// The largest region of a distribution.
+constexpr box largest_region(distribution const& how) {
+    index_vector at;
+    for (placement const& each : how.placements()) {
+        auto const most = std::max_element(each.sizes.begin(), each.sizes.end());
+        at.push_back(each.what == placement::kind::only ? each.coordinate
+                                                        : index_t{most - each.sizes.begin()});
+    }
+    return *how.region(how.ranks().rank_at(at));
+}
+
+/// The number of ranks along the axes, all of which must replicate.
+///
+/// \throws error with errc::bad_layout where one does not, or is not there
+constexpr index_t count_sharing(std::string const& key, sharding_part const& part) {
+    mesh const& ranks = part.how.ranks();
+    index_t count = 1;
+    for (std::size_t i = 0; i < max_ndim; ++i) {
+        if (!has_axis(part.flat->axes, i))
+            continue;
+        if (i >= ranks.ndim())
+            fail(errc::bad_layout, "'" + key + "': mesh axis " + std::to_string(i) +
+                                       " shares flat slices, but the mesh has " +
+                                       std::to_string(ranks.ndim()) + " axes (" + to_string(ranks) +
+                                       ")");
+        if (part.how.placements()[i].what != placement::kind::replicate)
+            fail(errc::bad_layout, "'" + key + "': mesh axis '" +
+                                       std::string(ranks.all_axes[i].name()) +
+                                       "' shares flat slices, so it must replicate, not " +
+                                       to_string(part.how.placements()[i]));
+        count *= ranks.all_axes[i].extent;
+    }
+    return count;
+}
+
+/// \throws error with errc::bad_layout where the slices of a part do not hold its elements
+constexpr void check_flat(std::string const& key, sharding_part const& part) {
+    index_t const count = count_sharing(key, part);
+    if (!part.flat->slices)
+        return;
+    auto const [begin, length] = *part.flat->slices;
+    index_t const elements = element_count(largest_region(part.how));
+    if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
+        begin > count * length - elements)
+        fail(errc::bad_layout, "'" + key + "': " + std::to_string(elements) +
+                                   " elements from element " + std::to_string(begin) +
+                                   " of a buffer on leave its " + std::to_string(count) +
+                                   " slices of " + std::to_string(length) + " elements");
+}
+
+} // namespace detail
+
+/// Refuses a sharding whose parts leave the tensor, have different ranks, or share what they cut.
+///
+/// \throws error with errc::bad_layout that names key, axis and both numbers
+constexpr void check(tensor_sharding const& tensor) {
+    for (sharding_part const& part : tensor.parts) {
+        if (part.offset.size() != tensor.shape.size() ||
+            part.how.shape().size() != tensor.shape.size() ||
+            !contains(whole(tensor.shape), {part.offset, part.how.shape()}))
+            fail(errc::bad_layout, "'" + tensor.key + "': a part of shape " +
+                                       to_string(part.how.shape()) + " at offset " +
+                                       to_string(part.offset) + " leaves the tensor of shape " +
+                                       to_string(tensor.shape));
+        if (part.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
+            fail(errc::bad_layout, "'" + tensor.key + "': parts on meshes of " +
+                                       std::to_string(tensor.parts[0].how.ranks().rank_count()) +
+                                       " and " + std::to_string(part.how.ranks().rank_count()) +
+                                       " ranks");
+        if (part.flat)
+            detail::check_flat(tensor.key, part);
+    }
+}
+
+/// A tensor of one part.
+constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribution how,
+                                      std::optional<flat_sharing> const& flat = {}) {
+    index_vector const shape = how.shape();
+    return {std::move(key),
+            dtype,
+            shape,
+            {{index_vector::filled(shape.size(), 0), std::move(how), flat, false}}};
+}
+
+} // namespace reshard
+
+#endif

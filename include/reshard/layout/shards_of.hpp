@@ -1,0 +1,217 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_SHARDS_OF_HPP
+#define RESHARD_LAYOUT_SHARDS_OF_HPP
+
+#include <reshard/layout/sharding.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From a sharding: the shards of a rank, the holders of a box, and the list of all shards.
+
+namespace reshard {
+
+namespace detail {
+
+/// The box `region` of a part, in the tensor.
+constexpr box in_tensor(box region, sharding_part const& part) {
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+        region.offset[axis] += part.offset[axis];
+    return region;
+}
+
+/// Ranks that share a box: how many there are, and how far apart they stand.
+class sharing_ranks {
+public:
+    constexpr sharing_ranks(mesh const& ranks, axis_set axes) {
+        index_vector const strides = row_major_strides(ranks.shape());
+        for (std::size_t i = 0; i < ranks.ndim(); ++i)
+            if (has_axis(axes, i)) {
+                extents_.push_back(ranks.all_axes[i].extent);
+                strides_.push_back(strides[i]);
+            }
+    }
+
+    constexpr index_t count() const { return element_count(extents_); }
+
+    /// How much larger the number of the rank with slice `i` is than that of the one with slice 0.
+    constexpr holder_t distance(index_t i) const {
+        return static_cast<holder_t>(linear_offset(unravel_index(i, extents_), strides_));
+    }
+
+    /// The slice of a rank.
+    constexpr index_t slice_at(holder_t rank) const {
+        index_vector at;
+        for (std::size_t i = 0; i < extents_.size(); ++i)
+            at.push_back(index_t{rank} / strides_[i] % extents_[i]);
+        return ravel_index(at, extents_);
+    }
+
+private:
+    index_vector extents_;
+    index_vector strides_;
+};
+
+/// The slices of a region of `elements` elements.
+constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, index_t count) {
+    return flat.slices ? *flat.slices : padded_slices(elements, count);
+}
+
+/// A region of a part that ranks share; `first` is the one with slice 0.
+struct shared_region {
+    sharding_part const& part;
+    box const& region;
+    holder_t first;
+
+    /// Calls `visit(rank, region, flat)` for those that have some of `wanted`.
+    ///
+    /// \pre `wanted` lies in the region
+    template <class Visit>
+    constexpr void for_each(box const& wanted, Visit const& visit) const {
+        sharing_ranks const ranks(part.how.ranks(), part.flat->axes);
+        index_t const elements = element_count(region);
+        flat_slices const slices = slices_of(*part.flat, elements, ranks.count());
+        box const sought = relative_to(wanted, region.offset);
+        box const placed = in_tensor(region, part);
+        auto position = next_position(sought, 0, region.shape);
+        while (position) {
+            index_t const i = slice_of(slices, *position);
+            flat_range const range = range_of(slices, elements, i);
+            visit(first + ranks.distance(i), placed, std::optional(range));
+            position = next_position(sought, range.end, region.shape);
+        }
+    }
+};
+
+/// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, which
+/// lies in the part and counts in it.
+template <class Visit>
+constexpr void for_each_holder_of_part(sharding_part const& part, box const& wanted, copies which,
+                                       Visit const& visit) {
+    axis_set axes = which == copies::main ? replicating_axes(part.how) : axis_set{};
+    if (part.flat)
+        axes = static_cast<axis_set>(axes | part.flat->axes);
+    auto const walk = [&](holder_t rank, box const& region) {
+        if (!part.flat)
+            return visit(rank, in_tensor(region, part), std::optional<flat_range>());
+        shared_region{part, region, rank}.for_each(*intersect(region, wanted), visit);
+    };
+    holder_walk(part.how, wanted, axes, walk).run();
+}
+
+} // namespace detail
+
+/// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
+/// range of `region`, where it is cut flat.
+///
+/// Takes time in proportion to the number of calls and of the tensor's parts.
+///
+/// \pre `wanted` lies in the tensor
+template <class Visit>
+constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted, copies which,
+                               Visit const& visit) {
+    BOOST_ASSERT(contains(whole(tensor.shape), wanted));
+    for (sharding_part const& part : tensor.parts) {
+        if (part.is_copy && which == copies::main)
+            continue;
+        if (auto const common = intersect(wanted, box{part.offset, part.how.shape()}))
+            detail::for_each_holder_of_part(part, relative_to(*common, part.offset), which, visit);
+    }
+}
+
+/// The ranks that hold elements of `wanted`, ascending.
+///
+/// \pre `wanted` lies in the tensor
+constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box const& wanted,
+                                           copies which = copies::all) {
+    std::vector<holder_t> ranks;
+    for_each_holder(tensor, wanted, which,
+                    [&](holder_t rank, box const&, auto const&) { ranks.push_back(rank); });
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+/// The shards of a tensor that a rank holds, in the order in which it stores them.
+///
+/// A box may be empty, as FSDP2 leaves them; flat ranges without elements are left out.
+///
+/// \pre the rank is one of the mesh's
+constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (sharding_part const& part : tensor.parts) {
+        auto const region = part.how.region(rank);
+        if (!region)
+            continue;
+        shard_descriptor shard{tensor.key, tensor.dtype, tensor.shape,
+                               detail::in_tensor(*region, part), std::nullopt};
+        if (part.flat) {
+            detail::sharing_ranks const ranks(part.how.ranks(), part.flat->axes);
+            index_t const elements = element_count(*region);
+            shard.flat = range_of(detail::slices_of(*part.flat, elements, ranks.count()), elements,
+                                  ranks.slice_at(rank));
+        }
+        if (!shard.flat || shard.flat->size() > 0)
+            held.push_back(std::move(shard));
+    }
+    return held;
+}
+
+/// All shards of a tensor that have elements, by rank, then by part.
+constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
+    std::vector<shard_descriptor> found;
+    std::vector<std::pair<holder_t, std::size_t>> order;
+    for_each_holder(tensor, whole(tensor.shape), copies::all,
+                    [&](holder_t rank, box const& region, std::optional<flat_range> const& flat) {
+                        order.emplace_back(rank, found.size());
+                        found.push_back({{}, tensor.dtype, {}, region, flat});
+                    });
+    std::sort(order.begin(), order.end());
+    tensor_layout result{tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())};
+    for (auto const& [rank, i] : order)
+        result.shards.push_back(rank, found[i].region, found[i].flat);
+    return result;
+}
+
+/// The shards that a rank holds of all these tensors, in their order.
+///
+/// \pre the rank is one of the mesh's
+constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
+                                                  holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (tensor_sharding const& tensor : tensors)
+        for (shard_descriptor& shard : shards_of(tensor, rank))
+            held.push_back(std::move(shard));
+    return held;
+}
+
+/// The list of all shards of all these tensors.
+///
+/// \throws error with errc::bad_layout where a key stands twice
+constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
+    layout result;
+    for (tensor_sharding const& tensor : tensors) {
+        result.tensors.push_back(tensor_layout_of(tensor));
+        for (sharding_part const& part : tensor.parts)
+            result.holders = std::max(result.holders, part.how.ranks().rank_count());
+    }
+    std::sort(result.tensors.begin(), result.tensors.end(),
+              [](auto const& a, auto const& b) { return a.key < b.key; });
+    for (std::size_t i = 1; i < result.tensors.size(); ++i)
+        if (result.tensors[i - 1].key == result.tensors[i].key)
+            fail(errc::bad_layout, "'" + result.tensors[i].key +
+                                       "' stands twice in one layout; experts and layers need keys "
+                                       "with their numbers in the model");
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,223 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_TYPED_HPP
+#define RESHARD_LAYOUT_TYPED_HPP
+
+#include <reshard/core/fixed_string.hpp>
+#include <reshard/layout/descriptor.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+/// \file
+/// Shards and state dicts as types: what contradicts itself does not compile.
+
+namespace reshard {
+
+namespace detail {
+
+/// A type with a data type as its `value`, such as `data_type_constant`.
+template <class T>
+concept names_data_type = requires {
+    { T::value } -> std::convertible_to<data_type>;
+};
+
+/// A type that a typed shard may name as that of its elements.
+template <class T>
+concept has_data_type =
+    names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
+
+/// The data type that a `T` names.
+template <has_data_type T>
+consteval data_type named_data_type() {
+    if constexpr (names_data_type<T>)
+        return T::value;
+    else
+        return data_type_of<T>;
+}
+
+/// True where no extent is negative and the number of elements fits 64 bits.
+constexpr bool is_shape(index_vector const& shape) {
+    index_t product = 1;
+    for (index_t const extent : shape) {
+        if (extent < 0)
+            return false;
+        if (extent != 0 && product > std::numeric_limits<index_t>::max() / extent)
+            return std::find(shape.begin(), shape.end(), index_t{0}) != shape.end();
+        product *= extent == 0 ? 1 : extent;
+    }
+    return true;
+}
+
+/// True where the region has `ndim` axes.
+constexpr bool has_axes(box const& region, std::size_t ndim) {
+    return region.offset.size() == ndim && region.shape.size() == ndim;
+}
+
+/// True where the region lies inside the shape, and where they cannot be compared.
+constexpr bool lies_inside(box const& region, index_vector const& shape) {
+    if (!has_axes(region, shape.size()))
+        return true;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        if (region.shape[axis] < 0 || region.offset[axis] < 0 ||
+            region.offset[axis] > shape[axis] - region.shape[axis])
+            return false;
+    return true;
+}
+
+} // namespace detail
+
+/// A shard whose key, element type, global shape and region are part of its type.
+///
+/// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` where C++ has no such type.
+template <fixed_string Key, class T, index_vector Global, box Region>
+struct typed_shard {
+    static_assert(!Key.view().empty(), "a typed_shard needs a key");
+    static_assert(
+        detail::has_data_type<T>,
+        "the element type of a typed_shard has no data type; specialise data_type_traits");
+    static_assert(detail::is_shape(Global),
+                  "the global shape of a typed_shard has a negative extent or too many elements");
+    static_assert(detail::has_axes(Region, Global.size()),
+                  "the region of a typed_shard must have as many axes as its global shape");
+    static_assert(detail::lies_inside(Region, Global),
+                  "the region of a typed_shard must lie inside its global shape");
+
+    static constexpr std::string_view key = Key.view();
+    static constexpr data_type dtype = detail::named_data_type<T>();
+    static constexpr index_vector global_shape = Global;
+    static constexpr box region = Region;
+    static constexpr std::optional<flat_range> flat = std::nullopt;
+
+    operator shard_descriptor() const {
+        return {std::string(key), dtype, global_shape, region, flat};
+    }
+};
+
+/// The part of a typed shard that a flat range of its region holds, as ZeRO cuts them.
+template <class Shard, flat_range Range>
+struct typed_flat_shard : Shard {
+    static_assert(!Shard::flat, "a typed_flat_shard cannot be made of another one");
+    static_assert(0 <= Range.begin && Range.begin <= Range.end &&
+                      Range.end <= element_count(Shard::region),
+                  "the flat range of a typed_flat_shard must lie inside its region");
+
+    static constexpr std::optional<flat_range> flat = Range;
+
+    operator shard_descriptor() const {
+        return {std::string(Shard::key), Shard::dtype, Shard::global_shape, Shard::region, flat};
+    }
+};
+
+/// A type that says what a `shard_descriptor` says.
+template <class T>
+concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
+    { T::key } -> std::convertible_to<std::string_view>;
+    { T::dtype } -> std::convertible_to<data_type>;
+    { T::global_shape } -> std::convertible_to<index_vector>;
+    { T::region } -> std::convertible_to<box>;
+    { T::flat } -> std::convertible_to<std::optional<flat_range>>;
+};
+
+namespace detail {
+
+/// A descriptor without strings of its own: not every compiler has them in constant expressions.
+struct shard_facts {
+    std::string_view key;
+    data_type dtype{};
+    index_vector global_shape;
+    box region;
+    std::optional<flat_range> flat;
+
+    constexpr bool operator==(shard_facts const&) const = default;
+};
+
+/// What a shard type says, as a value.
+template <shard_type T>
+constexpr shard_facts facts_of() {
+    return {T::key, T::dtype, T::global_shape, T::region, T::flat};
+}
+
+/// Two places in a list.
+struct place_pair {
+    std::size_t first;
+    std::size_t second;
+};
+
+/// True where two shards of one key cannot stand side by side.
+constexpr bool clash(shard_facts const& a, shard_facts const& b) {
+    return a.global_shape != b.global_shape || a.dtype != b.dtype || a == b;
+}
+
+/// The first two shards of one key that cannot stand side by side.
+template <std::size_t N>
+constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const& shards) {
+    std::array<std::size_t, N> order{};
+    for (std::size_t i = 0; i < N; ++i)
+        order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return shards[a].key != shards[b].key ? shards[a].key < shards[b].key : a < b;
+    });
+    for (std::size_t i = 0; i < N; ++i)
+        for (std::size_t j = i + 1; j < N && shards[order[j]].key == shards[order[i]].key; ++j)
+            if (clash(shards[order[i]], shards[order[j]]))
+                return place_pair{order[i], order[j]};
+    return std::nullopt;
+}
+
+/// Says what is wrong with two shards of one key.
+template <shard_type A, shard_type B>
+struct shards_of_one_key {
+    static_assert(A::global_shape == B::global_shape,
+                  "a typed_state_dict has one key with two global shapes");
+    static_assert(A::dtype == B::dtype, "a typed_state_dict has one key with two data types");
+    static_assert(facts_of<A>() != facts_of<B>(), "a typed_state_dict has the same shard twice");
+};
+
+/// True; does not compile where two of the shards clash.
+template <shard_type... Shards>
+consteval bool shards_agree() {
+    constexpr auto pair =
+        find_clash(std::array<shard_facts, sizeof...(Shards)>{facts_of<Shards>()...});
+    if constexpr (pair) {
+        using list = boost::mp11::mp_list<Shards...>;
+        shards_of_one_key<boost::mp11::mp_at_c<list, pair->first>,
+                          boost::mp11::mp_at_c<list, pair->second>>{};
+    }
+    return true;
+}
+
+} // namespace detail
+
+/// What one rank holds, as a list of shard types that mp11 can work on.
+///
+/// It converts to the descriptors of its shards, in their order.
+template <class... Shards>
+struct typed_state_dict {
+    static_assert((shard_type<Shards> && ...), "a typed_state_dict is a list of shard types");
+    static_assert(detail::shards_agree<Shards...>());
+
+    static constexpr std::size_t size = sizeof...(Shards);
+
+    /// The descriptors, in order.
+    static std::vector<shard_descriptor> descriptors() {
+        return {static_cast<shard_descriptor>(Shards{})...};
+    }
+
+    operator std::vector<shard_descriptor>() const { return descriptors(); }
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,81 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_TYPED_KEYS_HPP
+#define RESHARD_LAYOUT_TYPED_KEYS_HPP
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// The keys of a typed layout, found in a few steps: compilers count those of a constant.
+
+namespace reshard {
+
+/// A key and a number that stands for it; each key's is a constant of its own.
+struct hashed_key {
+    std::string_view text;
+    std::uint64_t hash = 0;
+
+    constexpr hashed_key() = default;
+
+    /// \par Source the FNV-1a hash of Fowler, Noll and Vo, 64 bits
+    constexpr explicit hashed_key(std::string_view key) : text(key), hash(0xcbf29ce484222325) {
+        for (char const character : key)
+            hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
+    }
+
+    constexpr bool operator==(hashed_key const& other) const {
+        return hash == other.hash && text == other.text;
+    }
+};
+
+/// Keys and their places in a list, as a table that is made once and looked into often.
+///
+/// Sorting 300 keys that begin alike takes more steps than clang allows a constant.
+template <std::size_t N>
+class typed_keys {
+public:
+    constexpr explicit typed_keys(std::array<hashed_key, N> const& keys) : keys_(keys) {
+        for (std::uint32_t i = 0; i < N; ++i)
+            if (std::uint32_t& slot = slots_[slot_of(keys[i])]; slot == 0)
+                slot = i + 1;
+            else if (!twice_)
+                twice_ = {slot - 1, i};
+    }
+
+    static constexpr std::size_t size() { return N; }
+
+    /// \pre `i < size()`
+    constexpr hashed_key const& operator[](std::size_t i) const { return keys_[i]; }
+
+    /// The place of that key, `size()` where it is not there.
+    constexpr std::size_t find(hashed_key const& key) const {
+        std::uint32_t const slot = slots_[slot_of(key)];
+        return slot == 0 ? N : slot - 1;
+    }
+
+    /// The places of the first two keys that are equal, or nothing.
+    constexpr std::optional<std::pair<std::size_t, std::size_t>> twice() const { return twice_; }
+
+private:
+    /// Where the key stands, or would; half of the slots are empty, so that there is such a place.
+    constexpr std::size_t slot_of(hashed_key const& key) const {
+        std::size_t slot = key.hash % slots_.size();
+        while (slots_[slot] != 0 && keys_[slots_[slot] - 1] != key)
+            slot = (slot + 1) % slots_.size();
+        return slot;
+    }
+
+    std::array<hashed_key, N> keys_;
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else a place + 1
+    std::optional<std::pair<std::size_t, std::size_t>> twice_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,197 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_TYPED_LAYOUT_HPP
+#define RESHARD_LAYOUT_TYPED_LAYOUT_HPP
+
+#include <reshard/layout/typed.hpp>
+#include <reshard/layout/typed_keys.hpp>
+#include <reshard/layout/typed_kind.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A whole job's layout as a type: a mesh, and tensors with their placements.
+
+namespace reshard {
+
+/// A tensor, spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
+///
+/// `T` is as in `typed_shard`.
+template <fixed_string Key, class T, index_vector Shape, auto... Placements>
+struct typed_tensor {
+    static_assert(!Key.view().empty(), "a typed_tensor needs a key");
+    static_assert(
+        detail::has_data_type<T>,
+        "the element type of a typed_tensor has no data type; specialise data_type_traits");
+    static_assert(detail::is_shape(Shape),
+                  "the shape of a typed_tensor has a negative extent or too many elements");
+
+    using element_type = T;
+    static constexpr std::string_view key = Key.view();
+    static constexpr hashed_key hashed = hashed_key(Key.view());
+    static constexpr data_type dtype = detail::named_data_type<T>();
+    static constexpr index_vector shape = Shape;
+
+    static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
+
+    /// What keeps it from being placed on that mesh, or nothing.
+    template <mesh Ranks>
+    static constexpr std::optional<placement_fault> fault_on() {
+        return detail::kind_fault<Ranks, Shape, Placements...>;
+    }
+
+    /// What it is on that mesh but for its key.
+    template <mesh Ranks>
+    static constexpr typed_kind const* kind_on() {
+        return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
+    }
+
+    /// The shard that holds that region.
+    template <box Region>
+    using shard_of = typed_shard<Key, T, Shape, Region>;
+};
+
+namespace detail {
+
+/// Says what is wrong with the placements of a tensor, and with which numbers.
+template <class Tensor, placement_fault Fault>
+struct placement_of {
+    using kind = placement_fault::kind;
+    static_assert(Fault.what != kind::count,
+                  "a typed_tensor needs one placement for each axis of the mesh");
+    static_assert(Fault.what != kind::coordinate,
+                  "a placement names a coordinate that its mesh axis does not have");
+    static_assert(Fault.what != kind::axis,
+                  "a placement cuts an axis that the typed_tensor does not have");
+    static_assert(Fault.what != kind::uneven,
+                  "an even split of a typed_tensor must divide the extent");
+    static_assert(Fault.what != kind::size_count,
+                  "explicit sizes of a typed_tensor must be one for each rank of the mesh axis");
+    static_assert(Fault.what != kind::negative_size,
+                  "explicit sizes of a typed_tensor must not be negative");
+    static_assert(Fault.what != kind::size_sum,
+                  "explicit sizes of a typed_tensor must sum to the extent");
+};
+
+/// True; does not compile where the placements of a tensor do not fit it or the mesh.
+template <mesh Ranks, class Tensor>
+consteval bool is_placed() {
+    constexpr auto fault = Tensor::template fault_on<Ranks>();
+    if constexpr (fault)
+        placement_of<Tensor, *fault>{};
+    return true;
+}
+
+/// Says which key stands twice in a layout.
+template <class First, class Second>
+struct tensors_of_one_key {
+    static_assert(First::key != Second::key, "a typed_layout has two tensors of one key");
+};
+
+/// The keys of a layout; does not compile where one stands twice.
+template <class... Tensors>
+consteval typed_keys<sizeof...(Tensors)> different_keys() {
+    constexpr typed_keys<sizeof...(Tensors)> keys(
+        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
+    if constexpr (constexpr auto twice = keys.twice(); twice)
+        tensors_of_one_key<boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->first>,
+                           boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->second>>{};
+    return keys;
+}
+
+} // namespace detail
+
+/// The layout of a whole job:
+/// `typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
+///
+/// It converts to the `layout` that lists the shards of every rank.
+template <mesh Ranks, class... Tensors>
+struct typed_layout {
+    static constexpr mesh ranks = Ranks;
+    using tensors = boost::mp11::mp_list<Tensors...>;
+
+    /// The keys, and what the tensors are but for them, in their order.
+    static constexpr typed_keys<sizeof...(Tensors)> keys = detail::different_keys<Tensors...>();
+    static constexpr std::array<typed_kind const*, sizeof...(Tensors)> kinds = {
+        Tensors::template kind_on<Ranks>()...};
+
+    static_assert(keys.size() == 0 || !keys.twice());
+    static_assert(std::array<bool, sizeof...(Tensors) + 1>{detail::is_placed<Ranks, Tensors>()...,
+                                                           true}
+                      .back());
+
+    /// How one of the tensors is spread.
+    template <class Tensor>
+    static constexpr distribution distribution_of() {
+        return distribution(Ranks, Tensor::placements(), Tensor::shape, Tensor::key);
+    }
+
+    /// The shards of all ranks, sorted by key.
+    operator layout() const {
+        layout result{Ranks.rank_count(), {}};
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            result.tensors.push_back(
+                tensor_layout_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
+        std::sort(result.tensors.begin(), result.tensors.end(),
+                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        return result;
+    }
+};
+
+namespace detail {
+
+/// A list of the one shard that a rank holds of a tensor, or of none.
+template <class Layout, class Tensor, holder_t Rank>
+consteval auto shards_of_rank() {
+    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
+    if constexpr (region)
+        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
+    else
+        return boost::mp11::mp_list<>();
+}
+
+/// The `typed_state_dict` of a rank as its `type`.
+template <class Layout, holder_t Rank, class Tensors>
+struct rank_shards;
+
+template <class Layout, holder_t Rank, class... Tensors>
+struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
+    static_assert(Rank < Layout::ranks.rank_count(), "the mesh of a typed_layout has no such rank");
+    using type = boost::mp11::mp_append<typed_state_dict<>,
+                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
+};
+
+} // namespace detail
+
+/// What one rank of a layout holds, as a `typed_state_dict`.
+template <class Layout, holder_t Rank>
+using typed_state_dict_of =
+    typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
+
+/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
+///
+/// \pre `rank < Layout::ranks.rank_count()`
+template <class Layout>
+std::vector<shard_descriptor> descriptors_of(holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
+        typed_kind const& kind = *Layout::kinds[i];
+        if (auto shard =
+                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
+            held.push_back(*std::move(shard));
+    }
+    return held;
+}
+
+} // namespace reshard
+
+#endif

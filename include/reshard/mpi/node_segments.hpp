@@ -1,0 +1,126 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_NODE_SEGMENTS_HPP
+#define RESHARD_MPI_NODE_SEGMENTS_HPP
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/packed.hpp>
+#include <reshard/os/shared_segment.hpp>
+#include <reshard/os/yielding_barrier.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The segments of all ranks of a node.
+
+namespace reshard {
+
+/// What is asked of the system for a segment.
+struct segment_request {
+    segment_kind kind = segment_kind::unnamed;
+    page_advice pages = {};
+    system_calls calls = {};
+};
+
+/// Segments of all ranks of a node as one of them sees them, its own among them.
+class node_segments {
+public:
+    /// What each segment has before the part that is allocated.
+    static constexpr index_t head_bytes = 4096;
+
+    /// Makes this rank's segment, and maps those of the others.
+    ///
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    template <group Group>
+    node_segments(Group const& node, index_t bytes, segment_request const& wanted) {
+        std::string told;
+        auto const problem = attempt([&] {
+            all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
+                                                  wanted.calls));
+            new (all_.back().data()) barrier_state;
+            told = packed_address(all_.back());
+        });
+        agree(node, problem);
+        auto const addresses = node.all_gather(told);
+        agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
+        all_[static_cast<std::size_t>(node.rank())].seal();
+    }
+
+    /// The memory of a rank of the node.
+    ///
+    /// \par Units bytes
+    std::byte* data(int rank) const { return at(rank).data() + head_bytes; }
+    index_t bytes(int rank) const { return at(rank).bytes() - head_bytes; }
+
+    barrier_state& barrier() const {
+        return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
+    }
+
+private:
+    shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
+
+    static std::string packed_address(shared_segment const& made) {
+        std::string told;
+        segment_address const& address = made.address();
+        for (std::uint64_t const number : {static_cast<std::uint64_t>(address.kind), address.device,
+                                           address.file, static_cast<std::uint64_t>(made.bytes())})
+            pack(told, number);
+        pack(told, std::string_view(address.path));
+        return told;
+    }
+
+    /// This rank's own segment stays where it is till all is well: others may look for it still.
+    void open_others(std::vector<std::string> const& told, int me, system_calls const& calls) {
+        std::vector<shared_segment> opened;
+        for (std::size_t rank = 0; rank < told.size(); ++rank)
+            if (static_cast<int>(rank) != me)
+                opened.push_back(open_told(told[rank], calls));
+        opened.insert(opened.begin() + me, std::move(all_.back()));
+        all_ = std::move(opened);
+    }
+
+    static shared_segment open_told(std::string const& told, system_calls const& calls) {
+        unpacker from(told);
+        segment_address address{
+            static_cast<segment_kind>(from.number()), {}, from.number(), from.number()};
+        auto const bytes = static_cast<index_t>(from.number());
+        address.path = from.text();
+        return shared_segment::open(address, bytes, calls);
+    }
+
+    std::vector<shared_segment> all_; ///< by rank of the node
+};
+
+/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null where
+/// both kinds are refused, or there is only one rank.
+///
+/// \param refusal why there is none; empty where there is one
+/// \par Collective every rank of the node, in the same order
+template <group Group, class Make>
+auto with_segments(Group const& node, std::string& refusal, Make const& make)
+    -> decltype(make(segment_kind::unnamed)) {
+    if (node.size() == 1) {
+        refusal = "there is no other rank on this node";
+        return nullptr;
+    }
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
+        try {
+            auto made = make(kind);
+            refusal.clear();
+            return made;
+        } catch (error const& problem) { // the same on every rank of the node
+            refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
+        }
+    return nullptr;
+}
+
+} // namespace reshard
+
+#endif

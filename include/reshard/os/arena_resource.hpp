@@ -1,0 +1,70 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_ARENA_RESOURCE_HPP
+#define RESHARD_OS_ARENA_RESOURCE_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
+
+#include <boost/interprocess/indexes/null_index.hpp>
+#include <boost/interprocess/managed_external_buffer.hpp>
+#include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+#include <string>
+
+/// \file
+/// Allocates tensors in memory that is there already.
+
+namespace reshard {
+
+/// Parts of one piece of memory, as an allocator of the standard library takes them.
+///
+/// Every part begins at a line of the cache, where streaming stores are fastest. What is freed is
+/// allocated again, the smallest gap that fits first. For one thread at a time.
+class arena_resource : public std::pmr::memory_resource {
+public:
+    /// Every part is aligned to so many bytes.
+    static constexpr std::size_t alignment = 64;
+
+    /// The least memory that one can be made of: some of it keeps the books.
+    static constexpr std::size_t least_bytes = 1024;
+
+    /// \pre `bytes >= least_bytes`, and `memory` is aligned to `alignment` and outlives the resource
+    arena_resource(void* memory, std::size_t bytes)
+        : parts_(boost::interprocess::create_only, memory, bytes) {}
+
+    /// What is not allocated. Not all of it need be in one piece.
+    std::size_t free_bytes() const { return parts_.get_free_memory(); }
+
+private:
+    /// \throws error with errc::limit_exceeded when no gap is large enough
+    void* do_allocate(std::size_t bytes, std::size_t wanted) override {
+        std::size_t const aligned = std::max(wanted, alignment);
+        if (bytes <= parts_.get_size())
+            if (void* const part = parts_.allocate_aligned(bytes, aligned, std::nothrow))
+                return part;
+        fail(errc::limit_exceeded, "an arena of " + std::to_string(parts_.get_size()) +
+                                       " bytes has no room for " + std::to_string(bytes) +
+                                       " more: " + std::to_string(parts_.get_free_memory()) +
+                                       " are free, perhaps in pieces; make it larger");
+    }
+
+    void do_deallocate(void* part, std::size_t, std::size_t) override { parts_.deallocate(part); }
+
+    bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+        return this == &other;
+    }
+
+    boost::interprocess::basic_managed_external_buffer<
+        char, boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>,
+        boost::interprocess::null_index>
+        parts_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,87 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_SLOT_RING_HPP
+#define RESHARD_OS_SLOT_RING_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// \file
+/// A few slots of shared memory through which one process hands bytes to another.
+
+namespace reshard {
+
+/// What the two ends of a ring share beside its slots; zeros are a new one.
+struct ring_state {
+    alignas(64) std::atomic<std::uint64_t> filled = 0; ///< slots that were ever handed over
+    alignas(64) std::atomic<std::uint64_t> freed = 0;  ///< slots that were ever given back
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
+
+/// Where the slots of a ring are.
+struct ring_slots {
+    std::byte* first = nullptr;
+    std::size_t bytes = 0; ///< of each slot
+    std::uint64_t count = 1;
+
+    std::byte* at(std::uint64_t number) const { return first + number % count * bytes; }
+};
+
+/// One process's end of a ring, of which the other end is another's: one of them fills slots, the other
+/// one empties them, in order. Nobody waits here: who gets no slot does something else and asks again.
+///
+/// So small a memory stays in the caches of both: passing through it costs less than a second passage
+/// through memory.
+class ring_sender {
+public:
+    /// \pre `shared` and the slots outlive the end, and no other sender has had them
+    ring_sender(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
+
+    /// A slot to write to, or null while all are full.
+    std::byte* slot() {
+        if (filled_ - freed_ == slots_.count)
+            freed_ = shared_->freed.load(std::memory_order_acquire);
+        return filled_ - freed_ == slots_.count ? nullptr : slots_.at(filled_);
+    }
+
+    /// Hands over the slot; what was written to it is seen by who gets it.
+    ///
+    /// \pre `slot()` is not null
+    void pass() { shared_->filled.store(++filled_, std::memory_order_release); }
+
+private:
+    ring_state* shared_;
+    ring_slots slots_;
+    std::uint64_t filled_ = 0;
+    std::uint64_t freed_ = 0;
+};
+
+/// The other end: see `ring_sender`.
+class ring_receiver {
+public:
+    /// \pre as of the sender
+    ring_receiver(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
+
+    /// The next slot that was handed over, or null while there is none.
+    std::byte const* slot() {
+        if (filled_ == freed_)
+            filled_ = shared_->filled.load(std::memory_order_acquire);
+        return filled_ == freed_ ? nullptr : slots_.at(freed_);
+    }
+
+    /// Gives back the slot.
+    ///
+    /// \pre `slot()` is not null
+    void pass() { shared_->freed.store(++freed_, std::memory_order_release); }
+
+private:
+    ring_state* shared_;
+    ring_slots slots_;
+    std::uint64_t filled_ = 0;
+    std::uint64_t freed_ = 0;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,77 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_YIELDING_BARRIER_HPP
+#define RESHARD_OS_YIELDING_BARRIER_HPP
+
+#include <atomic>
+#include <cstdint>
+#include <sched.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/// \file
+/// A barrier in shared memory for more processes than cores.
+
+namespace reshard {
+
+/// What a barrier keeps in the memory that its members share; zeros are a new one.
+struct barrier_state {
+    alignas(64) std::atomic<std::uint32_t> arrived = 0;
+    alignas(64) std::atomic<std::uint32_t> round = 0;
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "atomics are shared by processes");
+
+/// Lets nobody pass before all have come.
+///
+/// Who waits looks a few times, then gives its core away: where there are more members than cores, the
+/// one that is waited for needs it.
+class yielding_barrier {
+public:
+    /// \pre `members > 0`, the same for all of them, and `shared` outlives the barrier
+    yielding_barrier(barrier_state& shared, std::uint32_t members)
+        : shared_(&shared), members_(members) {}
+
+    /// Returns when all members have called it. What they wrote before is seen after.
+    ///
+    /// \param idle called between looks, before the core is given away: work that others may wait for
+    template <class Idle>
+    void wait(Idle&& idle) const {
+        std::uint32_t const round = shared_->round.load(std::memory_order_acquire);
+        if (shared_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
+            shared_->arrived.store(0, std::memory_order_relaxed);
+            shared_->round.store(round + 1, std::memory_order_release);
+            return;
+        }
+        while (!has_ended(round)) {
+            idle();
+            ::sched_yield();
+        }
+    }
+
+    void wait() const {
+        wait([] {});
+    }
+
+private:
+    static constexpr int looks = 64;
+
+    bool has_ended(std::uint32_t round) const {
+        for (int i = 0; i < looks; ++i) {
+            if (shared_->round.load(std::memory_order_acquire) != round)
+                return true;
+#if defined(__SSE2__)
+            _mm_pause();
+#endif
+        }
+        return false;
+    }
+
+    barrier_state* shared_;
+    std::uint32_t members_;
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,83 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_MODEL_STATE_HPP
+#define RESHARD_STORAGE_MODEL_STATE_HPP
+
+#include <reshard/group/check_objects.hpp>
+#include <reshard/group/common_values.hpp>
+#include <reshard/tensor/tensor_factory.hpp>
+
+#include <algorithm>
+#include <any>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// \file
+/// All that a program has by a name: tensors, objects, values that are common, and others.
+
+namespace reshard {
+
+/// A cell of an array of objects, and its content.
+struct stored_object {
+    object_cell cell;
+    std::string bytes;
+
+    bool operator==(stored_object const&) const = default;
+};
+
+/// A value that is the same on every rank; its key is its name.
+struct stored_value {
+    std::string bytes;
+
+    bool operator==(stored_value const&) const = default;
+};
+
+/// A value that no checkpoint has: a load leaves it as it is.
+struct unsaved_value {
+    std::any value;
+};
+
+/// What one name may stand for.
+using state_entry =
+    std::variant<local_shard, deferred_tensor, stored_object, stored_value, unsaved_value>;
+
+/// All that a rank saves and loads, by the names that its program uses.
+///
+/// What a checkpoint calls a tensor or an object is the entry's own key: a state may be loaded under
+/// other names than it was saved under. Only common values are called by their names.
+///
+/// \par Source sharded state dicts of Megatron-Core
+using model_state = std::map<std::string, state_entry, std::less<>>;
+
+/// True where every entry is a tensor, now or when it is built; so too where there is no entry, since
+/// a rank may own nothing.
+inline bool is_sharded(model_state const& state) {
+    return std::all_of(state.begin(), state.end(), [](auto const& named) {
+        return std::holds_alternative<local_shard>(named.second) ||
+               std::holds_alternative<deferred_tensor>(named.second);
+    });
+}
+
+/// The common values of a state, in the order of names. They refer to it.
+inline std::vector<common_value> common_values(model_state const& state) {
+    std::vector<common_value> values;
+    for (auto const& [name, entry] : state)
+        if (auto const* const value = std::get_if<stored_value>(&entry))
+            values.push_back({name, value->bytes});
+    return values;
+}
+
+/// The objects of a state. They refer to it.
+inline std::vector<held_object> held_objects(model_state const& state) {
+    std::vector<held_object> objects;
+    for (auto const& [name, entry] : state)
+        if (auto const* const object = std::get_if<stored_object>(&entry))
+            objects.push_back({object->cell, object->bytes});
+    return objects;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,166 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bind.hpp>
+
+#include "support/layouts.hpp"
+#include "support/says.hpp"
+
+#include <reshard/expr/algebra.hpp>
+
+#include <numeric>
+
+using namespace reshard;
+using reshard::test::part;
+using reshard::test::says;
+
+namespace {
+
+/// A matrix of 3 x 4 whose element is its number, on two ranks: rows 0-1, and row 2.
+struct local_fixture {
+    std::vector<float> upper = {0, 1, 2, 3, 4, 5, 6, 7};
+    std::vector<float> lower = {8, 9, 10, 11};
+    std::vector<const_state_dict> source{2};
+
+    local_fixture() {
+        source[0].add(part("w", {3, 4}, {{0, 0}, {2, 4}}),
+                      const_tensor_view{upper.data(), data_type::f32, {2, 4}, {4, 1}});
+        source[1].add(part("w", {3, 4}, {{2, 0}, {1, 4}}),
+                      const_tensor_view{lower.data(), data_type::f32, {1, 4}, {4, 1}});
+    }
+};
+
+state_dict one_tensor(shard_descriptor const& shard, std::vector<float>& elements) {
+    index_vector const shape = local_shape(shard);
+    state_dict all;
+    all.add(shard, tensor_view{elements.data(), data_type::f32, shape, row_major_strides(shape)});
+    return all;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(local_local, local_fixture)
+
+BOOST_AUTO_TEST_CASE(ranks_are_put_together_as_one_layout) {
+    layout const all = layout_of(std::span<const_state_dict const>(source));
+    BOOST_TEST(all.holders == 2u);
+    BOOST_TEST((all.tensors[0].shards.region(1) == box{{2, 0}, {1, 4}}));
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
+    std::vector<float> left(3), right(9);
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 1}}), left),
+                                         one_tensor(part("w", {3, 4}, {{0, 1}, {3, 3}}), right)};
+    redistribute_locally(source, target);
+    BOOST_TEST(left == (std::vector<float>{0, 4, 8}), boost::test_tools::per_element());
+    BOOST_TEST(right == (std::vector<float>{1, 2, 3, 5, 6, 7, 9, 10, 11}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_makes_other_tensors) {
+    mapping program;
+    expression const w = program.source("w", {3, 4}, data_type::f32);
+    auto const parts = split(w, 1, 2);
+    program.define("swapped", concat({parts[1], parts[0]}, 1));
+    program.define("turned", transpose(parts[0]));
+    program.add("kept", {2}, data_type::f32);
+    std::vector<float> swapped(12), turned(6), kept{7, 7};
+    std::vector<state_dict> const target{
+        one_tensor(part("swapped", {3, 4}, {{0, 0}, {3, 4}}), swapped),
+        one_tensor(part("turned", {2, 3}, {{0, 0}, {2, 3}}), turned),
+        one_tensor(part("kept", {2}, {{0}, {2}}), kept)};
+    redistribute_locally(source, target, program);
+    BOOST_TEST(swapped == (std::vector<float>{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9}),
+               boost::test_tools::per_element());
+    BOOST_TEST(turned == (std::vector<float>{0, 4, 8, 1, 5, 9}), boost::test_tools::per_element());
+    BOOST_TEST(kept == (std::vector<float>{7, 7}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
+    // Rank 3, on a node with rank 2, has other elements than rank 1; rank 2 wants them all.
+    std::vector<float> first(4, 10), second(4, 11), wanted(4);
+    auto const whole_of = [](std::vector<float>& elements) {
+        return one_tensor(part("v", {4}, {{0}, {4}}), elements);
+    };
+    std::vector<const_state_dict> const replicas{{}, whole_of(first), {}, whole_of(second)};
+    std::vector<state_dict> const target{{}, {}, whole_of(wanted)};
+    redistribute_locally(replicas, target);
+    BOOST_TEST(wanted[0] == 10); // 2 % 2 = 0: the first of two
+    redistribute_locally(replicas, target, {.processes_per_node = 2});
+    BOOST_TEST(wanted[0] == 11);
+    redistribute_locally(
+        replicas, target,
+        identity_mapping(catalog_of(layout_of(std::span<const_state_dict const>(replicas)))));
+    BOOST_TEST(wanted[0] == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_of_one_takes_programs_and_options) {
+    std::vector<float> left(4), twice(8);
+    state_dict const target = one_tensor(part("w", {3, 4}, {{0, 0}, {2, 2}}), left);
+    redistribute(solo(), source[0], target);
+    BOOST_TEST(left == (std::vector<float>{0, 1, 4, 5}), boost::test_tools::per_element());
+    mapping program;
+    program.define("t", transpose(program.source("w", {3, 4}, data_type::f32)));
+    state_dict const turned = one_tensor(part("t", {4, 3}, {{0, 0}, {4, 2}}), twice);
+    redistribute(solo(), source[0], turned, program, {.processes_per_node = 2});
+    BOOST_TEST(twice == (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7}),
+               boost::test_tools::per_element());
+    left.assign(4, -1);
+    redistribute(solo(), source[0], target, {.processes_per_node = 2});
+    BOOST_TEST(left == (std::vector<float>{0, 1, 4, 5}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_is_filled_in_its_own_order) {
+    std::vector<float> elements(6);
+    std::vector<state_dict> const target{
+        one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}, flat_range{3, 9}), elements)};
+    redistribute_locally(source, target);
+    BOOST_TEST(elements == (std::vector<float>{3, 4, 5, 6, 7, 8}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
+    std::vector<float> first(12, -1), second(5, -1);
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}), first),
+                                         one_tensor(part("x", {5}, {{0}, {5}}), second)};
+    BOOST_CHECK_EXCEPTION(
+        redistribute_locally(source, target), error,
+        says(errc::unknown_key, "'x' is wanted by rank 1, and the source does not have it"));
+    source.pop_back();
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, std::span(target).first(1)), error,
+                          says(errc::not_covered,
+                               "'w' elements [2:3, 0:4], which rank 0 wants, are held by nobody; "
+                               "source 'w' lacks [2:3, 0:4]"));
+    BOOST_TEST(first == std::vector<float>(12, -1), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(shapes_may_differ_where_that_is_allowed) {
+    // One row more and two columns fewer than 3 x 4, cut by columns.
+    std::vector<float> left(4, -1), right(4, -1);
+    std::vector<state_dict> const target{one_tensor(part("w", {4, 2}, {{0, 0}, {4, 1}}), left),
+                                         one_tensor(part("w", {4, 2}, {{0, 1}, {4, 1}}), right)};
+    redistribute_locally(source, target, {.allow_shape_mismatch = {"w"}});
+    BOOST_TEST(left == (std::vector<float>{0, 4, 8, 0}), boost::test_tools::per_element());
+    BOOST_TEST(right == (std::vector<float>{1, 5, 9, 0}), boost::test_tools::per_element());
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error,
+                          says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, and "
+                                                     "the program yields [3, 4]"));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_shard_of_a_longer_tensor_ends_in_zeros) {
+    std::vector<float> elements(6, -1);
+    std::vector<state_dict> const target{
+        one_tensor(part("w", {4, 4}, {{0, 0}, {4, 4}}, flat_range{9, 15}), elements)};
+    redistribute_locally(source, target, {.allow_shape_mismatch = {"**"}});
+    BOOST_TEST(elements == (std::vector<float>{9, 10, 11, 0, 0, 0}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_target_over_its_source_is_refused) {
+    std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {2, 4}}), upper)};
+    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error, [](error const& problem) {
+        return problem.code() == errc::memory_overlap;
+    });
+    BOOST_TEST(upper[5] == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bind/overlap.hpp>
+
+#include "support/says.hpp"
+
+#include <reshard/adapt/raw_tensor.hpp>
+
+#include <array>
+
+using namespace reshard;
+using adapt::raw_tensor;
+using reshard::test::says;
+
+BOOST_AUTO_TEST_SUITE(local_overlap)
+
+namespace {
+
+/// Tensors in one memory of 24 floats, each added by its place in it.
+struct shared_memory {
+    std::array<float, 24> elements = {};
+    const_state_dict source;
+    state_dict target;
+
+    raw_tensor<float> tensor(index_t first, index_vector const& shape,
+                             index_vector const& strides) {
+        return {elements.data() + first, shape, strides};
+    }
+    static shard_descriptor shard(std::string const& key, index_vector const& shape) {
+        return {key, data_type::f32, shape, whole(shape), {}};
+    }
+    void read(std::string const& key, index_t first, index_vector const& shape,
+              index_vector const& strides) {
+        source.add(shard(key, shape), tensor(first, shape, strides));
+    }
+    void write(std::string const& key, index_t first, index_vector const& shape,
+               index_vector const& strides) {
+        target.add(shard(key, shape), tensor(first, shape, strides));
+    }
+    void check() const { check_memory({&source, 1}, {&target, 1}); }
+};
+
+auto says_shared(std::string const& a, std::string const& b) {
+    return says(errc::memory_overlap,
+                a + " and " + b + " share memory; give the target memory of its own");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(neighbours_share_nothing) {
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 6, {2, 3}, {3, 1});
+    all.read("c", 12, {6}, {1});
+    all.write("d", 18, {6}, {1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_begins_within_a_source_is_refused) {
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 5, {6}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_begins_within_a_target_is_refused) {
+    shared_memory all;
+    all.write("b", 0, {6}, {1});
+    all.read("a", 3, {1}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'b'", "source 'a'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_source_is_remembered_behind_short_ones) {
+    shared_memory all;
+    all.read("long", 0, {20}, {1});
+    all.read("short", 2, {2}, {1});
+    all.write("b", 19, {2}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'long'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_in_the_gaps_of_a_source_is_refused) {
+    shared_memory all; // column 0 and column 1 of a matrix of 4 x 6
+    all.read("a", 0, {4}, {6});
+    all.write("b", 1, {4}, {6});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(sources_may_share_memory) {
+    shared_memory all;
+    all.read("tied", 0, {6}, {1});
+    all.read("other", 0, {6}, {1});
+    all.read("half", 3, {3}, {1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(interleaved_targets_are_legal) {
+    shared_memory all; // the left and the right half of a matrix of 4 x 6
+    all.write("left", 0, {4, 3}, {6, 1});
+    all.write("right", 3, {4, 3}, {6, 1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(dense_targets_that_share_an_element_are_refused) {
+    shared_memory all;
+    all.write("a", 0, {2, 6}, {6, 1});
+    all.write("b", 11, {2}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_strided_target_that_begins_within_a_dense_one_is_refused) {
+    shared_memory all; // elements 0 to 11, and every third from 6 on
+    all.write("a", 0, {12}, {1});
+    all.write("b", 6, {4}, {3});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dense_target_in_a_gap_of_a_strided_one_is_legal) {
+    shared_memory all; // column 0 of a matrix of 4 x 6, and the rest of its row 1
+    all.write("a", 0, {4}, {6});
+    all.write("b", 7, {5}, {1});
+    all.write("c", 13, {2}, {2}); // elements 13 and 15, behind b
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(targets_with_one_first_element_are_refused_however_they_lie) {
+    shared_memory all;
+    all.write("a", 2, {4}, {6});
+    all.write("b", 2, {4, 2}, {6, 3});
+    BOOST_CHECK_THROW(all.check(), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_transposed_target_is_dense) {
+    shared_memory all;
+    all.write("a", 0, {3, 4}, {1, 3});
+    all.write("b", 6, {6}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reversed_target_lies_before_its_first_element) {
+    shared_memory all; // elements 7 down to 2
+    all.write("b", 7, {6}, {-1});
+    all.read("a", 0, {3}, {1});
+    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_elements_share_nothing) {
+    shared_memory all;
+    all.read("a", 0, {6}, {1});
+    all.write("b", 3, {0, 2}, {2, 1});
+    BOOST_CHECK_NO_THROW(all.check());
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_different_ranks_are_compared) {
+    shared_memory one, two;
+    one.write("a", 0, {4}, {1});
+    two.target.add(shared_memory::shard("b", {4}), one.tensor(2, {4}, {1}));
+    state_dict const targets[] = {one.target, two.target};
+    BOOST_CHECK_EXCEPTION(check_memory({}, targets), error,
+                          says_shared("target 'a'", "target 'b'"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

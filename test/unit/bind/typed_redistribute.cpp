@@ -1,0 +1,191 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bind/typed_redistribute.hpp>
+
+#include "support/typed_tensors.hpp"
+
+#include <reshard/expr/by_name.hpp>
+#include <reshard/expr/typed_expression.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/plan/typed_cost.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(local_typed_redistribute)
+
+namespace {
+
+/// A different number for each element of tensors of up to 99 rows and columns.
+double number_of(std::string_view key, index_vector const& at) {
+    double sum = key.front();
+    for (index_t const one : at)
+        sum = sum * 100 + static_cast<double>(one);
+    return sum;
+}
+
+/// Fills the source as `rule` says and checks what the plan makes of it.
+template <class Plan, class Source = float, class Target = Source>
+void check_moves(test::element_rule const& expected) {
+    test::typed_tensors<typename Plan::source_layout, Source> source;
+    test::typed_tensors<typename Plan::target_layout, Target> target;
+    source.fill(number_of);
+    target.fill([](std::string_view, index_vector const&) { return -1; });
+    redistribute_locally<Plan>(source.template state_dicts<const_state_dict>(),
+                               target.template state_dicts<state_dict>());
+    BOOST_TEST(target.differences(expected) == 0u);
+}
+
+/// Checks that the compiler plans what the run-time planner does: what each rank gives and gets.
+template <class Plan>
+void check_cost(mapping const& program) {
+    layout const source = typename Plan::source_layout{}, target = typename Plan::target_layout{};
+    plan const whole = make_plan(problem_of(program, source, target));
+    BOOST_TEST((cost_of<Plan>() == cost_of(whole, std::max(source.holders, target.holders))));
+}
+
+template <class Plan>
+void check_by_name() {
+    check_moves<Plan>(number_of);
+    layout const source = typename Plan::source_layout{}, target = typename Plan::target_layout{};
+    check_cost<Plan>(by_name(catalog_of(source), target));
+}
+
+template <fixed_string Key, index_t Rows, index_t Columns, auto... Placements>
+using matrix = typed_tensor<Key, float, index_vector{Rows, Columns}, Placements...>;
+
+struct seven : typed_layout<mesh{{"tp", 7}}, matrix<"a", 10, 6, shard{0}>,
+                            matrix<"b", 3, 8, shard{0}>, matrix<"c", 5, 9, shard{1}>,
+                            typed_tensor<"s", float, index_vector{}, replicate{}>,
+                            matrix<"z", 0, 4, shard{1}>> {};
+struct two_by_two
+    : typed_layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"z", 0, 4, replicate{}, shard{0}>,
+                   typed_tensor<"s", float, index_vector{}, replicate{}, replicate{}>,
+                   matrix<"c", 5, 9, shard{0}, shard{0}>, matrix<"b", 3, 8, shard{1}, shard{1}>,
+                   matrix<"a", 10, 6, shard{1}, shard{0}>> {};
+struct three : typed_layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+                            matrix<"c", 5, 9, replicate{}>> {};
+struct stages
+    : typed_layout<mesh{{"pp", 3}, {"tp", 2}}, matrix<"a", 10, 6, only{0}, shard{0}>,
+                   matrix<"b", 3, 8, only{1}, shard{1}>, matrix<"c", 5, 9, only{1}, replicate{}>> {
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(shards_of_odd_numbers_of_ranks_are_moved) {
+    check_by_name<typed_plan<seven, two_by_two>>();
+    check_by_name<typed_plan<two_by_two, seven>>();
+}
+
+BOOST_AUTO_TEST_CASE(uneven_and_empty_shards_and_replicas_are_moved) {
+    check_by_name<typed_plan<seven, three>>();
+    check_by_name<typed_plan<two_by_two, three>>();
+    check_by_name<typed_plan<seven, seven>>();
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_other_stages_hold_nothing) {
+    check_by_name<typed_plan<seven, stages>>();
+    check_by_name<typed_plan<stages, three>>();
+}
+
+namespace {
+
+struct fused : typed_layout<mesh{{"tp", 3}}, matrix<"ab", 4, 10, shard{0}>,
+                            matrix<"turned", 9, 5, shard{1}>, matrix<"zero", 2, 3, shard{0}>> {};
+struct unfused : typed_layout<mesh{{"tp", 2}}, matrix<"a", 4, 6, shard{1}>,
+                              matrix<"b", 4, 4, shard{0}>, matrix<"c", 5, 9, shard{0}>> {};
+using fuse_all = typed_plan<
+    unfused, fused,
+    typed_definition<"turned", typed_permute<typed_source_of<unfused, "c">, index_vector{1, 0}>>,
+    typed_definition<"zero", typed_zeros<float, index_vector{2, 3}>>,
+    typed_definition<
+        "ab", typed_concat<1, typed_source_of<unfused, "a">, typed_source_of<unfused, "b">>>>;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(definitions_are_what_their_expressions_say) {
+    check_moves<fuse_all>([](std::string_view key, index_vector const& at) {
+        if (key == "zero")
+            return 0.0;
+        if (key == "turned")
+            return number_of("c", {at[1], at[0]});
+        return at[1] < 6 ? number_of("a", at) : number_of("b", {at[0], at[1] - 6});
+    });
+    mapping program(catalog_of(layout(unfused{})));
+    program.define("ab", concat({program.source(0), program.source(1)}, 1));
+    program.define("turned", transpose(program.source(2)));
+    program.define("zero", zeros({2, 3}, data_type::f32));
+    check_cost<fuse_all>(program);
+}
+
+namespace {
+
+struct halves
+    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", double, index_vector{4, 6}, shard{0}>> {};
+struct rounded
+    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"w", float, index_vector{2, 12}, shard{1}>> {};
+using round = typed_plan<
+    halves, rounded,
+    typed_definition<
+        "w", typed_cast<typed_reshape<typed_source_of<halves, "w">, index_vector{2, 12}>, float>>>;
+
+struct bits_of_four
+    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"w", data_type_constant<data_type::f4>,
+                                                 index_vector{9}, shard{0}>> {};
+struct whole_bits
+    : typed_layout<mesh{}, typed_tensor<"w", data_type_constant<data_type::f4>, index_vector{9}>> {
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(elements_are_converted_on_the_way) {
+    check_moves<round, double, float>([](std::string_view key, index_vector const& at) {
+        index_t const place = at[0] * 12 + at[1];
+        return number_of(key, {place / 6, place % 6});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(elements_of_less_than_a_byte_are_moved) {
+    // Three parts of three elements, 0x1 to 0x9, lowest bits first.
+    unsigned char const parts[3][2] = {{0x21, 0x03}, {0x54, 0x06}, {0x87, 0x09}};
+    unsigned char all[5] = {};
+    typed_addresses<bits_of_four, std::byte const> from;
+    for (holder_t rank = 0; rank < 3; ++rank)
+        from.set(0, rank, reinterpret_cast<std::byte const*>(parts[rank]));
+    typed_addresses<whole_bits, std::byte> to;
+    to.set(0, 0, reinterpret_cast<std::byte*>(all));
+    run_locally<typed_plan<bits_of_four, whole_bits>>(from, to);
+    unsigned char const expected[] = {0x21, 0x43, 0x65, 0x87, 0x09};
+    BOOST_TEST(all == expected, boost::test_tools::per_element());
+}
+
+namespace {
+
+using nothing = typed_layout<mesh{{"tp", 2}}>;
+using no_plan = typed_plan<nothing, nothing>;
+using one_matrix = typed_layout<mesh{}, matrix<"w", 2, 2>>;
+using same_plan = typed_plan<one_matrix, one_matrix>;
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_plan_without_tensors_does_nothing) {
+    redistribute_locally<no_plan>(std::vector<const_state_dict>(2), std::vector<state_dict>(2));
+    BOOST_TEST(cost_of<no_plan>().transfers == 0);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_share_memory_are_refused) {
+    test::typed_tensors<one_matrix, float> memory;
+    auto const source = memory.state_dicts<const_state_dict>();
+    auto const target = memory.state_dicts<state_dict>();
+    BOOST_CHECK_EXCEPTION(
+        redistribute_locally<same_plan>(source, target), error,
+        [](error const& problem) { return problem.code() == errc::memory_overlap; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,94 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/names/inner_optimizer.hpp>
+
+#include "support/says.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+/// Holds the state.
+struct plain_optimizer {
+    double moment = 0;
+
+    constexpr void step(double gradient) { moment = 0.5 * moment + gradient; }
+};
+
+/// What stage 3 puts around it: a moment of its own that nobody updates.
+struct sharded_optimizer {
+    plain_optimizer wrapped;
+    double moment = -1;
+
+    constexpr void step(double gradient) { wrapped.step(gradient); }
+};
+
+/// What scales gradients, around that.
+struct scaling_optimizer {
+    sharded_optimizer& wrapped;
+};
+
+/// One type that may wrap another of its own.
+struct chained_optimizer {
+    chained_optimizer* next = nullptr;
+};
+
+} // namespace
+
+template <>
+struct reshard::optimizer_traits<sharded_optimizer> {
+    static constexpr auto& inner(auto& outer) { return outer.wrapped; }
+};
+
+template <>
+struct reshard::optimizer_traits<scaling_optimizer> {
+    static constexpr sharded_optimizer& inner(scaling_optimizer const& outer) {
+        return outer.wrapped;
+    }
+};
+
+template <>
+struct reshard::optimizer_traits<chained_optimizer> {
+    static constexpr auto* inner(auto& outer) { return outer.next; }
+};
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(model_inner_optimizer)
+
+BOOST_AUTO_TEST_CASE(the_state_reported_is_the_state_that_a_step_updates) {
+    sharded_optimizer sharded;
+    scaling_optimizer scaling{sharded};
+    sharded.step(3);
+    sharded.step(1);
+    BOOST_TEST(innermost(scaling).moment == 2.5);
+    innermost(scaling).moment = 8; // as a load does
+    sharded.step(0);
+    BOOST_TEST(sharded.wrapped.moment == 4);
+    BOOST_TEST(&innermost(scaling) == &sharded.wrapped);
+    BOOST_TEST(&innermost(sharded) == &sharded.wrapped);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_wraps_nothing_holds_its_state_itself) {
+    plain_optimizer plain;
+    BOOST_TEST(&innermost(plain) == &plain);
+    sharded_optimizer const constant{};
+    BOOST_TEST(innermost(constant).moment == 0);
+    static_assert(wraps_optimizer<sharded_optimizer> && wraps_optimizer<scaling_optimizer const>);
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_of_one_type_ends_where_there_is_no_other) {
+    chained_optimizer last, middle{&last}, first{&middle};
+    BOOST_TEST(&innermost(first) == &last);
+    BOOST_TEST(&innermost(last) == &last);
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_that_wraps_itself_is_refused) {
+    chained_optimizer first, second{&first};
+    first.next = &second;
+    BOOST_CHECK_EXCEPTION(
+        innermost(first), error,
+        test::says(errc::usage, "more than 64 optimizers wrap one another; one wraps itself"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

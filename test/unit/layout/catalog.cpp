@@ -1,0 +1,80 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/layout/catalog.hpp>
+
+#include "support/says.hpp"
+
+using namespace reshard;
+using reshard::test::says;
+
+BOOST_AUTO_TEST_SUITE(shard_catalog)
+
+namespace {
+
+shard_descriptor part(std::string key, index_vector shape, box region) {
+    return {std::move(key), data_type::f32, shape, region, {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(entries_are_sorted_and_found_by_key) {
+    catalog const all({{"w.10", data_type::f32, {4}, {1}}, {"w.2", data_type::f16, {}, {}}});
+    BOOST_TEST(all.size() == 2u);
+    BOOST_TEST(!all.empty());
+    BOOST_TEST(all[0].key == "w.10");
+    BOOST_TEST(all.find("w.2") == &all[1]);
+    BOOST_TEST(all.find("w.3") == nullptr);
+    BOOST_TEST(catalog().find("w") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
+    BOOST_CHECK_EXCEPTION(
+        catalog({{"w", data_type::f32, {4}, {1}}, {"w", data_type::f32, {4}, {1}}}), error,
+        says(errc::bad_layout, "'w' stands twice in one catalog"));
+}
+
+BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {
+    // A grid of 2 x 3 boxes, one of them held twice.
+    std::vector<std::vector<shard_descriptor>> ranks;
+    for (index_t row = 0; row < 2; ++row)
+        for (index_t column = 0; column < 3; ++column)
+            ranks.push_back({part("w", {4, 6}, {{row * 2, column * 2}, {2, 2}})});
+    ranks.push_back(ranks.front());
+    catalog const all = catalog_of(layout_of(ranks));
+    BOOST_TEST_REQUIRE(all.size() == 1u);
+    BOOST_TEST((all[0] == catalog_entry{"w", data_type::f32, {4, 6}, {2, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(empty_shards_are_no_parts) {
+    // Three rows on five ranks: two of them hold nothing.
+    layout const all = layout_of({{part("w", {3}, {{0}, {1}})},
+                                  {part("w", {3}, {{1}, {1}})},
+                                  {part("w", {3}, {{2}, {1}})},
+                                  {part("w", {3}, {{3}, {0}})},
+                                  {part("w", {3}, {{3}, {0}})}});
+    BOOST_TEST((entry_of(all.tensors[0]).parts == index_vector{3}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_without_elements_is_one_part) {
+    layout const all = layout_of({{part("w", {0, 3}, {{0, 0}, {0, 3}})}});
+    BOOST_TEST((entry_of(all.tensors[0]).parts == index_vector{1, 1}));
+    layout const scalar = layout_of({{part("s", {}, {})}});
+    BOOST_TEST(entry_of(scalar.tensors[0]).parts.empty());
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_marked_along_their_axis) {
+    layout const all = layout_of({{part("w", {4, 6}, {{0, 0}, {2, 1}})},
+                                  {part("w", {4, 6}, {{0, 1}, {2, 5}})},
+                                  {part("w", {4, 6}, {{2, 0}, {2, 6}})}});
+    catalog_entry const w = entry_of(all.tensors[0]);
+    BOOST_TEST((w.parts == index_vector{2, 2}));
+    BOOST_TEST(w.is_even(0));
+    BOOST_TEST(!w.is_even(1));
+    layout const thirds = layout_of(
+        {{part("v", {8}, {{0}, {3}})}, {part("v", {8}, {{3}, {3}})}, {part("v", {8}, {{6}, {2}})}});
+    BOOST_TEST(!entry_of(thirds.tensors[0]).is_even(0));
+    layout const window = layout_of({{part("u", {8}, {{2}, {3}})}});
+    BOOST_TEST(entry_of(window.tensors[0]).is_even(0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

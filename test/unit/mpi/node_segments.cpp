@@ -1,0 +1,37 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/node_segments.hpp>
+
+#include <reshard/group/solo.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(node_node_segments)
+
+// Several ranks: test/mpi/shared_arena.cpp.
+
+BOOST_AUTO_TEST_CASE(a_rank_has_aligned_memory_of_the_wanted_size_and_a_new_barrier) {
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named}) {
+        node_segments const all(solo(), 1000, {kind, {}, {}});
+        BOOST_TEST(all.bytes(0) == 1000);
+        BOOST_TEST(reinterpret_cast<std::uintptr_t>(all.data(0)) % 64 == 0u);
+        yielding_barrier(all.barrier(), 1).wait();
+        BOOST_TEST(all.barrier().round == 1u);
+        // The barrier lies apart from the memory.
+        BOOST_TEST(std::count(all.data(0), all.data(0) + 1000, std::byte{0}) == 1000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_an_error) {
+    segment_request full;
+    full.calls.reserve = [](int, off_t) { return ENOSPC; };
+    BOOST_CHECK_THROW(node_segments(solo(), 1000, full), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
