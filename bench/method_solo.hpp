@@ -6,7 +6,7 @@
 #include "case_state.hpp"
 #include "method.hpp"
 
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 
 #include <optional>
 #include <utility>

@@ -5,7 +5,7 @@
 
 #include "stopwatch.hpp"
 
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/core/flat_range.hpp>
-#include <reshard/bind.hpp>
 #include <reshard/layout/distribution.hpp>
 
 #include <boost/test/unit_test.hpp>

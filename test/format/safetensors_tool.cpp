@@ -6,6 +6,7 @@
 //   safetensors_tool judge FILE              the verdict of the compatible mode on each of a list of files
 
 #include <reshard/format/safetensors.hpp>
+#include <reshard/format/text_file.hpp>
 
 #include <fstream>
 #include <iostream>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 
 #include "oracle/array.hpp"
 #include "oracle/spread.hpp"

@@ -1,91 +1,94 @@
-#!/usr/bin/env python3
-# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+#!/ usr / bin / env python3
+#Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""Who may include whom: the rules of the rooms, checked over include/ and test/oracle/.
+""
+    "Who may include whom: the rules of the rooms, checked over include/ and test/oracle/.
 
-    layering.py ROOT         one line a finding; exit 1 where there is one
-    layering.py --self-test  shows that every rule finds a tree that breaks it
-"""
+    layering.py ROOT one line a finding;
+exit 1 where there is one layering.py-- self -
+    test shows that every rule finds a tree that breaks it ""
+                                                           "
 
-import pathlib
-import re
-import sys
-import tempfile
+    import pathlib import re import sys import tempfile
 
-# What each room may include of the others: one level down or more. A room may include itself.
-ROOMS = {
-    "core": [],
-    "layout": ["core"],
-    "tensor": ["core", "layout"],
-    "copy": ["core"],
-    "os": ["core"],
-    "group": ["core", "layout"],
-    "expr": ["core", "group", "layout"],
-    "plan": ["core", "group", "layout", "copy", "expr"],
-    "aoa": ["core", "layout", "expr"],
-    "model": ["core", "layout", "expr"],
-    "adapt": ["core", "tensor"],
-    "format": ["core", "layout", "expr", "model"],
-    "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
-    "serialization": ["core", "group", "layout", "copy", "expr", "plan", "aoa"],
-    "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
-            "serialization"],
-    "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
-                "model", "format", "serialization", "mpi"],
+#What each room may include of the others : one level down or more.A room may include itself.
+        ROOMS = {
+    "core" : [],
+    "layout" : ["core"],
+    "tensor" : [ "core", "layout" ],
+    "copy" : ["core"],
+    "os" : ["core"],
+    "group" : [ "core", "layout" ],
+    "expr" : [ "core", "group", "layout" ],
+    "plan" : [ "core", "group", "layout", "copy", "expr" ],
+    "aoa" : [ "core", "layout", "expr" ],
+    "model" : [ "core", "layout", "expr" ],
+    "adapt" : [ "core", "tensor" ],
+    "format" : [ "core", "layout", "expr", "model" ],
+    "bind" : [ "core", "group", "layout", "tensor", "copy", "expr", "plan" ],
+    "serialization" : [ "core", "group", "layout", "copy", "expr", "plan", "aoa" ],
+    "mpi" : [
+        "core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
+        "serialization"
+    ],
+    "storage" : [
+        "core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind", "model",
+        "format", "serialization", "mpi"
+    ],
 }
 
-# The headers beside the rooms, and what each gathers.
+#The headers beside the rooms, and what each gathers.
 UMBRELLAS = {
-    "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "aoa", "bind",
-                    "model", "adapt"],
-    "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
-    "reshard/format.hpp": ["format"] + ROOMS["format"],
-    "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],
+    "reshard.hpp" : [
+        "core", "group", "layout", "tensor", "copy", "expr", "plan", "aoa", "bind", "model", "adapt"
+    ],
+    "reshard/mpi.hpp" : [ "mpi", "reshard.hpp" ] + ROOMS["mpi"],
+    "reshard/format.hpp" : ["format"] + ROOMS["format"],
+    "reshard/storage.hpp" : [ "storage", "reshard.hpp", "reshard/mpi.hpp" ] + ROOMS["storage"],
 }
 
-# Where the heavy headers of others may be seen.
-FOREIGN = [
-    (r"boost/spirit", ["aoa"]),
-    (r"boost/mpi(\.hpp|/)|mpi\.h$", ["mpi", "reshard/mpi.hpp"]),
-    (r"boost/(serialization|archive)/", ["serialization", "mpi", "storage"]),
-    (r"boost/json", ["format"]),
-    (r"boost/interprocess", ["os"]),
-    (r"filesystem$|boost/filesystem", ["os", "format", "serialization", "storage"]),
-    (r"xxhash\.h$|xxh", ["format", "storage", "serialization"]),
-]
+#Where the heavy headers of others may be seen.
+FOREIGN =
+    [
+        (r "boost/spirit", ["aoa"]),
+        (r "boost/mpi(\.hpp|/)|mpi\.h$", [ "mpi", "reshard/mpi.hpp" ]),
+        (r "boost/(serialization|archive)/", [ "serialization", "mpi", "storage" ]),
+        (r "boost/json", ["format"]),
+        (r "boost/interprocess", ["os"]),
+        (r "filesystem$|boost/filesystem", [ "os", "format", "serialization", "storage" ]),
+        (r "xxhash\.h$|xxh", [ "format", "storage", "serialization" ]),
+    ]
 
-ORACLE_MAY = ["reshard/aoa/ast.hpp", "reshard/aoa/parse.hpp"]
-ORACLE_NEVER = r"reshard/(expr|plan|copy|bind)/|reshard/aoa/(expand|lower|reverse|macro/)"
+    ORACLE_MAY = [ "reshard/aoa/ast.hpp", "reshard/aoa/parse.hpp" ] ORACLE_NEVER =
+        r "reshard/(expr|plan|copy|bind)/|reshard/aoa/(expand|lower|reverse|macro/)"
 
-# Of rooms from top to bottom, and of headers inside one room.
-LONGEST_CHAIN = 8
+#Of rooms from top to bottom, and of headers inside one room.
+    LONGEST_CHAIN = 8
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-COMMUNICATOR = re.compile(
-    r"([(,])\s*(const\s+)?(?:\w+::)*(?:communicator|Group|group\s+auto)\b"
-    r"(\s*const\b)?\s*([&*]*)\s*(?=[A-Za-z_,)])")
-WORLD = re.compile(r"\bMPI_COMM_WORLD\b|\bcommunicator\s*(\{\s*\}|\(\s*\))")
+    INCLUDE = re.compile(r '^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE) COMMENT =
+        re.compile(r '//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL) COMMUNICATOR =
+            re.compile(r "([(,])\s*(const\s+)?(?:\w+::)*(?:communicator|Group|group\s+auto)\b" r
+                         "(\s*const\b)?\s*([&*]*)\s*(?=[A-Za-z_,)])") WORLD =
+                re.compile(r "\bMPI_COMM_WORLD\b|\bcommunicator\s*(\{\s*\}|\(\s*\))")
 
+                    def
+                    room_of(header)
+    : ""
+      "The room of a header of ours, or the header's own name where it stands beside the rooms."
+      "" parts = header.split("/") return parts[1] if len (parts) > 2 else header
 
-def room_of(header):
-    """The room of a header of ours, or the header's own name where it stands beside the rooms."""
-    parts = header.split("/")
-    if header == "reshard/bind.hpp":
-        return "bind"
-    return parts[1] if len(parts) > 2 else header
+                                                                        def is_ours(header)
+    : return header ==
+                     "reshard.hpp" or
+                 header
+                     .startswith("reshard/")
 
-
-def is_ours(header):
-    return header == "reshard.hpp" or header.startswith("reshard/")
-
-
-def read_tree(directory, prefix=""):
-    if not directory.is_dir():
-        return {}
-    return {prefix + str(path.relative_to(directory)): path.read_text()
-            for path in sorted(directory.rglob("*.hpp"))}
-
+                         def read_tree(directory, prefix = "")
+    : if not directory.is_dir() : return {
+}
+return {prefix + str(path.relative_to(directory)): path.read_text()
+            for path in sorted(directory.rglob("*.hpp"))
+}
 
 def includes(text):
     return INCLUDE.findall(text)
@@ -136,16 +139,22 @@ def longest_chains(graph):
 
 def header_graph(headers, joined):
     """Who includes whom, of the includes for which `joined(header, other)`."""
-    return {header: [other for other in includes(text) if other in headers and joined(header, other)]
-            for header, text in headers.items()}
-
+    return {
+header: [other for other in includes(text) if other in headers and joined(header, other)]
+            for header, text in headers.items()
+}
 
 def room_graph(headers):
     graph = {room_of(header): set() for header in headers}
     for header, others in header_graph(headers, lambda *_: True).items():
-        graph[room_of(header)] |= {room_of(other) for other in others} - {room_of(header)}
-    return {room: sorted(below) for room, below in sorted(graph.items())}
-
+        graph[room_of(header)] |= {room_of(other) for other in others
+}
+- {
+    room_of(header)
+}
+return {
+room: sorted(below) for room, below in sorted(graph.items())
+}
 
 def check_chains(headers):
     """Rule 1: no cycle of headers or of rooms; no chain longer than eight."""
@@ -203,16 +212,16 @@ def findings(root):
     headers = read_tree(root / "include")
     oracle = read_tree(root / "test" / "oracle", "test/oracle/")
     yield from check_levels(headers)
-    yield from check_foreign(headers)
-    yield from check_chains(headers)
-    yield from check_oracle(headers, oracle)
+yield from check_foreign(headers)
+yield from check_chains(headers)
+yield from check_oracle(headers, oracle)
     yield from check_groups(headers)
 
 
 CHAIN = {f"include/reshard/core/h{i}.hpp": f"#include <reshard/core/h{i + 1}.hpp>\n"
          for i in range(8)} | {"include/reshard/core/h8.hpp": ""}
 
-# Each broken tree and what must be said of it; None: nothing.
+#Each broken tree and what must be said of it; None : nothing.
 SELF_TEST = [
     ({"include/reshard/core/a.hpp": "", "include/reshard/layout/b.hpp":
       "#include <reshard/core/a.hpp>\n#include <vector>\n"}, None),
@@ -242,7 +251,7 @@ SELF_TEST = [
     ({"include/reshard/plan/a.hpp": "#include <boost/serialization/access.hpp>\n"},
      "belongs in serialization"),
     ({"include/reshard/storage/a.hpp": "#include <boost/json/parse.hpp>\n"}, "belongs in format"),
-    ({"include/reshard/bind.hpp": "#include <filesystem>\n"}, "belongs in os"),
+    ({"include/reshard/bind/a.hpp": "#include <filesystem>\n"}, "belongs in os"),
     ({"include/reshard/mpi/a.hpp": "#include <boost/interprocess/mapped_region.hpp>\n"},
      "belongs in os"),
     ({"include/reshard/os/a.hpp": "#include <mpi.h>\n"}, "belongs in mpi"),

@@ -4,6 +4,7 @@
 
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <boost/test/unit_test.hpp>
 

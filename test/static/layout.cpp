@@ -80,7 +80,7 @@ static_assert(std::same_as<boost::mp11::mp_at_c<dict, 1>, lower>);
 static_assert(typed_state_dict<>::size == 0);
 
 // A whole job: embedding on the first stage only, columns and rows over tp, a norm everywhere.
-using job = typed_layout<
+using whole_job = typed_layout<
     mesh{{"pp", 2}, {"tp", 2}}, //
     typed_tensor<"embedding", bfloat16, index_vector{10, 4}, only{0}, shard{0}>,
     typed_tensor<"up", bfloat16, index_vector{6, 4}, only{1}, shard{0, split_rule::even}>,
@@ -91,12 +91,12 @@ using rank_0 =
     typed_state_dict<typed_shard<"embedding", bfloat16, index_vector{10, 4}, box{{0, 0}, {5, 4}}>,
                      typed_shard<"down", bfloat16, index_vector{4, 7}, box{{0, 0}, {4, 3}}>,
                      typed_shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
-static_assert(std::same_as<typed_state_dict_of<job, 0>, rank_0>);
+static_assert(std::same_as<typed_state_dict_of<whole_job, 0>, rank_0>);
 
 using rank_3 =
     typed_state_dict<typed_shard<"up", bfloat16, index_vector{6, 4}, box{{3, 0}, {3, 4}}>,
                      typed_shard<"down", bfloat16, index_vector{4, 7}, box{{0, 3}, {4, 4}}>,
                      typed_shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
-static_assert(std::same_as<typed_state_dict_of<job, 3>, rank_3>);
+static_assert(std::same_as<typed_state_dict_of<whole_job, 3>, rank_3>);
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "support/layouts.hpp"
 #include "support/says.hpp"
 
+#include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
 
 /// \file

@@ -10,7 +10,7 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 
 #include <boost/test/unit_test.hpp>
 

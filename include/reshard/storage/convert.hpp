@@ -3,8 +3,8 @@
 #ifndef RESHARD_STORAGE_CONVERT_HPP
 #define RESHARD_STORAGE_CONVERT_HPP
 
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/digest.hpp>
-#include <reshard/bind.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/memory_watch.hpp>

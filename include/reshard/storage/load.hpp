@@ -3,9 +3,9 @@
 #ifndef RESHARD_STORAGE_LOAD_HPP
 #define RESHARD_STORAGE_LOAD_HPP
 
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/expr/fit_shapes.hpp>
-#include <reshard/bind.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/replicas.hpp>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_SAVE_HPP
 #define RESHARD_STORAGE_SAVE_HPP
 
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>

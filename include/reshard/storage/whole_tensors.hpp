@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_WHOLE_TENSORS_HPP
 #define RESHARD_STORAGE_WHOLE_TENSORS_HPP
 
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <cstddef>

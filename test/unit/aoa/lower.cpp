@@ -6,6 +6,7 @@
 #include "support/says.hpp"
 
 #include <reshard/aoa/expand.hpp>
+#include <reshard/expr/algebra.hpp>
 
 // What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here:
 // the same as the algebra, and what goldens cannot show.

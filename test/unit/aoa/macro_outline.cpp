@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/aoa/macro/digits.hpp>
 #include <reshard/aoa/macro/outline.hpp>
 
 #include "aoa/language.hpp"

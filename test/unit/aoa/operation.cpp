@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/operation.hpp>
+#include <reshard/expr/algebra.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,6 +4,7 @@
 
 #include "aoa/language.hpp"
 
+#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/expand.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -3,7 +3,7 @@
 #include <reshard/format/names/first_step.hpp>
 
 #include <reshard/adapt/span.hpp>
-#include <reshard/bind.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/model/parallel_tensor.hpp>
 #include <reshard/model/zero.hpp>
 

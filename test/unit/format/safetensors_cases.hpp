@@ -14,7 +14,7 @@
 /// \file
 /// Files byte by byte with the verdict of the reference reader: data/safetensors-cases.jsonl.
 
-namespace test {
+namespace reshard::test {
 
 struct safetensors_case {
     std::string name;
@@ -70,6 +70,6 @@ inline std::vector<safetensors_case> safetensors_cases() {
     return cases;
 }
 
-} // namespace test
+} // namespace reshard::test
 
 #endif

@@ -11,7 +11,7 @@
 /// \file
 /// A directory that goes away again.
 
-namespace test {
+namespace reshard::test {
 
 class temporary_directory {
 public:
@@ -40,6 +40,6 @@ private:
     std::filesystem::path path_;
 };
 
-} // namespace test
+} // namespace reshard::test
 
 #endif

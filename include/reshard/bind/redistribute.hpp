@@ -1,13 +1,13 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_HPP
-#define RESHARD_BIND_HPP
+#ifndef RESHARD_BIND_REDISTRIBUTE_HPP
+#define RESHARD_BIND_REDISTRIBUTE_HPP
 
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/bind/bind.hpp>
-#include <reshard/bind/overlap.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
