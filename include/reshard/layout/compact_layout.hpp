@@ -79,10 +79,8 @@ inline constexpr stored_form form_of<compact_layout>{"compact layout", 7};
 
 namespace detail {
 
-/// \throws error with errc::bad_layout where grids leave the tensor, overlap, or are none
+/// \throws error with errc::bad_layout where grids leave the tensor or overlap
 inline void check_apart(std::vector<flat_grid> const& grids, index_vector const& shape) {
-    if (grids.empty())
-        fail(errc::bad_layout, "it has a list of no grids");
     auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
     for (std::size_t i = 0; i < grids.size(); ++i) {
         if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))

@@ -107,6 +107,19 @@ constexpr void validate(flat_recipe const& flat) {
                                    std::to_string(count) + " slices of " + std::to_string(length));
 }
 
+/// Of a list; whether its grids are apart, the tensor tells that they lie in.
+///
+/// \throws error with errc::bad_layout where there is none, or where they have different axes
+constexpr void validate(std::vector<flat_grid> const& grids) {
+    if (grids.empty())
+        fail(errc::bad_layout, "it has a list of no grids");
+    for (flat_grid const& one : grids)
+        if (one.offset().size() != grids[0].offset().size())
+            fail(errc::bad_layout, "it has a list of grids at offsets " +
+                                       to_string(grids[0].offset()) + " and " +
+                                       to_string(one.offset()));
+}
+
 } // namespace reshard
 
 #endif
