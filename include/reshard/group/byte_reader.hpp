@@ -73,7 +73,7 @@ private:
     T get_class() {
         if constexpr (listing_members<T>) {
             T value{};
-            T::members(value, [this](auto&&... members) { (fill(members), ...); });
+            T::members(value, [this](auto&&... members) { (this->fill(members), ...); });
             return value;
         } else if constexpr (is_pair<T>) {
             auto first = get<std::remove_const_t<typename T::first_type>>();

@@ -53,7 +53,7 @@ public:
                 add(*value);
         } else if constexpr (is_variant<T>) {
             add_number(static_cast<std::uint8_t>(value.index()));
-            std::visit([this](auto const& held) { add(held); }, value);
+            std::visit([this](auto const& held) { this->add(held); }, value);
         } else {
             add_class(value);
         }
@@ -72,7 +72,7 @@ private:
             add(value.first);
             add(value.second);
         } else if constexpr (listing_members<T>) {
-            T::members(value, [this](auto const&... members) { (add(members), ...); });
+            T::members(value, [this](auto const&... members) { (this->add(members), ...); });
         } else if constexpr (made_by_recipe<T>) {
             add(value.recipe());
         } else if constexpr (packed_list<T>) {
