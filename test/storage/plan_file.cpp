@@ -70,15 +70,16 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
         return problem.code() == errc::corrupt_file &&
                std::string(problem.what())
-                   .starts_with(name() + ": the archive holds a plan with checksum ");
+                   .starts_with(name() + ": the archive of a kept plan contradicts itself: it "
+                                         "holds a plan with checksum ");
     });
-    std::string later = whole;
-    later[5] = 2;
-    replace(later);
+    std::string earlier = whole;
+    earlier[5] = 1;
+    replace(earlier);
     BOOST_CHECK_EXCEPTION(
         read_plan(path(), 7), error,
-        says(errc::unsupported, name() + ": the archive holds a kept plan of version 2, and this "
-                                         "library reads version 1"));
+        says(errc::unsupported, name() + ": the archive holds a kept plan of version 1, and this "
+                                         "library reads version 3"));
     replace("");
     BOOST_CHECK_THROW(read_plan(path(), 7), error);
     std::filesystem::remove(path());

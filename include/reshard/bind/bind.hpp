@@ -3,9 +3,9 @@
 #ifndef RESHARD_BIND_BIND_HPP
 #define RESHARD_BIND_BIND_HPP
 
-#include <reshard/copy/copy_elements.hpp>
 #include <reshard/bind/place.hpp>
 #include <reshard/bind/shard_views.hpp>
+#include <reshard/copy/copy_elements.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -31,6 +31,8 @@ template <class Pointer>
 struct bound_end {
     Pointer data;
     memory_place place;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.data, self.place); }
 };
 
 /// The source's end of a transfer.

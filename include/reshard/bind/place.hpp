@@ -18,6 +18,8 @@ struct memory_place {
     index_t offset = 0;
     index_vector strides;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.strides); }
+
     bool operator==(memory_place const&) const = default;
 };
 

@@ -3,10 +3,13 @@
 #ifndef RESHARD_CORE_AXIS_JOINS_HPP
 #define RESHARD_CORE_AXIS_JOINS_HPP
 
+#include <reshard/core/box.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/permutation.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// \file
 /// Axes that are several factors in one: what a reshape makes of the axes of a tensor.
@@ -26,6 +29,8 @@ struct axis_joins {
     std::uint8_t target = 0;
 
     constexpr bool any() const { return source != 0 || target != 0; }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.source, self.target); }
+
     constexpr bool operator==(axis_joins const&) const = default;
 };
 
@@ -60,6 +65,32 @@ constexpr index_vector joined_offset(index_vector const& offset, index_vector co
         else if (!axes.empty())
             axes[axes.size() - 1] = axes[axes.size() - 1] * extents[k] + offset[k];
     return axes;
+}
+
+/// True where factors of these extents may be joined like that.
+constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
+    bool const have_axes = !is_joined(joins, 0);
+    bool const all_joined = joins == (1u << extents.size()) - 1;
+    return joins >> extents.size() == 0 &&
+           (have_axes || (all_joined && element_count(extents) == 1));
+}
+
+/// Refuses what are no factors of two boxes.
+///
+/// \throws error with errc::shape_mismatch where the order does not name each factor once, with errc::overflow
+///         where the factors have too many elements, with errc::bad_layout where they are no extents, or joins
+///         are not those of so many factors
+constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
+    if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
+        fail(errc::shape_mismatch,
+             "an order of " + std::to_string(extents.size()) + " factors names more than those");
+    if (!is_sound(whole(extents)))
+        fail(errc::bad_layout, "it has factors " + to_string(extents) + " that are no extents");
+    bool const is_none = element_count(extents) == 0; // the product has to fit
+    if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
+        !are_joins(joins.source, order.undo(extents)))
+        fail(errc::bad_layout,
+             "it has factors " + to_string(extents) + " that are joined to no axes");
 }
 
 } // namespace detail

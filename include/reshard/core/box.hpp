@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,8 @@ struct box {
     /// Behind the last element along `axis`.
     constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape); }
+
     constexpr bool operator==(box const&) const = default;
     constexpr std::strong_ordering operator<=>(box const&) const = default;
 };
@@ -51,6 +54,18 @@ constexpr bool is_empty(box const& region) {
 ///
 /// \throws error with errc::overflow when it does not fit 64 bits
 constexpr index_t element_count(box const& region) { return element_count(region.shape); }
+
+/// True where the box has as many extents as offsets, all of them sound numbers: none is negative,
+/// and the ends fit 64 bits.
+constexpr bool is_sound(box const& region) {
+    if (region.offset.size() != region.shape.size())
+        return false;
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+        if (region.offset[axis] < 0 || region.shape[axis] < 0 ||
+            region.offset[axis] > std::numeric_limits<index_t>::max() - region.shape[axis])
+            return false;
+    return true;
+}
 
 /// The elements that `a` and `b` share, or nothing.
 ///

@@ -4,6 +4,7 @@
 #define RESHARD_CORE_CAST_CHAIN_HPP
 
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/members.hpp>
 
 #include <cstdint>
 #include <iterator>
@@ -97,6 +98,10 @@ struct cast_chain {
 
     constexpr bool empty() const { return count == 0; }
     constexpr std::span<data_type const> steps() const { return {values, count}; }
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(array_prefix{self.values, self.count});
+    }
 
     constexpr bool operator==(cast_chain const&) const = default;
 };

@@ -4,6 +4,7 @@
 #define RESHARD_CORE_DATA_TYPE_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/members.hpp>
 
 #include <boost/assert.hpp>
 
@@ -84,6 +85,8 @@ inline constexpr data_type_facts all_data_types[] = {
 };
 
 inline constexpr std::size_t data_type_count = std::size(all_data_types);
+template <>
+inline constexpr enum_range range_of_enum<data_type>{data_type_count, "the data type"};
 
 /// What the library knows of that data type.
 constexpr data_type_facts const& facts(data_type dtype) {

@@ -29,6 +29,8 @@ struct flat_range {
 
     constexpr index_t size() const { return end - begin; }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.begin, self.end); }
+
     constexpr bool operator==(flat_range const&) const = default;
     constexpr std::strong_ordering operator<=>(flat_range const&) const = default;
 };

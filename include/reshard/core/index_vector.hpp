@@ -4,6 +4,7 @@
 #define RESHARD_CORE_INDEX_VECTOR_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/members.hpp>
 
 #include <boost/assert.hpp>
 
@@ -78,6 +79,10 @@ struct index_vector {
     constexpr index_t* end() { return values + count; }
     constexpr index_t const* begin() const { return values; }
     constexpr index_t const* end() const { return values + count; }
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(array_prefix{self.values, self.count});
+    }
 
     /// \throws error with errc::limit_exceeded when the vector is full
     constexpr void push_back(index_t value) {

@@ -33,6 +33,8 @@ public:
 
     constexpr operator index_vector() const { return index_vector(begin(), end()); }
 
+    constexpr index_vector recipe() const { return *this; }
+
     constexpr std::size_t size() const { return numbers_.size(); }
     constexpr bool empty() const { return size() == 0; }
     constexpr index_t const* begin() const { return numbers_.begin(); }

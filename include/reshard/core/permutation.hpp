@@ -94,6 +94,8 @@ public:
         return result;
     }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.nibbles_); }
+
     constexpr bool operator==(permutation const&) const = default;
 
 private:

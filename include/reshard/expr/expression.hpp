@@ -25,8 +25,21 @@ struct expression {
 
     constexpr std::size_t ndim() const { return shape.size(); }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.shape, self.dtype, self.pieces);
+    }
+
     constexpr bool operator==(expression const&) const = default;
 };
+
+/// An expression as it is; the mapping checks that its pieces cover it.
+///
+/// \throws error with errc::bad_layout where pieces do not have the axes of the tensor
+constexpr void validate(expression const& value) {
+    if (value.pieces.ndim() != value.shape.size())
+        fail(errc::bad_layout, "it has pieces of " + std::to_string(value.pieces.ndim()) +
+                                   " axes of a tensor of shape " + to_string(value.shape));
+}
 
 /// `1 axis`, `2 axes`: how many a tensor has, for messages.
 inline std::string axis_count(std::size_t ndim) {

@@ -8,9 +8,11 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/source_list.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/layout/cover.hpp>
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -30,8 +32,17 @@ struct mapping_output {
     expression value;
     bool added = false; ///< `_ -> key`: there is no source, the value is zeros
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.value, self.added);
+    }
+
     bool operator==(mapping_output const&) const = default;
 };
+
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor
+inline void validate(mapping_output const& output) {
+    check_tensor(output.key, output.value.dtype, output.value.shape);
+}
 
 namespace detail {
 
@@ -57,12 +68,19 @@ struct relation {
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
         alias,        ///< the same tensor under another name
-    } what;
+    } what{};
     std::string key;       ///< the parameter
     std::string companion; ///< what follows it
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.what, self.key, self.companion);
+    }
+
     bool operator==(relation const&) const = default;
 };
+
+template <>
+inline constexpr enum_range range_of_enum<relation::kind>{4, "the kind of relation"};
 
 /// What each target tensor is made of.
 ///
@@ -139,6 +157,10 @@ public:
         return place != outputs_.end() ? &*place : nullptr;
     }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.sources_, self.outputs_, self.removed_, self.relations_);
+    }
+
     bool operator==(mapping const& other) const {
         return sources_ == other.sources_ && outputs_ == other.outputs_ &&
                removed_ == other.removed_ && relations_ == other.relations_;
@@ -173,6 +195,66 @@ private:
     std::vector<std::string> removed_;
     std::vector<relation> relations_;
 };
+
+template <>
+inline constexpr stored_form form_of<mapping>{"mapping", 3};
+
+/// Of what is carried out (see `expr/digest.hpp`).
+inline std::uint64_t digest_of(mapping const& program);
+
+namespace detail {
+
+/// What keeps `part` from being a piece of `output`, or nothing.
+inline char const* unfit_piece(piece const& part, expression const& output,
+                               source_list const& sources) {
+    if (!contains(whole(output.shape), part.target_box()))
+        return "leaves the tensor";
+    if (result(part.stored, part.casts) != output.dtype)
+        return "has another data type than the tensor";
+    if (part.source == zero_source)
+        return nullptr;
+    if (part.source >= sources.size())
+        return "is of a source that there is not";
+    mapping_source const source = sources[part.source];
+    if (source.dtype != part.stored)
+        return "has another data type than its source";
+    if (source.shape.size() != part.source_offset.size() ||
+        !contains(whole(source.shape), part.source_box()))
+        return "leaves its source";
+    return nullptr;
+}
+
+/// \throws error with errc::bad_layout where the pieces are not those of a tensor: in its bounds, and each
+///         element once
+inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
+    piece_list const& pieces = output.value.pieces;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        if (char const* const fault = unfit_piece(pieces[i], output.value, sources))
+            fail(errc::bad_layout, "it has a piece " + to_string(pieces.target_box(i)) + " of '" +
+                                       output.key + "' that " + fault);
+    if (auto const fault =
+            find_cover_fault(whole(output.value.shape), box_index(pieces.target_boxes())))
+        fail(errc::bad_layout, "it has pieces of '" + output.key + "' that have the elements " +
+                                   to_string(fault->where) + " not exactly once");
+    if (output.added && output.value != zeros(output.value.shape, output.value.dtype))
+        fail(errc::bad_layout,
+             "it has '" + output.key + "' as a tensor that is added, with a source");
+}
+
+} // namespace detail
+
+/// \throws error with errc::bad_layout where a source stands twice, or where an output is not made of the
+///         sources, each of its elements once
+inline void validate(mapping const& program) {
+    std::vector<std::string_view> keys;
+    for (mapping_source const& source : program.sources())
+        keys.push_back(source.key);
+    std::sort(keys.begin(), keys.end());
+    if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
+        fail(errc::bad_layout, "it has the source '" + std::string(*twice) + "' twice");
+    for (mapping_output const& output : program.outputs())
+        detail::check_pieces_of(output, program.sources());
+}
 
 /// The mapping in which every key of `target` is the source tensor of that name; without a target,
 /// every source tensor is kept.

@@ -37,6 +37,12 @@ struct piece {
     index_vector extent; ///< of the factors, in the order of the target
     axis_joins joins = {};
 
+    constexpr std::size_t ndim() const { return target_offset.size(); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source, self.stored, self.order, self.casts, self.source_offset,
+              self.target_offset, self.extent, self.joins);
+    }
+
     constexpr box target_box() const {
         return {target_offset, detail::joined_extents(extent, joins.target)};
     }
@@ -46,6 +52,16 @@ struct piece {
 
     constexpr bool operator==(piece const&) const = default;
 };
+
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are none, or the
+///         order of axes is not one of theirs
+constexpr void validate(piece const& part) {
+    detail::check_factors(part.order, part.extent, part.joins);
+    if (!is_sound(part.target_box()) || !is_sound(part.source_box()) || is_empty(part.target_box()))
+        fail(errc::bad_layout, "it has a piece of the extents " + to_string(part.extent) +
+                                   " from " + to_string(part.source_offset) + " to " +
+                                   to_string(part.target_offset));
+}
 
 } // namespace reshard
 

@@ -5,11 +5,13 @@
 
 #include <reshard/core/text_list.hpp>
 #include <reshard/expr/piece.hpp>
+#include <reshard/layout/descriptor.hpp>
 
 #include <boost/assert.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +26,17 @@ struct mapping_source {
     index_vector shape;
     data_type dtype{};
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape);
+    }
+
     bool operator==(mapping_source const&) const = default;
 };
+
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor
+constexpr void validate(mapping_source const& tensor) {
+    check_tensor(std::string(tensor.key), tensor.dtype, tensor.shape);
+}
 
 /// Source tensors by number: of a matrix, 32 bytes and its key's characters.
 ///
@@ -33,6 +44,8 @@ struct mapping_source {
 /// is asked for is put together on the way out.
 class source_list {
 public:
+    using value_type = mapping_source;
+
     /// Goes through the tensors in order, and shows each by value.
     class iterator {
     public:

@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_SAFETENSORS_HEADER_HPP
 
 #include <reshard/core/data_type.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/format/safetensors_fault.hpp>
 
 #include <algorithm>
@@ -55,16 +55,11 @@ struct safetensors_options {
     safetensors_mode mode = safetensors_mode::strict;
     std::uint64_t max_header_bytes = 100'000'000;
     std::size_t max_depth = 127; ///< of arrays and objects within one another
-};
 
-/// A digest of the options, to see that all ranks have the same.
-inline std::uint64_t digest_of(safetensors_options const& options) {
-    hasher digest;
-    digest.add(static_cast<std::uint64_t>(options.mode));
-    digest.add(options.max_header_bytes);
-    digest.add(static_cast<std::uint64_t>(options.max_depth));
-    return digest.value();
-}
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.mode, self.max_header_bytes, self.max_depth);
+    }
+};
 
 /// `[2, 3]`.
 inline std::string to_string(std::vector<std::uint64_t> const& extents) {

@@ -5,7 +5,7 @@
 
 #include <reshard/core/hasher.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/group/packed.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/layout/object_cell.hpp>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -36,35 +37,34 @@ struct object_copy {
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0;
     std::size_t rank = 0;
+
+    /// What its rank tells.
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.cell, self.bytes, self.digest);
+    }
 };
 
-inline std::string pack_objects(std::vector<held_object> const& objects) {
-    std::string bytes;
+/// What this rank has.
+inline std::vector<object_copy> copies_of(std::vector<held_object> const& objects) {
+    std::vector<object_copy> copies;
     for (held_object const& object : objects) {
         hasher digest;
         digest.add(object.bytes);
-        pack(bytes, object.cell.key);
-        pack(bytes, object.cell.array);
-        pack(bytes, object.cell.index);
-        pack(bytes, std::uint64_t{object.bytes.size()});
-        pack(bytes, digest.value());
+        copies.push_back({object.cell, 0, object.bytes.size(), digest.value(), 0});
     }
-    return bytes;
+    return copies;
 }
 
-inline void unpack_objects(std::string const& bytes, std::size_t rank,
-                           std::vector<object_copy>& copies) {
-    for (unpacker parts(bytes); !parts.empty();) {
-        object_copy copy;
-        copy.cell.key = parts.text();
-        copy.cell.array = parts.numbers();
-        copy.cell.index = parts.numbers();
-        copy.number = ravel_index(copy.cell.index, copy.cell.array);
-        copy.bytes = parts.number();
-        copy.digest = parts.number();
-        copy.rank = rank;
-        copies.push_back(std::move(copy));
-    }
+/// What all ranks have, in one list.
+inline std::vector<object_copy> joined(std::vector<std::vector<object_copy>> all) {
+    std::vector<object_copy> copies;
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+        for (object_copy& copy : all[rank]) {
+            copy.number = ravel_index(copy.cell.index, copy.cell.array);
+            copy.rank = rank;
+            copies.push_back(std::move(copy));
+        }
+    return copies;
 }
 
 /// Refuses an array of which nobody has cell number `missing`; `some` is one that somebody has.
@@ -125,11 +125,7 @@ void check_objects(Group const& world, std::vector<held_object> const& objects) 
                      for (held_object const& object : objects)
                          check(object.cell);
                  }));
-    std::vector<detail::object_copy> copies;
-    auto const all = world.all_gather(detail::pack_objects(objects));
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-        detail::unpack_objects(all[rank], rank, copies);
-    detail::check_copies(std::move(copies));
+    detail::check_copies(detail::joined(gather_values(world, detail::copies_of(objects))));
 }
 
 } // namespace reshard

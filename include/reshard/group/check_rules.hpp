@@ -21,6 +21,7 @@ namespace reshard {
 
 namespace detail {
 
+/// Not of all members: prefixes may differ among ranks.
 inline std::uint64_t digest_of_rules(shard_rules const& layer) {
     hasher digest;
     digest.add(static_cast<std::uint64_t>(layer.others));

@@ -5,11 +5,12 @@
 
 #include <reshard/core/hasher.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/group/packed.hpp>
+#include <reshard/group/gather_values.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,31 +34,21 @@ struct value_digest {
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.digest); }
+
     bool operator==(value_digest const&) const = default;
 };
 
 using value_digests = std::map<std::string, value_digest, std::less<>>;
 
-inline std::string pack_values(std::vector<common_value> const& values) {
-    std::string bytes;
+inline value_digests digests_of(std::vector<common_value> const& values) {
+    value_digests digests;
     for (common_value const& value : values) {
         hasher digest;
         digest.add(value.bytes);
-        pack(bytes, value.name);
-        pack(bytes, std::uint64_t{value.bytes.size()});
-        pack(bytes, digest.value());
+        digests.emplace(value.name, value_digest{value.bytes.size(), digest.value()});
     }
-    return bytes;
-}
-
-inline value_digests unpack_values(std::string const& bytes) {
-    value_digests values;
-    for (unpacker parts(bytes); !parts.empty();) {
-        std::string const name(parts.text());
-        std::uint64_t const size = parts.number();
-        values[name] = {size, parts.number()};
-    }
-    return values;
+    return digests;
 }
 
 /// Fails for the first name, in their order, that the two ranks see differently.
@@ -97,25 +88,16 @@ inline void compare_values(value_digests const& first, value_digests const& othe
 template <group Group>
 void check_common(Group const& world, std::vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // which values differ is told in more words
-    std::map<std::string_view, std::string_view> sorted;
-    for (common_value const& value : values)
-        sorted.emplace(value.name, value.bytes);
-    std::vector<common_value> ordered;
-    for (auto const& [name, bytes] : sorted)
-        ordered.push_back({name, bytes});
-    std::string const mine = detail::pack_values(ordered);
+    detail::value_digests const mine = detail::digests_of(values);
     hasher digest;
-    digest.add(mine);
-    std::string packed;
-    pack(packed, digest.value());
-    auto const digests = world.all_gather(packed);
+    add_value(digest, mine);
+    auto const digests = gather_values(world, digest.value());
     if (std::count(digests.begin(), digests.end(), digests.front()) ==
         static_cast<std::ptrdiff_t>(digests.size()))
         return;
-    auto const all = world.all_gather(mine);
-    auto const first = detail::unpack_values(all.front());
+    auto const all = gather_values(world, mine);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
-        detail::compare_values(first, detail::unpack_values(all[rank]), rank);
+        detail::compare_values(all.front(), all[rank], rank);
 }
 
 } // namespace reshard

@@ -4,7 +4,7 @@
 #define RESHARD_GROUP_GATHER_PARTS_HPP
 
 #include <reshard/group/agree.hpp>
-#include <reshard/group/packed.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/layout/descriptor.hpp>
 
 #include <algorithm>
@@ -29,6 +29,10 @@ struct local_part {
         {}; ///< along which the parts of all ranks follow one another;
             ///< nothing: every rank has a copy
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape, self.axis);
+    }
+
     bool operator==(local_part const&) const = default;
 };
 
@@ -44,29 +48,6 @@ inline void check_part(local_part const& part) {
         if (part.shape[axis] < 0)
             fail(errc::bad_layout, "'" + part.key + "': axis " + std::to_string(axis) +
                                        " has the extent " + std::to_string(part.shape[axis]));
-}
-
-inline std::string pack_parts(std::vector<local_part> const& parts) {
-    std::string bytes;
-    for (local_part const& part : parts) {
-        pack(bytes, part.key);
-        pack(bytes, static_cast<std::uint64_t>(part.dtype));
-        pack(bytes, part.axis ? std::uint64_t{*part.axis} + 1 : std::uint64_t{0});
-        pack(bytes, part.shape);
-    }
-    return bytes;
-}
-
-inline std::vector<local_part> unpack_parts(std::string const& bytes) {
-    std::vector<local_part> parts;
-    for (unpacker rest(bytes); !rest.empty();) {
-        local_part part{std::string(rest.text()), static_cast<data_type>(rest.number()), {}};
-        if (std::uint64_t const axis = rest.number(); axis > 0)
-            part.axis = static_cast<std::size_t>(axis - 1);
-        part.shape = rest.numbers();
-        parts.push_back(std::move(part));
-    }
-    return parts;
 }
 
 /// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
@@ -158,9 +139,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
         }
     });
     agree_to_run(world, "gather_parts", 0, problem);
-    std::vector<std::vector<local_part>> all;
-    for (std::string const& bytes : world.all_gather(detail::pack_parts(sorted)))
-        all.push_back(detail::unpack_parts(bytes));
+    auto const all = gather_values(world, sorted);
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         detail::check_same_keys(all[0], all[rank], rank);
         for (std::size_t i = 0; i < all[0].size(); ++i)

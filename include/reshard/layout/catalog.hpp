@@ -31,8 +31,23 @@ struct catalog_entry {
     /// \pre `axis < shape.size()`
     constexpr bool is_even(std::size_t axis) const { return (uneven >> axis & 1) == 0; }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape, self.parts, self.uneven);
+    }
+
     constexpr bool operator==(catalog_entry const&) const = default;
 };
+
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or the parts are
+///         not those of its axes
+constexpr void validate(catalog_entry const& entry) {
+    check_tensor(entry.key, entry.dtype, entry.shape);
+    if (entry.parts.size() != entry.shape.size() ||
+        std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }) ||
+        entry.uneven >> entry.shape.size() != 0)
+        fail(errc::bad_layout, "it has the parts " + to_string(entry.parts) + " of '" + entry.key +
+                                   "', shape " + to_string(entry.shape));
+}
 
 /// The tensors of a state dict, sorted by key.
 class catalog {
@@ -62,11 +77,19 @@ public:
     constexpr auto end() const { return entries_.end(); }
     constexpr catalog_entry const& operator[](std::size_t i) const { return entries_[i]; }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.entries_); }
+
     constexpr bool operator==(catalog const&) const = default;
 
 private:
     std::vector<catalog_entry> entries_;
 };
+
+template <>
+inline constexpr stored_form form_of<catalog>{"catalog", 2};
+
+/// \throws error with errc::bad_layout where keys are out of order, or one stands twice
+constexpr void validate(catalog const& all) { detail::check_sorted(all); }
 
 namespace detail {
 

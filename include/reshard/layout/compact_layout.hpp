@@ -5,6 +5,7 @@
 
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/tensor_shards.hpp>
+#include <reshard/layout/validate_grids.hpp>
 
 #include <boost/unordered/unordered_map.hpp>
 
@@ -32,6 +33,8 @@ struct tensor_spread {
         return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
     }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.shape, self.shards); }
+
     bool operator==(tensor_spread const&) const = default;
 };
 
@@ -40,6 +43,10 @@ struct compact_tensor {
     std::string key;
     data_type dtype{};
     std::uint32_t spread = 0; ///< of the layout's spreads
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.spread);
+    }
 
     bool operator==(compact_tensor const&) const = default;
 };
@@ -60,8 +67,74 @@ struct compact_layout {
         return spreads[tensor.spread];
     }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.holders, self.spreads, self.tensors);
+    }
+
     bool operator==(compact_layout const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<compact_layout>{"compact layout", 7};
+
+namespace detail {
+
+/// \throws error with errc::bad_layout where grids leave the tensor or overlap
+inline void check_apart(std::vector<flat_grid> const& grids, index_vector const& shape) {
+    auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+        if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))
+            fail(errc::bad_layout, "it has a grid of shape " + to_string(grids[i].grid().shape()) +
+                                       " at offset " + to_string(grids[i].offset()) +
+                                       ", which leaves a tensor of shape " + to_string(shape));
+        for (std::size_t k = 0; k < i; ++k)
+            if (auto const common = intersect(place(grids[i]), place(grids[k])))
+                fail(errc::bad_layout,
+                     "it has grids that share the elements " + to_string(*common));
+    }
+}
+
+/// Refuses a grid with holders that there are not.
+inline void check_holders(shard_grid const& grid, holder_t holders) {
+    if (index_t const end = end_of_holders(grid.recipe()); end > holders)
+        fail(errc::bad_layout,
+             "it has shards on " + std::to_string(end) + " ranks of " + std::to_string(holders));
+}
+
+} // namespace detail
+
+/// \throws error with errc::bad_layout or errc::overflow where shards are not parts of the tensor
+inline void validate(tensor_spread const& spread) {
+    check_tensor("a tensor", data_type::u8, spread.shape);
+    if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+        return validate(tensor_layout{"a tensor", data_type::u8, spread.shape, *table});
+    if (auto const* const list = std::get_if<grid_list>(&spread.shards))
+        return detail::check_apart(list->grids(), spread.shape);
+    if (auto const& grid = std::get<shard_grid>(spread.shards); grid.shape() != spread.shape)
+        fail(errc::bad_layout, "it has a grid of shape " + to_string(grid.shape()) +
+                                   " for a tensor of shape " + to_string(spread.shape));
+}
+
+/// \throws error with errc::bad_layout or errc::overflow where the invariant does not hold, or where a tensor is
+///         spread in no way
+inline void validate(compact_layout const& all) {
+    detail::check_sorted(all.tensors);
+    for (tensor_spread const& spread : all.spreads)
+        if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+            detail::check_holders(*table, "a tensor", all.holders);
+        else if (auto const* const grid = std::get_if<shard_grid>(&spread.shards))
+            detail::check_holders(*grid, all.holders);
+        else
+            for (flat_grid const& one : std::get<grid_list>(spread.shards).grids())
+                detail::check_holders(one.grid(), all.holders);
+    for (compact_tensor const& tensor : all.tensors) {
+        if (tensor.spread >= all.spreads.size())
+            fail(errc::bad_layout, "it has '" + tensor.key + "' spread in way " +
+                                       std::to_string(tensor.spread) + " of " +
+                                       std::to_string(all.spreads.size()));
+        check_tensor(tensor.key, tensor.dtype, all.spread_of(tensor).shape);
+    }
+}
 
 namespace detail {
 

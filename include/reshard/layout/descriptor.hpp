@@ -30,8 +30,15 @@ struct shard_descriptor {
     box region;
     std::optional<flat_range> flat; ///< counted in the row-major order of `region`
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.global_shape, self.region, self.flat);
+    }
+
     constexpr bool operator==(shard_descriptor const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<shard_descriptor>{"shard"};
 
 /// The shape of the tensor that holds the shard: the region's, or one axis where the shard is flat.
 ///
@@ -132,6 +139,13 @@ constexpr void check(shard_descriptor const& shard) {
         fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
                                    " leaves a region of " +
                                    std::to_string(element_count(shard.region)) + " elements");
+}
+
+/// Refuses a tensor that there cannot be.
+///
+/// \throws error with errc::bad_layout or errc::overflow
+constexpr void check_tensor(std::string const& key, data_type dtype, index_vector const& shape) {
+    check(shard_descriptor{key, dtype, shape, whole(shape), {}});
 }
 
 } // namespace reshard

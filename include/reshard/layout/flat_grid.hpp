@@ -27,7 +27,20 @@ struct grid_sharing {
     std::vector<std::uint8_t> axes; ///< of the grid, ascending: slices count along the last first
     std::optional<flat_slices> slices; ///< nothing: equal ones of each box, the last ones padded
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.axes, self.slices); }
+
     constexpr bool operator==(grid_sharing const&) const = default;
+};
+
+/// What a `flat_grid` is given.
+struct flat_recipe {
+    index_vector offset; ///< of the grid's tensor in the whole one
+    grid_recipe grid;
+    std::optional<grid_sharing> sharing;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.offset, self.grid, self.sharing);
+    }
 };
 
 /// A grid of shards that lies in a tensor, and whose replicas perhaps share their boxes flat.
@@ -49,6 +62,13 @@ public:
         if (sharing_ && offset_.size() > 1)
             parts_ = 2 * static_cast<index_t>(offset_.size()) - 1;
     }
+
+    /// \pre `validate(recipe)` throws nothing
+    constexpr explicit flat_grid(flat_recipe recipe)
+        : flat_grid(recipe.offset, shard_grid(recipe.grid), std::move(recipe.sharing)) {}
+
+    /// What the grid is made of.
+    constexpr flat_recipe recipe() const { return {offset_, grid_.recipe(), sharing_}; }
 
     constexpr index_vector const& offset() const { return offset_; }
     constexpr shard_grid const& grid() const { return grid_; }

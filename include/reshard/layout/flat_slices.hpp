@@ -55,6 +55,8 @@ struct flat_slices {
     index_t begin = 0;
     index_t length = 0;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.begin, self.length); }
+
     constexpr bool operator==(flat_slices const&) const = default;
 };
 

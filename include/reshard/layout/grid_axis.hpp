@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_GRID_AXIS_HPP
 #define RESHARD_LAYOUT_GRID_AXIS_HPP
 
+#include <reshard/layout/holder.hpp>
 #include <reshard/layout/placement.hpp>
 
 #include <vector>
@@ -17,7 +18,22 @@ struct held_axis {
     placement how; ///< replicates or cuts
     index_t extent = 1;
     index_t holder_stride = 1;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.how, self.extent, self.holder_stride);
+    }
 };
+
+/// A placement that copies or cuts; whether it fits, only the tensor can tell.
+///
+/// \throws error with errc::bad_layout for one that keeps the tensor in one place
+constexpr void validate(held_axis const& axis) {
+    using kind = placement::kind;
+    placement const& how = axis.how;
+    if (how.what == kind::only || how.axis >= max_ndim || how.coordinate != 0 ||
+        (how.what != kind::sizes && !how.sizes.empty()))
+        fail(errc::bad_layout, "it has the placement " + to_string(how) + " along a mesh axis");
+}
 
 /// One axis of a grid of shards.
 struct grid_axis {
@@ -32,6 +48,17 @@ struct grid_axis {
         return number / stride % extent;
     }
     constexpr bool operator==(grid_axis const&) const = default;
+};
+
+/// What a `shard_grid` is given.
+struct grid_recipe {
+    index_vector shape;
+    holder_t first_holder = 0;
+    std::vector<held_axis> axes; ///< the fastest first
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.shape, self.first_holder, self.axes);
+    }
 };
 
 } // namespace reshard

@@ -45,6 +45,7 @@ public:
     }
 
     constexpr std::vector<flat_grid> const& grids() const { return grids_; }
+    constexpr std::vector<flat_grid> const& recipe() const { return grids_; }
     constexpr std::size_t ndim() const { return grids_[0].offset().size(); }
     constexpr std::size_t size() const { return first_shard_.back(); }
 

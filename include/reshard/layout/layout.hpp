@@ -23,6 +23,10 @@ struct tensor_layout {
     index_vector shape; ///< global
     shard_table shards;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape, self.shards);
+    }
+
     constexpr bool operator==(tensor_layout const&) const = default;
 };
 
@@ -55,8 +59,13 @@ struct layout {
         return place != tensors.end() ? &*place : nullptr;
     }
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.holders, self.tensors); }
+
     constexpr bool operator==(layout const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<layout>{"layout", 1};
 
 namespace detail {
 
@@ -77,6 +86,44 @@ constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor c
 }
 
 } // namespace detail
+
+namespace detail {
+
+/// Refuses keys out of order, so also a key that stands twice.
+constexpr void check_sorted(auto const& list) {
+    for (std::size_t i = 1; i < list.size(); ++i)
+        if (!(list[i - 1].key < list[i].key))
+            fail(errc::bad_layout, "it has '" + list[i].key + "' behind '" + list[i - 1].key + "'");
+}
+
+/// Refuses a holder that there is not.
+constexpr void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
+    for (holder_t const holder : shards.holders())
+        if (holder >= holders)
+            fail(errc::bad_layout, "it has a shard of '" + key + "' on rank " +
+                                       std::to_string(holder) + " of " + std::to_string(holders));
+}
+
+} // namespace detail
+
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or where shards are
+///         not parts of it
+constexpr void validate(tensor_layout const& tensor) {
+    check_tensor(tensor.key, tensor.dtype, tensor.shape);
+    if (tensor.shards.ndim() != tensor.shape.size())
+        fail(errc::bad_layout, "it has shards of " + std::to_string(tensor.shards.ndim()) +
+                                   " axes for '" + tensor.key + "', shape " +
+                                   to_string(tensor.shape));
+    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+        check(descriptor_of(tensor, i));
+}
+
+/// \throws error with errc::bad_layout where the invariant does not hold
+constexpr void validate(layout const& all) {
+    detail::check_sorted(all.tensors);
+    for (tensor_layout const& tensor : all.tensors)
+        detail::check_holders(tensor.shards, tensor.key, all.holders);
+}
 
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///

@@ -21,6 +21,10 @@ struct object_cell {
     index_vector array; ///< the shape of the array
     index_vector index;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.array, self.index);
+    }
+
     bool operator==(object_cell const&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_PLACEMENT_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/members.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -98,8 +99,15 @@ struct placement {
     /// True where it cuts an axis of the tensor.
     constexpr bool cuts() const { return what >= kind::ceil; }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.what, self.axis, self.coordinate, self.strided, self.sizes);
+    }
+
     constexpr bool operator==(placement const&) const = default;
 };
+
+template <>
+inline constexpr enum_range range_of_enum<placement::kind>{5, "the placement"};
 
 /// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`.
 inline std::string to_string(placement const& how) {

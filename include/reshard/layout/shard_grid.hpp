@@ -42,6 +42,18 @@ public:
         add_axes(axes);
     }
 
+    /// \pre `validate(recipe)` throws nothing
+    constexpr explicit shard_grid(grid_recipe const& recipe)
+        : shard_grid(recipe.shape, recipe.first_holder, recipe.axes) {}
+
+    /// What the grid is made of.
+    constexpr grid_recipe recipe() const {
+        grid_recipe result{shape_, first_holder(), {}};
+        for (std::size_t i = axes_.size(); i-- > 0;)
+            result.axes.push_back({axes_[i].how, axes_[i].extent, axes_[i].holder_stride});
+        return result;
+    }
+
     constexpr std::size_t ndim() const { return shape_.size(); }
     constexpr index_vector const& shape() const { return shape_; }
     constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }

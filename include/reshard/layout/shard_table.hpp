@@ -17,6 +17,28 @@
 
 namespace reshard {
 
+/// A shard of a tensor: who holds what of it.
+struct table_shard {
+    holder_t holder = 0;
+    box region;
+    std::optional<flat_range> flat; ///< nothing: the whole region
+
+    constexpr std::size_t ndim() const { return region.ndim(); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.holder, self.region, self.flat);
+    }
+};
+
+/// \throws error with errc::bad_layout where offset and shape have different axes, or where the flat range is
+///         none
+constexpr void validate(table_shard const& shard) {
+    if (shard.region.offset.size() != shard.region.shape.size())
+        fail(errc::bad_layout, "it has the shard " + to_string(shard.region.shape) + " at offset " +
+                                   to_string(shard.region.offset));
+    if (shard.flat && shard.flat->begin < 0)
+        fail(errc::bad_layout, "it has the flat range " + to_string(*shard.flat));
+}
+
 /// The shards of one tensor, packed: holder, region and flat range of each, in the order of
 /// insertion.
 ///
@@ -30,6 +52,9 @@ public:
     constexpr std::size_t ndim() const { return regions_.ndim(); }
     constexpr holder_t holder(std::size_t i) const { return holders_[i]; }
     constexpr box region(std::size_t i) const { return regions_[i]; }
+    constexpr table_shard operator[](std::size_t i) const {
+        return {holder(i), region(i), flat(i)};
+    }
 
     /// The flat range of shard `i`, or nothing where it is the whole region.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
@@ -54,6 +79,10 @@ public:
             flats_.push_back(flat.value_or(not_flat));
         holders_.push_back(holder);
         regions_.push_back(region);
+    }
+
+    constexpr void push_back(table_shard const& shard) {
+        push_back(shard.holder, shard.region, shard.flat);
     }
 
     /// The boxes of shard `i`, in the order in which it stores them.

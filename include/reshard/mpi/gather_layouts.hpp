@@ -4,8 +4,8 @@
 #define RESHARD_MPI_GATHER_LAYOUTS_HPP
 
 #include <reshard/group/agree.hpp>
-#include <reshard/serialization/bytes.hpp>
-#include <reshard/serialization/descriptor.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
@@ -24,10 +24,7 @@ namespace detail {
 /// \par Collective every rank of the group, in the same order
 template <group Group>
 layout layout_of_all(Group const& world, std::vector<shard_descriptor> const& held) {
-    std::vector<std::vector<shard_descriptor>> all;
-    for (std::string const& bytes : world.all_gather(list_to_bytes(held)))
-        all.push_back(list_from_bytes<shard_descriptor>(bytes));
-    return layout_of(all);
+    return layout_of(gather_values(world, held));
 }
 
 } // namespace detail

@@ -3,15 +3,15 @@
 #ifndef RESHARD_MPI_LOOK_UP_HPP
 #define RESHARD_MPI_LOOK_UP_HPP
 
+#include <reshard/bind/check_complete.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/expr/mapping_index.hpp>
-#include <reshard/bind/check_complete.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/mpi/shard_directory.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/told_part.hpp>
-#include <reshard/serialization/told_part.hpp>
 
 #include <algorithm>
 #include <cstddef>

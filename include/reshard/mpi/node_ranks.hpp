@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_RANKS_HPP
 
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/options.hpp>
 
@@ -58,9 +59,7 @@ inline node_ranks node_of(mpi_group const& world, int per_node) {
     mpi_group node{per_node == 0 ? machine
                                  : machine.split(machine.rank() / per_node, machine.rank()),
                    world.count_limit()};
-    std::vector<int> numbers;
-    for (std::string const& text : node.all_gather(std::to_string(world.rank())))
-        numbers.push_back(std::stoi(text));
+    std::vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
 }
 
@@ -86,10 +85,10 @@ inline node_ranks agreed_node_of(mpi_group const& ranks) {
 /// \throws error as `agreed_node_of`
 inline holder_t equal_ranks_per_node(mpi_group const& ranks) {
     node_ranks const mine = agreed_node_of(ranks);
-    auto const all = ranks.all_gather(std::to_string(mine.numbers.front()));
+    auto const all = gather_values(ranks, mine.numbers.front());
     auto const count = static_cast<int>(std::ranges::count(all, all.front()));
     for (int rank = 0; rank < ranks.size(); ++rank)
-        if (all[static_cast<std::size_t>(rank)] != std::to_string(rank / count * count))
+        if (all[static_cast<std::size_t>(rank)] != rank / count * count)
             return 0;
     return count == ranks.size() ? 0 : static_cast<holder_t>(count);
 }

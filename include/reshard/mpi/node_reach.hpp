@@ -3,7 +3,7 @@
 #ifndef RESHARD_MPI_NODE_REACH_HPP
 #define RESHARD_MPI_NODE_REACH_HPP
 
-#include <reshard/group/packed.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/mpi/node_copies.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/mpi/sorted_transfers.hpp>
@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,13 +57,13 @@ public:
     std::vector<addressed_text> tell(sorted_transfers const& all) const {
         std::vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
-            std::string text;
+            std::vector<told_end> ends;
             for (std::uint32_t const number : incoming(all, peer))
-                pack_end(text, own_target(number), arenas_.target);
+                ends.push_back(told(own_target(number), arenas_.target));
             for (std::uint32_t const number : outgoing(all, peer))
-                pack_end(text, own_source(number), arenas_.source);
-            if (!text.empty())
-                texts.push_back({peer, std::move(text)});
+                ends.push_back(told(own_source(number), arenas_.source));
+            if (!ends.empty())
+                texts.push_back({peer, list_to_bytes(ends)});
         }
         return texts;
     }
@@ -78,7 +77,9 @@ public:
         for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
             auto const text = std::find_if(told.begin(), told.end(),
                                            [&](auto const& one) { return one.rank == peer; });
-            unpacker from(text == told.end() ? std::string_view() : text->bytes);
+            auto const ends = text == told.end() ? std::vector<told_end>()
+                                                 : list_from_bytes<told_end>(text->bytes);
+            auto from = ends.begin();
             take_pushed(from, peer, all.to[at(peer)], made);
             take_pulled(from, peer, all.from[at(peer)], made);
         }
@@ -87,6 +88,10 @@ public:
 
 private:
     using numbers = std::vector<std::uint32_t>;
+
+    /// Where an end lies, in bytes from the begin of its rank's arena; nothing where it does not.
+    using told_end = std::optional<bound_end<index_t>>;
+    using told_ends = std::vector<told_end>::const_iterator;
 
     /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie there.
     numbers const& incoming(sorted_transfers const& all, int peer) const {
@@ -127,37 +132,31 @@ private:
                bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
     }
 
-    static void pack_end(std::string& text, std::optional<bound_end<void const*>> const& end,
+    static told_end told(std::optional<bound_end<void const*>> const& end,
                          std::shared_ptr<arena_state const> const& arena) {
         if (!end)
-            return pack(text, std::uint64_t{0});
+            return std::nullopt;
         auto const* const data = static_cast<std::byte const*>(end->data);
-        auto const offset = data - arena->segments->data(arena->node.rank());
-        pack(text, static_cast<std::uint64_t>(offset + 1));
-        pack(text, static_cast<std::uint64_t>(end->place.offset));
-        pack(text, end->place.strides);
+        return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->place};
     }
 
-    /// \pre `peer` is a rank of the arena's node
-    static std::optional<bound_end<void*>> unpack_end(unpacker& from, arena_state const& arena,
-                                                      int peer) {
-        std::uint64_t const offset = from.number();
-        if (offset == 0)
+    /// \pre `peer` is a rank of the arena's node, and has told of another end
+    static std::optional<bound_end<void*>> next_end(told_ends& from, arena_state const& arena,
+                                                    int peer) {
+        told_end const end = *from++;
+        if (!end)
             return std::nullopt;
         std::byte* const first = arena.segments->data(*node_number(&arena, peer));
-        bound_end<void*> end{first + offset - 1, {}};
-        end.place.offset = static_cast<index_t>(from.number());
-        end.place.strides = from.numbers();
-        return end;
+        return bound_end<void*>{first + end->data, end->place};
     }
 
     /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
-    void take_pushed(unpacker& from, int peer, numbers& all,
+    void take_pushed(told_ends& from, int peer, numbers& all,
                      std::vector<node_transfer>& made) const {
         bool const is_told = node_number(arenas_.target.get(), peer).has_value();
         bool const tells = node_number(arenas_.source.get(), peer).has_value();
         std::erase_if(all, [&](std::uint32_t number) {
-            auto const target = is_told ? unpack_end(from, *arenas_.target, peer) : std::nullopt;
+            auto const target = is_told ? next_end(from, *arenas_.target, peer) : std::nullopt;
             if (target)
                 made.push_back(
                     {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
@@ -166,12 +165,12 @@ private:
     }
 
     /// Transfers from `peer`: pushed by it, or pulled by this rank.
-    void take_pulled(unpacker& from, int peer, numbers& all,
+    void take_pulled(told_ends& from, int peer, numbers& all,
                      std::vector<node_transfer>& made) const {
         bool const is_told = node_number(arenas_.source.get(), peer).has_value();
         bool const tells = node_number(arenas_.target.get(), peer).has_value();
         std::erase_if(all, [&](std::uint32_t number) {
-            auto const source = is_told ? unpack_end(from, *arenas_.source, peer) : std::nullopt;
+            auto const source = is_told ? next_end(from, *arenas_.source, peer) : std::nullopt;
             if (tells && own_target(number))
                 return true;
             if (source)

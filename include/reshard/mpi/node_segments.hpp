@@ -4,7 +4,7 @@
 #define RESHARD_MPI_NODE_SEGMENTS_HPP
 
 #include <reshard/group/agree.hpp>
-#include <reshard/group/packed.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/os/shared_segment.hpp>
 #include <reshard/os/yielding_barrier.hpp>
 
@@ -30,6 +30,13 @@ struct segment_request {
 
 /// Segments of all ranks of a node as one of them sees them, its own among them.
 class node_segments {
+    struct told_segment {
+        segment_address address;
+        index_t bytes = 0;
+
+        static constexpr void members(auto& self, auto&& visit) { visit(self.address, self.bytes); }
+    };
+
 public:
     /// What each segment has before the part that is allocated.
     static constexpr index_t head_bytes = 4096;
@@ -40,15 +47,15 @@ public:
     /// \throws error with errc::io, on every rank of the node alike, where one is refused something
     template <group Group>
     node_segments(Group const& node, index_t bytes, segment_request const& wanted) {
-        std::string told;
+        told_segment told;
         auto const problem = attempt([&] {
             all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
                                                   wanted.calls));
             new (all_.back().data()) barrier_state;
-            told = packed_address(all_.back());
+            told = {all_.back().address(), all_.back().bytes()};
         });
         agree(node, problem);
-        auto const addresses = node.all_gather(told);
+        auto const addresses = gather_values(node, told);
         agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
         all_[static_cast<std::size_t>(node.rank())].seal();
     }
@@ -66,33 +73,14 @@ public:
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    static std::string packed_address(shared_segment const& made) {
-        std::string told;
-        segment_address const& address = made.address();
-        for (std::uint64_t const number : {static_cast<std::uint64_t>(address.kind), address.device,
-                                           address.file, static_cast<std::uint64_t>(made.bytes())})
-            pack(told, number);
-        pack(told, std::string_view(address.path));
-        return told;
-    }
-
     /// This rank's own segment stays where it is till all is well: others may look for it still.
-    void open_others(std::vector<std::string> const& told, int me, system_calls const& calls) {
+    void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls) {
         std::vector<shared_segment> opened;
         for (std::size_t rank = 0; rank < told.size(); ++rank)
             if (static_cast<int>(rank) != me)
-                opened.push_back(open_told(told[rank], calls));
+                opened.push_back(shared_segment::open(told[rank].address, told[rank].bytes, calls));
         opened.insert(opened.begin() + me, std::move(all_.back()));
         all_ = std::move(opened);
-    }
-
-    static shared_segment open_told(std::string const& told, system_calls const& calls) {
-        unpacker from(told);
-        segment_address address{
-            static_cast<segment_kind>(from.number()), {}, from.number(), from.number()};
-        auto const bytes = static_cast<index_t>(from.number());
-        address.path = from.text();
-        return shared_segment::open(address, bytes, calls);
     }
 
     std::vector<shared_segment> all_; ///< by rank of the node

@@ -3,11 +3,12 @@
 #ifndef RESHARD_MPI_PREPARE_CACHED_HPP
 #define RESHARD_MPI_PREPARE_CACHED_HPP
 
+#include <reshard/group/gather_values.hpp>
+#include <reshard/layout/hash.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/redistribution.hpp>
 #include <reshard/plan/digest_cache.hpp>
 #include <reshard/plan/plan_digest.hpp>
-#include <reshard/layout/hash.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -78,7 +79,7 @@ inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
     all.add(planner_version);
     all.add(call);
     all.add(static_cast<std::uint64_t>(ranks.rank()));
-    for (std::string const& digest : ranks.all_gather(std::to_string(mine.value())))
+    for (std::uint64_t const digest : gather_values(ranks, mine.value()))
         all.add(digest);
     return all.value();
 }
@@ -87,8 +88,8 @@ inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
 ///
 /// \par Collective every rank of the group, in the same order
 inline bool everywhere(mpi_group const& ranks, bool mine) {
-    auto const all = ranks.all_gather(mine ? "1" : "0");
-    return std::count(all.begin(), all.end(), "1") == ranks.size();
+    auto const all = gather_values(ranks, std::uint8_t{mine});
+    return std::count(all.begin(), all.end(), 1) == ranks.size();
 }
 
 } // namespace detail

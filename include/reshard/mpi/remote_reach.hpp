@@ -4,7 +4,7 @@
 #define RESHARD_MPI_REMOTE_REACH_HPP
 
 #include <reshard/group/agree.hpp>
-#include <reshard/group/packed.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/mpi/node_ranks.hpp>
 #include <reshard/mpi/remote_runs.hpp>
 #include <reshard/mpi/sorted_transfers.hpp>
@@ -19,7 +19,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -36,6 +35,21 @@ struct remote_token {
     pid_t process = 0;
     std::uint64_t address = 0;
     std::uint64_t value = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.process, self.address, self.value);
+    }
+};
+
+/// What a rank tells a neighbour of the transfers between them.
+struct told_runs {
+    remote_token token;
+    std::vector<bool> targets_fit;                                ///< of those from the neighbour
+    std::vector<std::optional<bound_end<std::uint64_t>>> sources; ///< of those to it: addresses
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.token, self.targets_fit, self.sources);
+    }
 };
 
 /// What a rank reads by itself, and of whom; and what is left to do otherwise.
@@ -71,15 +85,12 @@ public:
             auto const &from = all.from[rank_of(peer)], &to = all.to[rank_of(peer)];
             if (from.empty() && to.empty())
                 continue;
-            std::string text;
-            pack(text, static_cast<std::uint64_t>(::getpid()));
-            pack(text, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&token_)));
-            pack(text, token_);
+            told_runs told{{::getpid(), reinterpret_cast<std::uintptr_t>(&token_), token_}, {}, {}};
             for (std::uint32_t const number : from)
-                pack(text, std::uint64_t{target_is_fit(number)});
+                told.targets_fit.push_back(target_is_fit(number));
             for (std::uint32_t const number : to)
-                pack_source(text, number);
-            texts.push_back({peer, std::move(text)});
+                told.sources.push_back(told_source(number));
+            texts.push_back({peer, content_bytes(told)});
         }
         return texts;
     }
@@ -127,44 +138,38 @@ private:
         return is_fit(moved(number), source_end(bound_, moved(number)).place.strides);
     }
 
-    void pack_source(std::string& text, std::uint32_t number) const {
+    std::optional<bound_end<std::uint64_t>> told_source(std::uint32_t number) const {
         if (!source_is_fit(number))
-            return pack(text, std::uint64_t{0});
-        auto const end = source_end(bound_, moved(number));
-        pack(text, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(end.data)));
-        pack(text, static_cast<std::uint64_t>(end.place.offset));
-        pack(text, end.place.strides);
-    }
-
-    static std::optional<bound_end<void const*>> unpack_source(unpacker& from) {
-        std::uint64_t const address = from.number();
-        if (address == 0)
             return std::nullopt;
-        bound_end<void const*> end{
-            reinterpret_cast<void const*>(static_cast<std::uintptr_t>(address)), {}};
-        end.place.offset = static_cast<index_t>(from.number());
-        end.place.strides = from.numbers();
-        return end;
+        auto const end = source_end(bound_, moved(number));
+        return bound_end<std::uint64_t>{reinterpret_cast<std::uintptr_t>(end.data), end.place};
     }
 
     void divide_peer(addressed_text const& told, remote_division& result) const {
-        unpacker from(told.bytes);
-        remote_token const peer{static_cast<pid_t>(from.number()), from.number(), from.number()};
+        auto const runs = content_from<told_runs>(told.bytes, "list of runs");
+        if (runs.targets_fit.size() != result.left.to[rank_of(told.rank)].size() ||
+            runs.sources.size() != result.left.from[rank_of(told.rank)].size())
+            fail(errc::corrupt_file, "rank " + std::to_string(told.rank) +
+                                         " of the node told of other transfers than there are");
+        auto fits = runs.targets_fit.begin();
+        auto sources = runs.sources.begin();
         std::size_t const before = result.reads.size();
-        std::erase_if(result.left.to[rank_of(told.rank)], [&](std::uint32_t number) {
-            bool const target_is_fit = from.number() != 0;
-            return target_is_fit && source_is_fit(number);
-        });
+        std::erase_if(result.left.to[rank_of(told.rank)],
+                      [&](std::uint32_t number) { return *fits++ && source_is_fit(number); });
         std::erase_if(result.left.from[rank_of(told.rank)], [&](std::uint32_t number) {
-            auto const source = unpack_source(from);
+            auto const& source = *sources++;
             bool const is_read = source && target_is_fit(number);
             if (is_read)
                 result.reads.push_back(
-                    {number, peer.process, {*source, target_end(bound_, moved(number))}});
+                    {number,
+                     runs.token.process,
+                     {{reinterpret_cast<void const*>(static_cast<std::uintptr_t>(source->data)),
+                       source->place},
+                      target_end(bound_, moved(number))}});
             return is_read;
         });
         if (result.reads.size() > before)
-            result.peers.push_back(peer);
+            result.peers.push_back(runs.token);
     }
 
     bound_plan const& bound_;

@@ -5,8 +5,8 @@
 
 #include <reshard/core/hasher.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/serialization/bytes.hpp>
-#include <reshard/serialization/compact_layout.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/layout/compact_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,11 +5,11 @@
 
 #include <reshard/core/hasher.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/mpi/directory_entry.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
 #include <reshard/plan/options.hpp>
-#include <reshard/serialization/bytes.hpp>
-#include <reshard/serialization/directory.hpp>
-#include <reshard/layout/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

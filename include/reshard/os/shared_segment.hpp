@@ -5,6 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/members.hpp>
 #include <reshard/os/file_size_signal.hpp>
 #include <reshard/os/page_advice.hpp>
 #include <reshard/os/system_calls.hpp>
@@ -38,8 +39,15 @@ struct segment_address {
     std::uint64_t device = 0;
     std::uint64_t file = 0; ///< its number on the device
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.kind, self.path, self.device, self.file);
+    }
+
     bool operator==(segment_address const&) const = default;
 };
+
+template <>
+inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"};
 
 namespace detail {
 

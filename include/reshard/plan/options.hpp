@@ -3,7 +3,7 @@
 #ifndef RESHARD_PLAN_OPTIONS_HPP
 #define RESHARD_PLAN_OPTIONS_HPP
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
@@ -40,6 +40,10 @@ public:
         return everybody_ || std::binary_search(listed_.begin(), listed_.end(), holder);
     }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.everybody_, self.listed_);
+    }
+
     constexpr bool operator==(holder_set const&) const = default;
 
 private:
@@ -47,13 +51,31 @@ private:
     std::vector<holder_t> listed_;
 };
 
+template <>
+inline constexpr stored_form form_of<holder_set>{"set of holders"};
+
+/// \throws error with errc::bad_layout where everybody is listed, or a list is out of order
+constexpr void validate(holder_set const& some) {
+    std::vector<holder_t> const& listed = some.listed();
+    if (some.is_everybody() && !listed.empty())
+        fail(errc::bad_layout, "it lists some holders of everybody");
+    if (std::adjacent_find(listed.begin(), listed.end(),
+                           [](holder_t a, holder_t b) { return a >= b; }) != listed.end())
+        fail(errc::bad_layout, "it lists holders out of order");
+}
+
 /// The holders whose transfers are wanted: what they give and what they get.
 struct plan_scope {
     holder_set sources;
     holder_set targets;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.targets); }
+
     constexpr bool operator==(plan_scope const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 /// How holders become processes, and processes nodes.
 struct plan_options {
@@ -73,8 +95,15 @@ struct plan_options {
         return processes_per_node == 0 ? process : process / processes_per_node;
     }
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.processes, self.shared_sources, self.processes_per_node);
+    }
+
     constexpr bool operator==(plan_options const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<plan_options>{"set of options", 6};
 
 /// How ranks of a node exchange what lies in memory of their own.
 enum class node_exchange : std::uint8_t {
@@ -99,23 +128,16 @@ struct redistribute_options {
     /// Which ranks share a node is found out, or said by the environment variable RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.processes_per_node, self.allow_shape_mismatch, self.gather_up_to, self.on_node);
+    }
+
     constexpr bool operator==(redistribute_options const&) const = default;
 };
 
 /// The same for a plan in which every holder is a process.
 constexpr plan_options plan_options_of(redistribute_options const& options) {
     return {.processes_per_node = options.processes_per_node};
-}
-
-/// A number that stands for the options: ranks compare it before they act.
-constexpr std::uint64_t digest_of(redistribute_options const& options) {
-    hasher digest;
-    digest.add(std::uint64_t{options.processes_per_node});
-    digest.add(std::uint64_t{options.gather_up_to});
-    digest.add(static_cast<std::uint64_t>(options.on_node));
-    for (std::string const& pattern : options.allow_shape_mismatch)
-        digest.add(pattern);
-    return digest.value();
 }
 
 /// Which of `count` holders of the same box gives it to `target`: the place of one of them.

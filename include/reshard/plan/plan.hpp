@@ -9,7 +9,10 @@
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/shard_table.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -32,6 +35,11 @@ struct cut {
     index_vector extent;
     axis_joins joins = {};
 
+    constexpr std::size_t ndim() const { return target_offset.size(); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.order, self.source_offset, self.target_offset, self.extent, self.joins);
+    }
+
     constexpr box target_box() const {
         return {target_offset, detail::joined_extents(extent, joins.target)};
     }
@@ -40,6 +48,16 @@ struct cut {
     }
     constexpr bool operator==(cut const&) const = default;
 };
+
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are none, or the
+///         order of axes is not one of theirs
+constexpr void validate(cut const& part) {
+    detail::check_factors(part.order, part.extent, part.joins);
+    if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
+        fail(errc::bad_layout, "it has a cut of the extents " + to_string(part.extent) + " from " +
+                                   to_string(part.source_offset) + " to " +
+                                   to_string(part.target_offset));
+}
 
 /// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
 class pattern {
@@ -109,6 +127,12 @@ struct transfer {
     std::uint8_t target_part = 0;
     std::uint16_t chain = 0; ///< of the plan's cast chains
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source_holder, self.target_holder, self.source_key, self.target_key,
+              self.source_shard, self.target_shard, self.cut, self.source_part, self.target_part,
+              self.chain);
+    }
+
     constexpr bool operator==(transfer const&) const = default;
 };
 
@@ -124,10 +148,38 @@ struct plan {
     std::vector<cast_chain> chains;
     std::vector<transfer> transfers;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source_dtypes, self.target_dtypes, self.pattern_of, self.patterns, self.chains,
+              self.transfers);
+    }
+
     constexpr bool operator==(plan const&) const = default;
 };
 
+template <>
+inline constexpr stored_form form_of<plan>{"plan", 4};
+
 namespace detail {
+
+/// What keeps `part` from being a transfer of `whole`, or nothing.
+constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
+    if (part.target_key >= whole.target_dtypes.size())
+        return "a target that there is not";
+    if (part.cut >= whole.patterns[whole.pattern_of[part.target_key]].size())
+        return "a cut that there is not";
+    if (part.chain >= whole.chains.size())
+        return "a chain of casts that there is not";
+    if ((part.source_key == zero_source) != (part.source_holder == no_holder))
+        return "a source without a holder, or a holder without a source";
+    if (part.source_key == zero_source)
+        return nullptr;
+    if (part.source_key >= whole.source_dtypes.size())
+        return "a source that there is not";
+    return result(whole.source_dtypes[part.source_key], whole.chains[part.chain]) ==
+                   whole.target_dtypes[part.target_key]
+               ? nullptr
+               : "casts that do not lead to the target's data type";
+}
 
 /// The number of a chain; a new one is added.
 ///
@@ -143,6 +195,31 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 }
 
 } // namespace detail
+
+/// A plan that is consistent in itself. Of holders and shards it cannot know how many there are:
+/// whoever reads a plan sees to it that it meets the layouts that it was made for.
+///
+/// \throws error with errc::bad_layout where a number points beyond what the plan has, or transfers are out of
+///         order
+constexpr void validate(plan const& whole) {
+    if (whole.pattern_of.size() != whole.target_dtypes.size())
+        fail(errc::bad_layout, "it has patterns for " + std::to_string(whole.pattern_of.size()) +
+                                   " of " + std::to_string(whole.target_dtypes.size()) +
+                                   " targets");
+    for (std::uint32_t const which : whole.pattern_of)
+        if (which >= whole.patterns.size())
+            fail(errc::bad_layout, "it has the pattern " + std::to_string(which) + " of " +
+                                       std::to_string(whole.patterns.size()));
+    for (transfer const& part : whole.transfers)
+        if (char const* const fault = detail::transfer_fault(whole, part))
+            fail(errc::bad_layout, std::string("it has a transfer with ") + fault);
+    auto const place = [](transfer const& part) {
+        return std::pair{part.target_key, part.target_shard};
+    };
+    if (!std::is_sorted(whole.transfers.begin(), whole.transfers.end(),
+                        [&](auto const& a, auto const& b) { return place(a) < place(b); }))
+        fail(errc::bad_layout, "it has transfers out of order");
+}
 
 /// The geometry of one transfer.
 ///

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,21 @@ struct told_part {
     std::vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
     plan part;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.part); }
+
     bool operator==(told_part const&) const = default;
 };
+
+template <>
+inline constexpr stored_form form_of<told_part>{"part of a plan", 9};
+
+/// \throws error with errc::bad_layout where a source has no number
+inline void validate(told_part const& told) {
+    if (told.sources.size() != told.part.source_dtypes.size())
+        fail(errc::bad_layout, "it has numbers for " + std::to_string(told.sources.size()) +
+                                   " of " + std::to_string(told.part.source_dtypes.size()) +
+                                   " sources");
+}
 
 namespace detail {
 

@@ -6,9 +6,10 @@
 #include <reshard/core/hasher.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/storage/file_views.hpp>
 #include <reshard/os/mapped_file.hpp>
+#include <reshard/storage/file_views.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -69,7 +70,8 @@ private:
 /// The catalog of a checkpoint, for programs.
 inline catalog catalog_of(checkpoint const& source) { return catalog_of(source.files_layout()); }
 
-/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one.
+/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one. Not of all members:
+/// ranks may see it at different paths, and what files say beside their tensors moves nothing.
 inline std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     hasher digest;
     for (checkpoint_file const& file : metadata.files) {
@@ -100,13 +102,13 @@ template <group Group>
 checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
                            safetensors_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
-    std::string digest;
+    std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
         opened = std::make_unique<checkpoint>(path, options);
-        digest = std::to_string(digest_of(opened->metadata()));
+        digest = digest_of(opened->metadata());
     });
     agree_to_run(world, "open " + path.string(), digest_of(options), problem);
-    auto const all = world.all_gather(digest);
+    auto const all = gather_values(world, digest);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, path.string() + ": rank 0 and rank " + std::to_string(rank) +

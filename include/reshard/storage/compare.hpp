@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_COMPARE_HPP
 #define RESHARD_STORAGE_COMPARE_HPP
 
+#include <reshard/group/gather_values.hpp>
 #include <reshard/storage/element_text.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
@@ -93,8 +94,8 @@ inline common_tensors match_keys(layout const& a, layout const& b, comparison& r
 template <group Group>
 std::size_t lowest(Group const& world, std::size_t mine, std::size_t none) {
     std::size_t least = none;
-    for (std::string const& text : world.all_gather(std::to_string(mine)))
-        least = std::min<std::size_t>(least, std::stoull(text));
+    for (std::size_t const one : gather_values(world, mine))
+        least = std::min(least, one);
     return least;
 }
 

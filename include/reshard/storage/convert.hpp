@@ -5,6 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/digest.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/memory_watch.hpp>
@@ -95,16 +96,16 @@ inline index_t data_bytes(checkpoint_metadata const& written) {
 template <group Group>
 index_t largest_over(Group const& world, index_t mine) {
     index_t largest = mine;
-    for (std::string const& text : world.all_gather(std::to_string(mine)))
-        largest = std::max<index_t>(largest, std::stoll(text));
+    for (index_t const one : gather_values(world, mine))
+        largest = std::max(largest, one);
     return largest;
 }
 
 template <group Group>
 index_t sum_over(Group const& world, index_t mine) {
     index_t sum = 0;
-    for (std::string const& text : world.all_gather(std::to_string(mine)))
-        sum = checked_add(sum, std::stoll(text), "what the processes count,");
+    for (index_t const one : gather_values(world, mine))
+        sum = checked_add(sum, one, "what the processes count,");
     return sum;
 }
 
@@ -114,8 +115,8 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
     digest.add(digest_of(source.metadata()));
     digest.add(digest_of(program));
     digest.add(digest_of(files.metadata));
-    digest.add(digest_of(options.writing));
-    digest.add(digest_of(options.strict));
+    add_value(digest, options.writing);
+    add_value(digest, options.strict);
     return digest.value();
 }
 

@@ -46,7 +46,7 @@ struct load_call {
 
 inline std::uint64_t digest_of_load(checkpoint const& source, load_call const& how) {
     hasher digest;
-    digest.add(digest_of(how.options.strict));
+    add_value(digest, how.options.strict);
     digest.add(digest_of(source.metadata()));
     digest.add(how.program ? digest_of(*how.program) : 0);
     for (std::string const& pattern : how.options.allow_shape_mismatch)

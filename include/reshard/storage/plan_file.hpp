@@ -5,8 +5,8 @@
 
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/agree_digest.hpp>
+#include <reshard/plan/kept_plan.hpp>
 #include <reshard/plan/plan_digest.hpp>
-#include <reshard/serialization/kept_plan.hpp>
 #include <reshard/storage/write_whole_file.hpp>
 
 #include <cstdint>

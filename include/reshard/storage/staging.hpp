@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_STAGING_HPP
 
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
 #include <filesystem>
@@ -98,8 +99,7 @@ public:
     template <group Group>
     staging(Group const& world, std::filesystem::path const& target, bool replace)
         : target_(detail::without_slash(target)), replace_(replace) {
-        std::string const own = std::to_string(::getpid());
-        std::string const pid = world.all_gather(own).front();
+        std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
         temporary_ = target_;
         temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
         agree_on(world, [&] {

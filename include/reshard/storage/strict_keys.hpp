@@ -56,11 +56,6 @@ inline layout without_left_out(layout held, strict_verdict const& verdict) {
     return held;
 }
 
-/// A number for a mode, to see that all ranks have the same.
-inline std::uint64_t digest_of(std::optional<strictness> mode) {
-    return mode ? static_cast<std::uint64_t>(*mode) + 1 : 0;
-}
-
 } // namespace reshard::detail
 
 #endif

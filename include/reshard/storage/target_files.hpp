@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_TARGET_FILES_HPP
 #define RESHARD_STORAGE_TARGET_FILES_HPP
 
+#include <reshard/core/digest.hpp>
 #include <reshard/core/hasher.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
@@ -22,6 +23,10 @@ struct write_options {
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
     bool partial = false; ///< the target may leave elements out, and its shards may share some
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.replace, self.partial, self.most_file_bytes);
+    }
 };
 
 /// Refuses a layout that does not hold each element of its tensors once, replicas aside.
@@ -55,14 +60,6 @@ inline catalog catalog_of(mapping const& program) {
         entries.push_back({output.key, output.value.dtype, output.value.shape,
                            index_vector::filled(output.value.shape.size(), 1)});
     return catalog(std::move(entries));
-}
-
-/// A digest of the options, to see that all ranks have the same.
-inline std::uint64_t digest_of(write_options const& options) {
-    hasher digest;
-    digest.add(static_cast<std::uint64_t>(options.replace) * 2 + options.partial);
-    digest.add(static_cast<std::uint64_t>(options.most_file_bytes));
-    return digest.value();
 }
 
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory of

@@ -16,11 +16,9 @@ namespace {
 /// What is said of the values of rank 0 and those of rank 5.
 void refused_values(std::vector<common_value> const& first, std::vector<common_value> const& other,
                     std::string const& text) {
-    auto const digests = [](std::vector<common_value> const& values) {
-        return detail::unpack_values(detail::pack_values(values));
-    };
-    BOOST_CHECK_EXCEPTION(detail::compare_values(digests(first), digests(other), 5), error,
-                          says(errc::ranks_disagree, text));
+    BOOST_CHECK_EXCEPTION(
+        detail::compare_values(detail::digests_of(first), detail::digests_of(other), 5), error,
+        says(errc::ranks_disagree, text));
 }
 
 } // namespace

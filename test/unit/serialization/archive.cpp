@@ -1,10 +1,15 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/archive.hpp>
+#include <reshard/group/wire.hpp>
 
-#include <reshard/serialization/layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include "support/archives.hpp"
+
+#include <boost/archive/binary_iarchive.hpp>
+#include <boost/archive/binary_oarchive.hpp>
+
+#include <sstream>
 
 using namespace reshard;
 using namespace reshard::test;
@@ -33,7 +38,7 @@ BOOST_AUTO_TEST_CASE(values_stand_in_archives_of_others_one_behind_the_other) {
 }
 
 BOOST_AUTO_TEST_CASE(a_value_is_left_alone_where_reading_fails) {
-    std::istringstream stream("1920165988 1 1 7 1");
+    std::istringstream stream("25 100 104 115 114 1 3 7");
     boost::archive::text_iarchive archive(stream, boost::archive::no_header);
     layout kept{5, {}};
     BOOST_CHECK_THROW(archive >> kept, error);
@@ -41,17 +46,19 @@ BOOST_AUTO_TEST_CASE(a_value_is_left_alone_where_reading_fails) {
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_any_length_and_bytes_come_back) {
-    for (std::size_t const size : {0u, 1u, 255u, 256u, 257u, 5000u}) {
+    for (std::size_t const size : {1u, 255u, 256u, 257u, 5000u}) {
         std::string text;
         for (std::size_t i = 0; i < size; ++i)
             text += static_cast<char>(i * 7);
         std::stringstream stream;
         {
             boost::archive::binary_oarchive archive(stream);
-            detail::write_text(archive, text);
+            archive << layout{2, {{text, data_type::u8, {}, {}}}};
         }
         boost::archive::binary_iarchive archive(stream);
-        BOOST_TEST((detail::read_text(archive) == text));
+        layout back;
+        archive >> back;
+        BOOST_TEST((back.tensors.at(0).key == text));
     }
 }
 

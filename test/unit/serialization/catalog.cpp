@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/catalog.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include "support/archives.hpp"
 
@@ -22,7 +22,7 @@ catalog some() {
 BOOST_AUTO_TEST_CASE(catalogs_come_back_as_they_were) {
     BOOST_TEST(comes_back(some()));
     BOOST_TEST(comes_back(catalog()));
-    BOOST_TEST((from_text<catalog>(to_text(some())).find("w")->parts == index_vector{4, 1}));
+    BOOST_TEST((from_bytes<catalog>(to_bytes(some())).find("w")->parts == index_vector{4, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
@@ -36,13 +36,16 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_catalog) {
 BOOST_AUTO_TEST_CASE(parts_that_are_not_those_of_the_axes_are_refused) {
     catalog const few({{"w", data_type::f16, {40, 50}, {4}}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(few)); }) ==
-               "corrupt_file: the archive has the parts [4] of 'w', shape [40, 50]");
+               "corrupt_file: the archive of a catalog contradicts itself: it has the parts [4] of "
+               "'w', shape [40, 50]");
     catalog const none({{"w", data_type::f16, {40, 50}, {4, 0}}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(none)); }) ==
-               "corrupt_file: the archive has the parts [4, 0] of 'w', shape [40, 50]");
+               "corrupt_file: the archive of a catalog contradicts itself: it has the parts [4, 0] "
+               "of 'w', shape [40, 50]");
     catalog const uneven({{"w", data_type::f16, {40}, {4}, 2}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(uneven)); }) ==
-               "corrupt_file: the archive has the parts [4] of 'w', shape [40]");
+               "corrupt_file: the archive of a catalog contradicts itself: it has the parts [4] of "
+               "'w', shape [40]");
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_no_tensor_has_are_refused) {

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/compact_layout.hpp>
+#include <reshard/layout/compact_layout.hpp>
 
 #include "support/archives.hpp"
 #include "support/shardings.hpp"
@@ -8,6 +8,8 @@
 
 #include <reshard/layout/compact_sharding.hpp>
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,20 +33,39 @@ compact_layout four_tensors() {
                      distribution(ranks, {replicate{}, replicate{}}, {}))});
 }
 
-/// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`, by the numbers behind.
-std::string with_grid(int holders, std::string const& axes) {
-    return "1920165988 7 2 " + std::to_string(holders) + " 1 2 4 6 1 0 " + axes +
-           " 1 1 119 10 0 1920165988\n";
+/// What a layout of one tensor is laid out as whose shards are a grid or a list of grids, without its invariant.
+template <class Grid>
+struct any_layout {
+    holder_t holders = 0;
+    std::uint64_t spreads = 1;
+    index_vector shape = {4, 6};
+    std::uint8_t form = 1; ///< 1: a grid; 2: a list of them
+    Grid grid;
+    std::vector<compact_tensor> tensors = {{"w", data_type::i8, 0}};
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.holders, self.spreads, self.shape, self.form, self.grid, self.tensors);
+    }
+};
+
+std::string said_of(auto const& all) {
+    return said([&] { from_bytes<compact_layout>(posing_as<compact_layout>(all)); });
+}
+
+/// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`.
+any_layout<grid_recipe> with_grid(holder_t holders, std::vector<held_axis> const& axes) {
+    return {.holders = holders, .grid = {{4, 6}, 0, axes}};
 }
 
 /// The same, with a list of grids on two holders.
-std::string with_grids(std::string const& grids) {
-    return "1920165988 7 2 2 1 2 4 6 2 " + grids + " 1 1 119 10 0 1920165988\n";
+std::string said_of_grids(std::vector<flat_recipe> const& grids) {
+    return said_of(any_layout<std::vector<flat_recipe>>{.holders = 2, .form = 2, .grid = grids});
 }
 
-std::string said_of(std::string const& text) {
-    return said([&] { from_text<compact_layout>(text); });
-}
+std::string const itself = "corrupt_file: the archive of a compact layout contradicts itself: it ";
+
+/// Two axes of 2 and 3 holders: the fast one, 1 apart, cuts the columns; the other one, 2 apart, copies.
+std::vector<held_axis> const two_axes = {{shard{1}, 2, 1}, {replicate{}, 3, 2}};
 
 } // namespace
 
@@ -87,8 +108,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_over_100000_ranks_in_flat_slices_is_some_hundred_b
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_is_read_as_it_is_written) {
-    // Two axes of 2 and 3 holders: the fast one, 1 apart, cuts the columns; the other one, 2 apart, copies.
-    compact_layout const all = from_text<compact_layout>(with_grid(6, "2 2 1 0 0 2 1 0 0 0 0 3 2"));
+    compact_layout const all =
+        from_bytes<compact_layout>(posing_as<compact_layout>(with_grid(6, two_axes)));
     shard_grid const& grid = *all.spread_of(all.tensors[0]).view().grid();
     BOOST_TEST(grid.size() == 6u);
     BOOST_TEST((grid.region(3) == box{{0, 3}, {4, 3}}));
@@ -104,58 +125,61 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 }
 
 BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
-    BOOST_TEST(said_of(with_grid(5, "2 2 1 0 0 2 1 0 0 0 0 3 2")) ==
-               "corrupt_file: the archive has shards on 6 ranks of 5");
-    BOOST_TEST(said_of(with_grid(6, "2 2 1 0 0 2 1 0 0 0 0 3 1")) ==
-               "corrupt_file: the archive has a grid of 3 groups of ranks, 1 ranks apart, but a "
-               "group has 2 ranks");
-    for (char const* const extent : {"0", "1", "-2", "4294967295"})
-        BOOST_TEST(said_of(with_grid(6, "1 3 0 0 0 " + std::string(extent) + " 1"))
-                       .starts_with("corrupt_file: the archive has "),
+    BOOST_TEST(said_of(with_grid(5, two_axes)) == itself + "has shards on 6 ranks of 5");
+    BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
+               itself + "has a grid of 3 groups of ranks, 1 ranks apart, but a group has 2 ranks");
+    for (index_t const extent : {0L, 1L, -2L, 4294967295L})
+        BOOST_TEST(said_of(with_grid(6, {{shard{0, split_rule::even}, extent, 1}}))
+                       .starts_with(itself + "has "),
                    extent);
-    BOOST_TEST(said_of(with_grid(1, "1 0 0 0 0 4294967295 4294967295"))
-                   .starts_with("corrupt_file: the archive has a grid of 4294967295 groups"));
-    BOOST_TEST(said_of(with_grid(6, "1 2 2 0 0 2 1")) ==
-               "corrupt_file: the archive has placements that do not fit a tensor of shape [4, 6]");
-    BOOST_TEST(said_of(with_grid(6, "1 1 0 0 0 2 1")) ==
-               "corrupt_file: the archive has the placement only 0 along a mesh axis");
+    BOOST_TEST(said_of(with_grid(1, {{replicate{}, 4294967295, 4294967295}}))
+                   .starts_with(itself + "has a grid of 4294967295 groups"));
+    BOOST_TEST(said_of(with_grid(6, {{shard{2}, 2, 1}})) ==
+               itself + "has placements that do not fit a tensor of shape [4, 6]");
+    BOOST_TEST(said_of(with_grid(6, {{only{0}, 2, 1}})) ==
+               itself + "has the placement only 0 along a mesh axis");
+    any_layout<grid_recipe> other = with_grid(6, two_axes);
+    other.grid.shape = {4, 8};
+    BOOST_TEST(said_of(other) ==
+               itself + "has a grid of shape [4, 8] for a tensor of shape [4, 6]");
 }
 
 BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
     // Rows 0 and 1 on rank 0 and 1 together, flat; row 2 and 3 on rank 0.
-    std::string const shared = "2 0 0 2 2 6 0 1 0 0 0 0 2 1 1 1 0 ", alone = "2 2 0 2 2 6 0 0 0";
-    BOOST_TEST(said_of(with_grids("2 " + shared + "0 " + alone)) == "nothing was thrown");
-    BOOST_TEST(said_of(with_grids("2 " + shared + "1 3 8 " + alone)) == "nothing was thrown");
-    BOOST_TEST(said_of(with_grids("2 " + shared + "1 5 8 " + alone)) ==
-               "corrupt_file: the archive has 12 elements from element 5 of a buffer on in 2 "
-               "slices of 8");
-    for (char const* const slices : {"-1 8", "0 -8", "0 9223372036854775807"})
-        BOOST_TEST(said_of(with_grids("2 " + shared + "1 " + slices + " " + alone))
-                       .starts_with("corrupt_file: the archive has 12 elements from element "),
-                   slices);
-    BOOST_TEST(said_of(with_grids("2 2 0 0 2 2 6 0 1 0 0 0 0 2 1 1 1 1 0 " + alone)) ==
-               "corrupt_file: the archive has flat slices along axis 1 of a grid, which has no "
-               "copies there");
-    BOOST_TEST(said_of(with_grids("2 2 0 0 2 2 6 0 1 2 0 0 0 2 1 1 1 0 0 " + alone)) ==
-               "corrupt_file: the archive has flat slices along axis 0 of a grid, which has no "
-               "copies there");
-    BOOST_TEST(said_of(with_grids("2 2 1 0 2 2 6 0 0 0 " + alone)) ==
-               "corrupt_file: the archive has grids that share the elements [2:3, 0:6]");
-    BOOST_TEST(
-        said_of(with_grids("1 2 3 0 2 2 6 0 0 0")) ==
-        "corrupt_file: the archive has a grid of shape [2, 6] at offset [3, 0], which leaves "
-        "a tensor of shape [4, 6]");
-    BOOST_TEST(said_of(with_grids("1 2 0 0 1 2 0 0 0")) ==
-               "corrupt_file: the archive has a grid of shape [2] at offset [0, 0]");
-    BOOST_TEST(said_of(with_grids("1 2 9223372036854775807 0 2 2 6 0 0 0")) ==
-               "corrupt_file: the archive has a grid of shape [2, 6] at offset "
-               "[9223372036854775807, 0]");
-    BOOST_TEST(said_of(with_grids("0")) == "corrupt_file: the archive has a list of no grids");
+    using slices = std::optional<flat_slices>;
+    auto const shared = [](slices how, std::uint8_t axis = 0, placement along = replicate{}) {
+        return flat_recipe{{0, 0}, {{2, 6}, 0, {{along, 2, 1}}}, grid_sharing{{axis}, how}};
+    };
+    auto const alone = [](index_vector const& offset, index_vector const& shape = {2, 6}) {
+        return flat_recipe{offset, {shape, 0, {}}, {}};
+    };
+    BOOST_TEST(said_of_grids({shared({}), alone({2, 0})}) == "nothing was thrown");
+    BOOST_TEST(said_of_grids({shared(flat_slices{3, 8}), alone({2, 0})}) == "nothing was thrown");
+    BOOST_TEST(said_of_grids({shared(flat_slices{5, 8}), alone({2, 0})}) ==
+               itself + "has 12 elements from element 5 of a buffer on in 2 slices of 8");
+    for (flat_slices const how : {flat_slices{-1, 8}, flat_slices{0, -8},
+                                  flat_slices{0, std::numeric_limits<index_t>::max()}})
+        BOOST_TEST(said_of_grids({shared(how), alone({2, 0})})
+                       .starts_with(itself + "has 12 elements from element "));
+    BOOST_TEST(said_of_grids({shared({}, 1), alone({2, 0})}) ==
+               itself + "has flat slices along axis 1 of a grid, which has no copies there");
+    BOOST_TEST(said_of_grids({shared({}, 0, shard{0}), alone({2, 0})}) ==
+               itself + "has flat slices along axis 0 of a grid, which has no copies there");
+    BOOST_TEST(said_of_grids({alone({1, 0}), alone({2, 0})}) ==
+               itself + "has grids that share the elements [2:3, 0:6]");
+    BOOST_TEST(said_of_grids({alone({3, 0})}) ==
+               itself + "has a grid of shape [2, 6] at offset [3, 0], which leaves a tensor of "
+                        "shape [4, 6]");
+    BOOST_TEST(said_of_grids({alone({0, 0}, {2})}) ==
+               itself + "has a grid of shape [2] at offset [0, 0]");
+    BOOST_TEST(said_of_grids({alone({std::numeric_limits<index_t>::max(), 0})}) ==
+               itself + "has a grid of shape [2, 6] at offset [9223372036854775807, 0]");
+    BOOST_TEST(said_of_grids({}) == itself + "has a list of no grids");
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_spread_in_no_way_is_refused) {
-    BOOST_TEST(said_of("1920165988 7 2 1 0 1 1 119 10 0 1920165988\n") ==
-               "corrupt_file: the archive has 'w' spread in way 0 of 0");
+    BOOST_TEST(said_of(compact_layout{1, {}, {{"w", data_type::i8, 0}}}) ==
+               itself + "has 'w' spread in way 0 of 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

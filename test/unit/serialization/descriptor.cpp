@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/descriptor.hpp>
+#include <reshard/layout/descriptor.hpp>
 
-#include <reshard/serialization/bytes.hpp>
+#include <reshard/group/bytes.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/options.hpp>
+#include <reshard/plan/options.hpp>
 
 #include "support/archives.hpp"
 
@@ -8,6 +8,36 @@ using namespace reshard;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_options)
+
+namespace {
+
+/// What a scope is laid out as, without its invariant.
+struct any_scope {
+    bool everybody = false;
+    std::vector<holder_t> listed;
+    holder_set targets;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.everybody, self.listed, self.targets);
+    }
+};
+
+/// The same of options.
+struct any_options {
+    holder_t processes = 0;
+    std::uint8_t shared_sources = 0;
+    holder_t processes_per_node = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.processes, self.shared_sources, self.processes_per_node);
+    }
+};
+
+std::string fault_of(any_scope const& scope) {
+    return said([&] { from_bytes<plan_scope>(posing_as<plan_scope>(scope)); });
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_CASE(scopes_come_back_as_they_were) {
     BOOST_TEST(comes_back(plan_scope()));
@@ -32,10 +62,14 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_others) {
 }
 
 BOOST_AUTO_TEST_CASE(a_set_is_everybody_or_a_list) {
-    BOOST_TEST(said([] { from_text<plan_scope>("1920165988 5 1 1 1 7 1 0 1920165988\n"); }) ==
-               "corrupt_file: the archive lists some holders of everybody");
-    BOOST_TEST(said([] { from_text<plan_options>("1920165988 6 1 4 2 8 1920165988\n"); }) ==
-               "corrupt_file: the archive has the truth value 2 of 2");
+    std::string const contradicts =
+        "corrupt_file: the archive of a scope of a plan contradicts itself: it lists ";
+    BOOST_TEST(fault_of({true, {7}, {}}) == contradicts + "some holders of everybody");
+    BOOST_TEST(fault_of({false, {7, 7}, {}}) == contradicts + "holders out of order");
+    BOOST_TEST(fault_of({false, {6, 7}, {}}) == "nothing was thrown");
+    BOOST_TEST(said([] {
+                   from_bytes<plan_options>(posing_as<plan_options>(any_options{4, 2, 8}));
+               }) == "corrupt_file: the archive has the truth value 2 of 2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

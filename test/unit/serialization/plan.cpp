@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/serialization/plan.hpp>
+#include <reshard/plan/plan.hpp>
 
 #include "support/archives.hpp"
 #include "support/layouts.hpp"
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(plans_come_back_as_they_were) {
     BOOST_TEST(whole.patterns.size() == 2u);
     BOOST_TEST(comes_back(whole));
     BOOST_TEST(comes_back(plan()));
-    plan const back = from_text<plan>(to_text(whole));
+    plan const back = from_bytes<plan>(to_bytes(whole));
     BOOST_TEST_REQUIRE(back.pattern_of.size() == 3u);
     BOOST_TEST(back.pattern_of[0] == back.pattern_of[1]);
     BOOST_TEST(back.pattern_of[0] != back.pattern_of[2]);
@@ -64,47 +64,54 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_plan) {
 BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {
     plan wrong = made();
     wrong.transfers[0].target_key = 3;
-    BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive has a transfer with a target that there is not");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with a target that there is not");
     wrong = made();
     wrong.transfers[0].cut = 1000;
-    BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive has a transfer with a cut that there is not");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with a cut that there is not");
     wrong = made();
     wrong.transfers[0].chain = 9;
-    BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive has a transfer with a chain of casts that there is not");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with a chain of casts that there is not");
     wrong = made();
     wrong.transfers[0].source_key = 2;
-    BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive has a transfer with a source that there is not");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with a source that there is not");
     wrong = made();
     wrong.pattern_of[2] = 2;
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has the pattern 2 of 2");
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive of a plan contradicts itself: it has the pattern 2 of 2");
     wrong = made();
     wrong.pattern_of.pop_back();
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has patterns for 2 of 3 targets");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "patterns for 2 of 3 targets");
 }
 
 BOOST_AUTO_TEST_CASE(transfers_that_cannot_be_run_are_refused) {
     plan wrong = made();
     wrong.transfers[0].source_holder = no_holder;
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has a transfer with a source without "
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with a source without "
                                   "a holder, or a holder without a source");
     wrong = made();
     wrong.target_dtypes[0] = data_type::f64;
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has a transfer with casts that do not "
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a transfer with casts that do not "
                                   "lead to the target's data type");
     wrong = made();
     std::swap(wrong.transfers.front(), wrong.transfers.back());
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has transfers out of order");
+    BOOST_TEST(
+        fault_of(wrong) ==
+        "corrupt_file: the archive of a plan contradicts itself: it has transfers out of order");
 }
 
 BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     plan wrong;
     wrong.patterns.emplace_back(1);
     wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive has factors [-1] that are no extents");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "factors [-1] that are no extents");
     index_t const large = index_t{1} << 32;
     wrong.patterns[0] = pattern(2);
     wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});

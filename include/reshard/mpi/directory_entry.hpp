@@ -1,11 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_SERIALIZATION_DIRECTORY_HPP
-#define RESHARD_SERIALIZATION_DIRECTORY_HPP
+#ifndef RESHARD_MPI_DIRECTORY_ENTRY_HPP
+#define RESHARD_MPI_DIRECTORY_ENTRY_HPP
 
+#include <reshard/core/members.hpp>
 #include <reshard/expr/piece.hpp>
-#include <reshard/serialization/descriptor.hpp>
 #include <reshard/layout/buckets.hpp>
+#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <cstdint>
@@ -26,6 +27,10 @@ struct directory_key {
     holder_t holder = 0; ///< the lowest that has some of it
     std::vector<bucket_level> levels;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape, self.holder, self.levels);
+    }
+
     bool operator==(directory_key const&) const = default;
 };
 
@@ -37,6 +42,10 @@ struct directory_entry {
     box region;
     std::optional<flat_range> flat;
 
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.holder, self.position, self.region, self.flat);
+    }
+
     bool operator==(directory_entry const&) const = default;
 };
 
@@ -45,40 +54,16 @@ inline constexpr stored_form form_of<directory_key>{"key"};
 template <>
 inline constexpr stored_form form_of<directory_entry>{"record"};
 
-template <class Archive>
-void write_to(Archive& archive, directory_key const& one) {
-    detail::write_text(archive, one.key);
-    detail::write_dtype(archive, one.dtype);
-    archive << one.shape << one.holder;
-    detail::write_list(archive, one.levels);
-}
-
-template <class Archive>
-void read_from(Archive& archive, directory_key& one) {
-    one.key = detail::read_text(archive);
-    one.dtype = detail::read_dtype(archive);
-    archive >> one.shape >> one.holder;
-    one.levels = detail::read_list<bucket_level>(archive);
+/// \throws error with errc::bad_layout where a level is none of the tensor's
+inline void validate(directory_key const& one) {
     for (bucket_level const& level : one.levels) {
-        bool is_sound = level.size() == one.shape.size();
+        bool is_level = level.size() == one.shape.size();
         for (index_t const halvings : level)
-            is_sound = is_sound && 0 <= halvings && halvings < 64;
-        if (!is_sound)
-            detail::refuse_archive("has the level " + to_string(level) + " of a tensor of shape " +
-                                   to_string(one.shape));
+            is_level = is_level && 0 <= halvings && halvings < 64;
+        if (!is_level)
+            fail(errc::bad_layout, "it has the level " + to_string(level) +
+                                       " of a tensor of shape " + to_string(one.shape));
     }
-}
-
-template <class Archive>
-void write_to(Archive& archive, directory_entry const& one) {
-    archive << one.key << one.holder << one.position << one.region;
-    detail::write_flat(archive, one.flat);
-}
-
-template <class Archive>
-void read_from(Archive& archive, directory_entry& one) {
-    archive >> one.key >> one.holder >> one.position >> one.region;
-    one.flat = detail::read_flat(archive);
 }
 
 } // namespace reshard

@@ -1,0 +1,183 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_BYTE_READER_HPP
+#define RESHARD_GROUP_BYTE_READER_HPP
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+/// \file
+/// Bytes of others, read with suspicion.
+
+namespace reshard::detail {
+
+[[noreturn]] inline void refuse_archive(std::string const& text) {
+    fail(errc::corrupt_file, "the archive " + text);
+}
+
+/// Takes values off bytes, and never more than there are.
+///
+/// What it reads is not larger in memory, by more than a factor, than the bytes that it was given, whatever
+/// lengths they claim. Texts that are views refer to the bytes.
+class byte_reader {
+public:
+    byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
+
+    std::size_t left() const { return rest_.size(); }
+
+    /// \throws error with errc::corrupt_file for bytes that end too early or are no such value, or as
+    ///         `validate` of the value or of its parts
+    template <class T>
+    T get() {
+        if constexpr (std::same_as<T, bool>) {
+            return get_below(2, "the truth value") == 1;
+        } else if constexpr (std::is_enum_v<T>) {
+            static_assert(range_of_enum<T>.count > 0, "specialise range_of_enum");
+            return static_cast<T>(get_below(range_of_enum<T>.count, range_of_enum<T>.name));
+        } else if constexpr (std::integral<T>) {
+            return get_number<T>();
+        } else if constexpr (std::convertible_to<T const&, std::string_view>) {
+            return T(take(get_count()));
+        } else if constexpr (is_optional<T>) {
+            return get<bool>() ? T(get<typename T::value_type>()) : T();
+        } else if constexpr (is_variant<T>) {
+            return get_variant(std::type_identity<T>());
+        } else {
+            T value = get_class<T>();
+            if constexpr (validated<T>)
+                validate(value);
+            return value;
+        }
+    }
+
+    /// Refuses bytes behind the last value.
+    void end() const {
+        if (!rest_.empty())
+            refuse_archive("of a " + std::string(name_) + " has " + std::to_string(rest_.size()) +
+                           " bytes behind its end");
+    }
+
+private:
+    template <class T>
+    T get_class() {
+        if constexpr (listing_members<T>) {
+            T value{};
+            T::members(value, [this](auto&&... members) { (this->fill(members), ...); });
+            return value;
+        } else if constexpr (is_pair<T>) {
+            auto first = get<std::remove_const_t<typename T::first_type>>();
+            return T(std::move(first), get<typename T::second_type>());
+        } else if constexpr (made_by_recipe<T>) {
+            return T(get<recipe_of<T>>());
+        } else if constexpr (packed_list<T>) {
+            return get_packed<T>();
+        } else {
+            T list;
+            for (std::size_t left = get_count(); left > 0; --left)
+                put(list, get<typename T::value_type>());
+            return list;
+        }
+    }
+
+    template <class List>
+    static void put(List& list, typename List::value_type element) {
+        if constexpr (requires { list.value_comp(); })
+            if (!list.empty() && !list.value_comp()(*std::prev(list.end()), element))
+                refuse_archive("has the elements of a set out of order");
+        if constexpr (requires { list.push_back(std::move(element)); })
+            list.push_back(std::move(element));
+        else
+            list.insert(list.end(), std::move(element));
+    }
+
+    template <class T>
+    T get_packed() {
+        T list(get_below(max_ndim + 1, "a number of axes"));
+        for (std::size_t left = get_count(); left > 0; --left) {
+            auto const element = get<std::remove_cvref_t<decltype(list[0])>>();
+            if (element.ndim() != list.ndim())
+                refuse_archive("has a list of " + std::to_string(list.ndim()) +
+                               " axes with an element of " + std::to_string(element.ndim()));
+            list.push_back(element);
+        }
+        return list;
+    }
+
+    template <class T>
+    void fill(T& member) {
+        if constexpr (is_array_prefix<T>) {
+            using element = std::remove_cvref_t<decltype(member.values[0])>;
+            std::size_t const count = get_below(T::most + 1, "a number of axes or casts");
+            for (std::size_t i = 0; i < count; ++i)
+                member.values[i] = get<element>();
+            member.count = static_cast<std::remove_cvref_t<decltype(member.count)>>(count);
+        } else {
+            member = get<T>();
+        }
+    }
+
+    template <class... T>
+    std::variant<T...> get_variant(std::type_identity<std::variant<T...>>) {
+        using getter = std::variant<T...> (*)(byte_reader&);
+        constexpr getter getters[] = {
+            [](byte_reader& from) { return std::variant<T...>(from.get<T>()); }...};
+        return getters[get_below(sizeof...(T), "the form")](*this);
+    }
+
+    template <class Number>
+    Number get_number() {
+        std::string_view const bytes = take(sizeof(Number));
+        std::uint64_t number = 0;
+        for (std::size_t i = sizeof(Number); i-- > 0;)
+            number = number << 8 | static_cast<unsigned char>(bytes[i]);
+        return static_cast<Number>(number);
+    }
+
+    /// The number of elements that follow, each of at least a byte.
+    std::size_t get_count() {
+        auto const count = get_number<std::uint64_t>();
+        if (count > rest_.size())
+            end_too_early(count);
+        return static_cast<std::size_t>(count);
+    }
+
+    std::size_t get_below(std::size_t limit, std::string_view what) {
+        auto const number = get_number<std::uint8_t>();
+        if (number >= limit)
+            refuse_archive("has " + std::string(what) + " " + std::to_string(number) + " of " +
+                           std::to_string(limit));
+        return number;
+    }
+
+    std::string_view take(std::size_t bytes) {
+        if (bytes > rest_.size())
+            end_too_early(bytes);
+        std::string_view const taken = rest_.substr(0, bytes);
+        rest_.remove_prefix(bytes);
+        return taken;
+    }
+
+    [[noreturn]] void end_too_early(std::uint64_t needed) const {
+        refuse_archive("of a " + std::string(name_) +
+                       " cannot be read to its end: " + std::to_string(rest_.size()) +
+                       " bytes are left, and " + std::to_string(needed) + " or more are to follow");
+    }
+
+    std::string_view rest_;
+    std::string_view name_;
+};
+
+} // namespace reshard::detail
+
+#endif

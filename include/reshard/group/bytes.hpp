@@ -1,0 +1,200 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_BYTES_HPP
+#define RESHARD_GROUP_BYTES_HPP
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/group/byte_reader.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// \file
+/// Values as bytes, and back with suspicion: the one form in which they are sent and kept.
+///
+/// Numbers have their own width, lowest byte first, on every machine; enumerations, truth values and
+/// numbers of axes have one byte; texts and lists have their length in front, in eight bytes.
+
+namespace reshard {
+
+/// The version of the form. It goes up when the form or the members of a value change; what has another
+/// one is refused. Up to 2 there were archives of Boost.Serialization, with versions by type.
+inline constexpr std::uint8_t wire_version = 3;
+
+namespace detail {
+
+/// Stands in front of a value and behind it, so that no other bytes are taken for one.
+inline constexpr std::uint32_t wire_mark = 0x72736864;
+
+/// Appends values to bytes.
+class byte_writer {
+public:
+    template <class T>
+    void add(T const& value) {
+        if constexpr (std::same_as<T, bool> || std::is_enum_v<T>) {
+            add_number(static_cast<std::uint8_t>(value));
+        } else if constexpr (std::integral<T>) {
+            add_number(value);
+        } else if constexpr (std::convertible_to<T const&, std::string_view>) {
+            std::string_view const text(value);
+            add_number(std::uint64_t{text.size()});
+            bytes_ += text;
+        } else if constexpr (is_optional<T>) {
+            add(value.has_value());
+            if (value)
+                add(*value);
+        } else if constexpr (is_variant<T>) {
+            add_number(static_cast<std::uint8_t>(value.index()));
+            std::visit([this](auto const& held) { this->add(held); }, value);
+        } else {
+            add_class(value);
+        }
+    }
+
+    std::string take() { return std::move(bytes_); }
+
+private:
+    template <class T>
+    void add_class(T const& value) {
+        if constexpr (is_array_prefix<T>) {
+            add_number(static_cast<std::uint8_t>(value.count));
+            for (std::size_t i = 0; i < value.count; ++i)
+                add(value.values[i]);
+        } else if constexpr (is_pair<T>) {
+            add(value.first);
+            add(value.second);
+        } else if constexpr (listing_members<T>) {
+            T::members(value, [this](auto const&... members) { (this->add(members), ...); });
+        } else if constexpr (made_by_recipe<T>) {
+            add(value.recipe());
+        } else if constexpr (packed_list<T>) {
+            add_number(static_cast<std::uint8_t>(value.ndim()));
+            add_number(std::uint64_t{value.size()});
+            for (std::size_t i = 0; i < value.size(); ++i)
+                add(value[i]);
+        } else {
+            add_number(static_cast<std::uint64_t>(value.size()));
+            for (auto const& element : value)
+                add(element);
+        }
+    }
+
+    template <class Number>
+    void add_number(Number number) {
+        auto left = static_cast<std::make_unsigned_t<Number>>(number);
+        char bytes[sizeof(Number)];
+        for (char& byte : bytes) {
+            byte = static_cast<char>(left & 0xff);
+            left = static_cast<std::make_unsigned_t<Number>>(std::uint64_t{left} >> 8);
+        }
+        bytes_.append(bytes, sizeof bytes);
+    }
+
+    std::string bytes_;
+};
+
+/// Reads with `read`, and says of whatever goes wrong that the bytes are to blame.
+template <class Read>
+auto blame_archive(std::string_view name, Read&& read) {
+    try {
+        return std::forward<Read>(read)();
+    } catch (error const& problem) {
+        if (problem.code() == errc::corrupt_file || problem.code() == errc::unsupported)
+            throw;
+        refuse_archive("of a " + std::string(name) + " contradicts itself: " + problem.what());
+    }
+}
+
+inline void check_mark(byte_reader& from, stored_form const& form) {
+    if (from.get<std::uint32_t>() != wire_mark)
+        refuse_archive("does not hold a " + std::string(form.name) + ", or is damaged");
+}
+
+inline void check_head(byte_reader& from, stored_form const& form) {
+    check_mark(from, form);
+    if (from.get<std::uint8_t>() != form.number)
+        refuse_archive("holds something else than a " + std::string(form.name));
+    if (auto const version = from.get<std::uint8_t>(); version != wire_version)
+        fail(errc::unsupported, "the archive holds a " + std::string(form.name) + " of version " +
+                                    std::to_string(version) + ", and this library reads version " +
+                                    std::to_string(wire_version));
+}
+
+/// A value without anything in front.
+template <class T>
+std::string content_bytes(T const& value) {
+    byte_writer to;
+    to.add(value);
+    return to.take();
+}
+
+template <class T>
+T content_from(std::string_view bytes, std::string_view name) {
+    return blame_archive(name, [&] {
+        byte_reader from(bytes, name);
+        T value = from.get<T>();
+        from.end();
+        return value;
+    });
+}
+
+} // namespace detail
+
+/// A value as bytes, with what it is in front.
+///
+/// \post `from_bytes<T>(to_bytes(value)) == value`
+template <storable_alone T>
+std::string to_bytes(T const& value) {
+    detail::byte_writer to;
+    to.add(detail::wire_mark);
+    to.add(form_of<T>.number);
+    to.add(wire_version);
+    to.add(value);
+    to.add(detail::wire_mark);
+    return to.take();
+}
+
+/// The value that `to_bytes` made bytes of.
+///
+/// \throws error with errc::corrupt_file for bytes that are cut off, damaged so that they
+///         contradict themselves, or of something else; with errc::unsupported for those of another
+///         version
+template <storable_alone T>
+T from_bytes(std::string_view bytes) {
+    constexpr stored_form form = form_of<T>;
+    return detail::blame_archive(form.name, [&] {
+        detail::byte_reader from(bytes, form.name);
+        detail::check_head(from, form);
+        T value = from.get<T>();
+        detail::check_mark(from, form);
+        from.end();
+        return value;
+    });
+}
+
+/// A list as bytes, for ranks of one program; its elements may be parts of other values.
+template <class T>
+std::string list_to_bytes(std::vector<T> const& list) {
+    return detail::content_bytes(list);
+}
+
+/// The list that `list_to_bytes` made bytes of.
+///
+/// \throws error with errc::corrupt_file for bytes that it did not make
+template <class T>
+std::vector<T> list_from_bytes(std::string_view bytes) {
+    return detail::content_from<std::vector<T>>(bytes,
+                                                "list of " + std::string(form_of<T>.name) + "s");
+}
+
+} // namespace reshard
+
+#endif

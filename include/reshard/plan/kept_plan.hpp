@@ -1,0 +1,72 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_KEPT_PLAN_HPP
+#define RESHARD_PLAN_KEPT_PLAN_HPP
+
+#include <reshard/core/hasher.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/plan/plan.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+/// \file
+/// A plan that is kept, with what tells later whether it is still the right one, and unharmed.
+
+namespace reshard {
+
+/// What a kept plan is read from: the plan as bytes of its own, with a checksum of them.
+struct kept_plan_recipe {
+    std::uint64_t digest = 0;
+    std::uint64_t checksum = 0;
+    std::string bytes;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.digest, self.checksum, self.bytes);
+    }
+
+    /// Of the plan's bytes and of the digest that they belong to.
+    std::uint64_t right_checksum() const {
+        hasher sum;
+        sum.add(digest);
+        sum.add(bytes);
+        return sum.value();
+    }
+};
+
+/// \throws error with errc::bad_layout where a byte is not what it was; it names both checksums
+inline void validate(kept_plan_recipe const& kept) {
+    if (std::uint64_t const found = kept.right_checksum(); found != kept.checksum)
+        fail(errc::bad_layout, "it holds a plan with checksum " + std::to_string(found) +
+                                   " that had checksum " + std::to_string(kept.checksum) +
+                                   " when it was written: it has been altered");
+}
+
+/// A plan and the digest of what it was made from (`plan_digest`).
+struct kept_plan {
+    std::uint64_t digest = 0;
+    plan whole;
+
+    kept_plan() = default;
+    kept_plan(std::uint64_t made_from, plan kept) : digest(made_from), whole(std::move(kept)) {}
+
+    /// \throws error as `from_bytes`
+    explicit kept_plan(kept_plan_recipe const& recipe)
+        : kept_plan(recipe.digest, from_bytes<plan>(recipe.bytes)) {}
+
+    kept_plan_recipe recipe() const {
+        kept_plan_recipe result{digest, 0, to_bytes(whole)};
+        result.checksum = result.right_checksum();
+        return result;
+    }
+
+    bool operator==(kept_plan const&) const = default;
+};
+
+template <>
+inline constexpr stored_form form_of<kept_plan>{"kept plan", 8};
+
+} // namespace reshard
+
+#endif
