@@ -5,8 +5,12 @@
 
 #include "stopwatch.hpp"
 
+#include <reshard/bind/bind.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/bind/shard_views.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/expr/losses.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <reshard/plan/rounds.hpp>
 
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include "oracle/generate.hpp"
 #include "support/experiment.hpp"

@@ -3,9 +3,9 @@
 #ifndef RESHARD_AOA_AST_HPP
 #define RESHARD_AOA_AST_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -73,10 +73,8 @@ struct attribute {
 };
 
 /// The attribute of that word, or null.
-inline attribute const* find_attribute(std::vector<attribute> const& list, std::string_view word) {
-    auto const place = std::ranges::find(list, word, &attribute::word);
-    return place == list.end() ? nullptr : &*place;
-}
+RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
+                                             std::string_view word);
 
 /// How a statement came to be: written by the user, or by a macro out of another statement.
 struct origin {
@@ -101,5 +99,9 @@ struct statement {
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/ast.ipp>
+#endif
 
 #endif

@@ -3,9 +3,8 @@
 #ifndef RESHARD_AOA_BOUND_VALUE_HPP
 #define RESHARD_AOA_BOUND_VALUE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
-
-#include <boost/assert.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -35,23 +34,16 @@ struct bound_value {
     /// The first of them.
     ///
     /// \pre the value is made of something
-    key_id first_source() const {
-        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-            if (tensor.pieces.source(i) != zero_source)
-                return tensor.pieces.source(i);
-        BOOST_ASSERT(!sources.empty());
-        return sources.front();
-    }
+    key_id first_source() const;
 };
 
 /// Whether a tensor has elements of the source, and not zeros alone or nothing.
-inline bool has_source_elements(expression const& tensor) {
-    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != zero_source)
-            return true;
-    return false;
-}
+RESHARD_DECL bool has_source_elements(expression const& tensor);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/bound_value.ipp>
+#endif
 
 #endif

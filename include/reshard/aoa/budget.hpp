@@ -29,12 +29,13 @@ struct budget {
     }
 
     /// What to say when there was not.
-    std::string refusal() const {
-        return "the program has more than " + std::to_string(most) + ' ' + std::string(what) +
-               " (option " + std::string(option) + ')';
-    }
+    std::string refusal() const;
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/budget.ipp>
+#endif
 
 #endif

@@ -4,9 +4,8 @@
 #define RESHARD_AOA_CHECK_REVERSED_HPP
 
 #include <reshard/aoa/reverse_options.hpp>
+#include <reshard/core/config.hpp>
 
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -15,28 +14,16 @@
 namespace reshard::aoa::detail {
 
 /// The tensors of a mapping's target, each in one part.
-inline catalog outputs_of(mapping const& map) {
-    std::vector<catalog_entry> entries;
-    entries.reserve(map.outputs().size());
-    for (mapping_output const& one : map.outputs())
-        entries.push_back(
-            {one.key, one.value.dtype, one.value.shape, index_vector::filled(one.value.ndim(), 1)});
-    return catalog(std::move(entries));
-}
+RESHARD_DECL catalog outputs_of(mapping const& map);
 
 /// What lowering the reversed program has found: what is still wrong with it, states above all, is
 /// an error.
-inline void add_errors(reversal& result, std::vector<finding> findings) {
-    for (finding& one : findings) {
-        if (one.level != severity::error)
-            continue;
-        result.first_error = errc::not_invertible;
-        one.code = reshard::name(errc::not_invertible);
-        one.message = "the other way round, " + one.message;
-        result.findings.push_back(std::move(one));
-    }
-}
+RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings);
 
 } // namespace reshard::aoa::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/check_reversed.ipp>
+#endif
 
 #endif

@@ -4,10 +4,9 @@
 #define RESHARD_AOA_DIAGNOSTIC_HPP
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/place.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,32 +17,14 @@
 namespace reshard::aoa {
 
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
-inline std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
-    std::vector<std::string> chain;
-    for (; !whole.origin(origin).macro.empty(); origin = whole.origin(origin).parent)
-        chain.push_back(std::string(whole.origin(origin).macro) + " from " +
-                        place_text(whole, whole.origin(origin).where));
-    return chain;
-}
+RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin);
 
 /// What a finding is, as it stands in messages: of an error its code, otherwise how bad it is.
-inline std::string kind_of(finding const& one) {
-    std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
-    std::ranges::replace(kind, '_', ' ');
-    return kind;
-}
+RESHARD_DECL std::string kind_of(finding const& one);
 
 /// A finding behind words that say what it is: place, sentence, the line with a caret, the chain.
-inline std::string describe_as(program const& whole, finding const& one, std::string const& kind) {
-    bool const placed = one.where.last > one.where.first;
-    std::string const file = whole.file().empty() ? "program" : whole.file();
-    std::string text = (placed ? place_text(whole, one.where) : file) + ": " + kind + one.message;
-    if (placed)
-        text += '\n' + excerpt(whole.line_at(one.where.first));
-    for (std::string const& macro : macro_chain(whole, one.origin))
-        text += "\n  expanded by " + macro;
-    return text;
-}
+RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
+                                     std::string const& kind);
 
 /// The sentence of a finding, the line with a caret, and the chain of macros.
 ///
@@ -53,5 +34,9 @@ inline std::string describe(program const& whole, finding const& one) {
 }
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/diagnostic.ipp>
+#endif
 
 #endif

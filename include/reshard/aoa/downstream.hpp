@@ -38,10 +38,7 @@ public:
     }
 
     /// The number of the first such statement behind the source tensor of that key, or `none`.
-    std::uint32_t of(std::string_view key) const {
-        auto const id = code_.find(key);
-        return !id || source_[*id] == none ? none : first_[source_[*id]];
-    }
+    std::uint32_t of(std::string_view key) const;
 
 private:
     template <class IsWanted>
@@ -62,5 +59,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/downstream.ipp>
+#endif
 
 #endif

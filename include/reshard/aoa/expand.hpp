@@ -3,23 +3,18 @@
 #ifndef RESHARD_AOA_EXPAND_HPP
 #define RESHARD_AOA_EXPAND_HPP
 
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/lost_names.hpp>
 #include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/attempt.hpp>
-#include <reshard/aoa/macro/chain.hpp>
-#include <reshard/aoa/macro/check_attributes.hpp>
 #include <reshard/aoa/macro/fused_ffn.hpp>
 #include <reshard/aoa/macro/fused_qkv.hpp>
 #include <reshard/aoa/macro/fused_qkv_old.hpp>
 #include <reshard/aoa/macro/placeholder.hpp>
 #include <reshard/aoa/macro/star.hpp>
 #include <reshard/aoa/macro/transpose.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -59,26 +54,8 @@ struct expansion {
 namespace detail {
 
 /// Whether any statement has the word of a macro that needs to know how tensors are cut.
-inline bool needs_chain(macro_context const& context, std::vector<statement> const& statements) {
-    return std::ranges::any_of(statements, [&](statement const& one) {
-        return std::ranges::any_of(macros, [&](macro const& each_macro) {
-            return each_macro.needs_chain && is_fused(context, one, each_macro.name);
-        });
-    });
-}
-
-/// Applies all macros, each to everything that the one before it made.
-///
-/// \throws failed_statement with errc::limit_exceeded
-inline void apply_macros(macro_context& context, std::vector<statement>& statements) {
-    check_attributes(context, statements);
-    std::optional<name_chain> chain;
-    for (macro const& each_macro : macros) {
-        if (each_macro.needs_chain && !chain && needs_chain(context, statements))
-            context.chain = &chain.emplace(context.code, statements);
-        each_macro.expand(context, statements);
-    }
-}
+RESHARD_DECL bool needs_chain(macro_context const& context,
+                              std::vector<statement> const& statements);
 
 } // namespace detail
 
@@ -92,40 +69,21 @@ inline void apply_macros(macro_context& context, std::vector<statement>& stateme
 ///             a star or `^T`, and no macro's word is left
 /// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
 ///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
-inline expansion expand_all(program const& written, catalog const& source,
-                            catalog const* target = nullptr, expand_options const& options = {}) {
-    expansion result{written, {}};
-    result.code.set_state_suffixes(options.state_suffixes);
-    macro_context context{result.code, options.reverse ? target : &source,
-                          options.reverse ? &source : target, options, result.findings};
-    std::vector<statement> statements = written.statements();
-    try {
-        detail::apply_macros(context, statements);
-        detail::restore_lost_names(context, statements);
-    } catch (failed_statement const& limit) {
-        detail::add_error(context, limit);
-        result.is_complete = false;
-    } catch (error const& limit) { // of all statements together
-        detail::add_error(context, limit);
-        result.is_complete = false;
-    }
-    result.first_error = context.first_error;
-    result.code.replace_statements(std::move(statements));
-    return result;
-}
+RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
+                                  catalog const* target = nullptr,
+                                  expand_options const& options = {});
 
 /// The same; the first error is thrown.
 ///
 /// \throws error with errc::bad_macro, errc::unknown_key, errc::shape_mismatch or
 ///         errc::limit_exceeded, with the place in the text, a caret and the chain of macros
-inline expansion expand(program const& written, catalog const& source,
-                        catalog const* target = nullptr, expand_options const& options = {}) {
-    expansion result = expand_all(written, source, target, options);
-    if (result.first_error)
-        fail(*result.first_error, describe(result.code, *first_error_of(result.findings)));
-    return result;
-}
+RESHARD_DECL expansion expand(program const& written, catalog const& source,
+                              catalog const* target = nullptr, expand_options const& options = {});
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/expand.ipp>
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_FINDING_HPP
 
 #include <reshard/aoa/ast.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/severity.hpp>
 
@@ -36,12 +37,7 @@ struct finding {
 };
 
 /// The first error among findings, or null.
-inline finding const* first_error_of(std::vector<finding> const& findings) {
-    for (finding const& one : findings)
-        if (one.level == severity::error)
-            return &one;
-    return nullptr;
-}
+RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings);
 
 /// The error of one statement, before anybody has said where the statement stands.
 struct statement_error {
@@ -55,5 +51,9 @@ struct statement_error {
 struct no_value {};
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/finding.ipp>
+#endif
 
 #endif

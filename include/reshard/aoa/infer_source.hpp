@@ -3,20 +3,11 @@
 #ifndef RESHARD_AOA_INFER_SOURCE_HPP
 #define RESHARD_AOA_INFER_SOURCE_HPP
 
-#include <reshard/aoa/make_finding.hpp>
-#include <reshard/aoa/open_facts.hpp>
-#include <reshard/aoa/scale_suffix.hpp>
-#include <reshard/aoa/scope.hpp>
-#include <reshard/aoa/version_table.hpp>
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -38,196 +29,8 @@ struct inference {
     std::optional<errc> first_error;
 };
 
-namespace detail {
-
-/// Goes through a program forwards with what is known, and backwards with what is made.
-class source_inferrer {
-public:
-    source_inferrer(inference& result, program const& code, std::vector<known_tensor> const& known,
-                    source_names const& made)
-        : result_(result), code_(code), made_(made), versions_(code_), facts_(versions_.size()) {
-        for (known_tensor const& one : known)
-            known_.emplace(one.entry.key, &one);
-    }
-
-    void run() {
-        for (std::uint32_t v = 0; v < versions_.size(); ++v)
-            begin(v);
-        for (statement const& one : code_.statements())
-            if (has_value(one))
-                go_on(one);
-        for (auto one = code_.statements().rbegin(); one != code_.statements().rend(); ++one)
-            if (has_value(*one))
-                go_back(*one);
-        collect();
-        result_.tensors = catalog(std::move(entries_));
-    }
-
-private:
-    static constexpr std::uint32_t none = version_table::none;
-
-    bool has_value(statement const& one) const {
-        return !is_removal(code_, one) && !is_addition(code_, one);
-    }
-
-    void fail_at(statement const& one, statement_error const& error) {
-        if (!result_.first_error)
-            result_.first_error = error.code;
-        result_.findings.push_back(make_finding(code_, one, error));
-    }
-
-    /// Whether a value is a tensor of the target; its number there, or `none`.
-    key_id kept(std::uint32_t version) const {
-        name const& called = versions_.called(version);
-        bool const may_be = called.kind == name::kind_type::text && versions_.is_last(version) &&
-                            versions_.added_by(called.id) == none;
-        return may_be ? made_.find_parameter(code_.text(called)) : source_names::none;
-    }
-
-    /// What is known of a value before any statement is looked at.
-    void begin(std::uint32_t version) {
-        open_facts& facts = facts_[version];
-        if (key_id const id = kept(version); id != source_names::none)
-            facts = {made_.entry(id).shape, made_.entry(id).dtype, id};
-        if (versions_.maker(version) != none)
-            return;
-        auto const known = known_.find(code_.text(versions_.called(version)));
-        if (known != known_.end())
-            facts = {known->second->entry.shape, type_of(*known->second), facts.like};
-    }
-
-    /// Fills in what was open.
-    static void settle(open_facts& facts, open_facts const& found) {
-        if (!facts.shape)
-            facts.shape = found.shape;
-        if (!facts.dtype)
-            facts.dtype = found.dtype;
-        if (facts.like == source_names::none)
-            facts.like = found.like;
-    }
-
-    std::vector<open_facts> facts_of(statement const& one, std::size_t first,
-                                     std::size_t count) const {
-        std::vector<open_facts> result;
-        for (std::size_t k = first; k < first + count; ++k)
-            result.push_back(facts_[versions_.at(one, k)]);
-        return result;
-    }
-
-    void go_on(statement const& one) {
-        key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
-        index_vector const* const wanted =
-            id == source_names::none ? nullptr : &made_.entry(id).shape;
-        auto const made = open_results(code_, one, facts_of(one, 0, one.left), wanted);
-        for (std::size_t k = 0; k < made.size(); ++k)
-            settle(facts_[versions_.at(one, one.left + k)], made[k]);
-    }
-
-    void go_back(statement const& one) {
-        try {
-            open_operands const found = infer_operands(code_, one, facts_of(one, 0, one.left),
-                                                       facts_of(one, one.left, one.right));
-            for (std::size_t k = 0; k < found.facts.size(); ++k)
-                settle(facts_[versions_.at(one, k)], found.facts[k]);
-            if (found.are_assumed && !code_.origin(one.origin).macro.starts_with("fused"))
-                result_.findings.push_back(
-                    {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
-                     "the tensors that make up '" + std::string(code_.text(code_.right(one)[0])) +
-                         "' are taken to be of equal size; a target would say what they are",
-                     one.where, one.origin});
-        } catch (statement_error const& error) {
-            fail_at(one, error);
-        } catch (error const&) {
-            return; // `lower` says it, with more to say
-        }
-    }
-
-    void collect() {
-        for (auto const& [key, known] : known_)
-            add_known(*known);
-        for (std::uint32_t id = 0; id < code_.text_count(); ++id)
-            if (std::uint32_t const version = versions_.source(id);
-                version != none && !known_.contains(code_.text(versions_.called(version))))
-                add_inferred(version);
-        for (catalog_entry const& entry : made_.tensors())
-            if (!known_.contains(entry.key) && is_untouched(entry.key))
-                entries_.push_back(entry);
-    }
-
-    static std::optional<data_type> type_of(known_tensor const& one) {
-        return one.is_typed ? std::optional(one.entry.dtype) : std::nullopt;
-    }
-
-    void add_known(known_tensor const& one) {
-        entries_.push_back(one.entry);
-        if (one.is_typed)
-            return;
-        auto const id = code_.find(one.entry.key);
-        std::uint32_t const version = id ? versions_.source(*id) : none;
-        if (version != none && facts_[version].dtype)
-            entries_.back().dtype = *facts_[version].dtype;
-        else if (key_id const same = made_.find(one.entry.key); same != source_names::none)
-            entries_.back().dtype = made_.entry(same).dtype;
-    }
-
-    /// A tensor that a statement reads, with the states that what it becomes has.
-    void add_inferred(std::uint32_t version) {
-        open_facts const& facts = facts_[version];
-        std::string const key(code_.text(versions_.called(version)));
-        if (!facts.shape || !facts.dtype || facts.like == source_names::none)
-            return; // nothing of it is in the target, or an error has been reported
-        if (!made_.is_stand_in(facts.like))
-            add(key, *facts.dtype, *facts.shape);
-        std::string const like(made_.parameter(facts.like));
-        for (state_suffix const& each : made_.suffixes())
-            if (key_id const id = made_.find(like + each.suffix); id != source_names::none) {
-                catalog_entry const& state = made_.entry(id);
-                add(key + each.suffix, state.dtype,
-                    each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
-            }
-    }
-
-    /// How many blocks there are along each axis; the shape itself where there are none.
-    static index_vector blocks_of(index_vector shape, index_vector const& block) {
-        for (std::size_t axis = 0; axis < std::min(shape.size(), block.size()); ++axis)
-            shape[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0);
-        return shape;
-    }
-
-    void add(std::string key, data_type dtype, index_vector const& shape) {
-        if (!known_.contains(key))
-            entries_.push_back(
-                {std::move(key), dtype, shape, index_vector::filled(shape.size(), 1)});
-    }
-
-    /// Whether a tensor of the target is one of the source, and no statement reads it.
-    bool is_untouched(std::string_view key) const {
-        for (std::string_view const one : {key, parameter_of(key, made_.suffixes())}) {
-            auto const id = code_.find(one);
-            if (id && (versions_.last(*id) != none || versions_.added_by(*id) != none))
-                return false;
-        }
-        return true;
-    }
-
-    inference& result_;
-    program const& code_;
-    source_names const& made_;
-    version_table versions_;
-    std::vector<open_facts> facts_;
-    std::map<std::string_view, known_tensor const*> known_;
-    std::vector<catalog_entry> entries_;
-};
-
-} // namespace detail
-
 /// The catalog of known tensors, for `expand`.
-inline catalog catalog_of(std::vector<known_tensor> const& known) {
-    std::vector<catalog_entry> entries;
-    for (known_tensor const& one : known)
-        entries.push_back(one.entry);
-    return catalog(std::move(entries));
-}
+RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known);
 
 /// The tensors that a program reads, where it makes those of `target` and `known` is all that is
 /// known of them: these, and what can be told from what becomes of them.
@@ -238,14 +41,13 @@ inline catalog catalog_of(std::vector<known_tensor> const& known) {
 /// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
 ///             an even one
-inline inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
-                              catalog const& target) {
-    inference result;
-    auto const all = with_scales(expanded.state_suffixes(), expanded);
-    detail::source_inferrer(result, expanded, known, source_names(target, all)).run();
-    return result;
-}
+RESHARD_DECL inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
+                                    catalog const& target);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/infer_source.ipp>
+#endif
 
 #endif

@@ -3,17 +3,11 @@
 #ifndef RESHARD_AOA_LIST_TEXT_HPP
 #define RESHARD_AOA_LIST_TEXT_HPP
 
-#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/ast.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/expr/slice.hpp>
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <variant>
 #include <vector>
 
 /// \file
@@ -21,118 +15,27 @@
 
 namespace reshard::aoa {
 
-namespace detail {
-
-/// Reads a list in brackets, entry by entry; blanks do not count.
-class list_reader {
-public:
-    /// Messages say that the text should have been a list of `entries`, as in `example`.
-    list_reader(attribute const& of, std::string_view entries, std::string_view example)
-        : of_(of), entries_(entries), example_(example), text_(std::get<std::string>(of.value)) {}
-
-    /// The entries, each as `read_entry()` gives it; a comma behind the last one is allowed.
-    ///
-    /// \throws statement_error with errc::syntax where the text is no such list
-    template <class Entry, class ReadEntry>
-    std::vector<Entry> read(ReadEntry const& read_entry) {
-        std::vector<Entry> entries;
-        if (!take('['))
-            refuse();
-        while (!take(']')) {
-            entries.push_back(read_entry());
-            if (!take(',') && !text_.starts_with(']'))
-                refuse();
-        }
-        skip();
-        if (!text_.empty())
-            refuse();
-        return entries;
-    }
-
-    /// Whether `wanted` comes next, which is passed over then.
-    bool take(char wanted) {
-        skip();
-        bool const found = text_.starts_with(wanted);
-        text_.remove_prefix(found);
-        return found;
-    }
-
-    /// The integer that comes next, or nothing.
-    std::optional<index_t> number() {
-        skip();
-        index_t found = 0;
-        auto const [last, problem] =
-            std::from_chars(text_.data(), text_.data() + text_.size(), found);
-        if (problem != std::errc{})
-            return std::nullopt;
-        text_.remove_prefix(static_cast<std::size_t>(last - text_.data()));
-        return found;
-    }
-
-    [[noreturn]] void refuse() const {
-        throw statement_error{errc::syntax,
-                              of_.word + "=\"" + std::get<std::string>(of_.value) +
-                                  "\" is no list of " + std::string(entries_) +
-                                  " in brackets, as in " + of_.word + "=\"" +
-                                  std::string(example_) + '"',
-                              of_.where};
-    }
-
-private:
-    void skip() { text_.remove_prefix(std::min(text_.size(), text_.find_first_not_of(" \t\r\n"))); }
-
-    attribute const& of_;
-    std::string_view entries_;
-    std::string_view example_;
-    std::string_view text_; ///< what is left of it
-};
-
-} // namespace detail
-
 /// The integers of `[1, 0]`; blanks do not count.
 ///
 /// \throws     statement_error with errc::syntax for anything else
 /// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move
 ///             nothing
-inline std::vector<index_t> parse_list(attribute const& of) {
-    detail::list_reader reader(of, "integers", "[1, 0]");
-    return reader.read<index_t>([&] {
-        auto const number = reader.number();
-        if (!number)
-            reader.refuse();
-        return *number;
-    });
-}
+RESHARD_DECL std::vector<index_t> parse_list(attribute const& of);
 
 /// The entries of `[128, *]`: integers, and nothing for `*`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-inline std::vector<std::optional<index_t>> parse_extents(attribute const& of) {
-    detail::list_reader reader(of, "extents", "[128, *]");
-    return reader.read<std::optional<index_t>>([&]() -> std::optional<index_t> {
-        if (reader.take('*'))
-            return std::nullopt;
-        auto const number = reader.number();
-        if (!number)
-            reader.refuse();
-        return number;
-    });
-}
+RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& of);
 
 /// The ranges of `[0:128, :, 4:]`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-inline std::vector<axis_range> parse_ranges(attribute const& of) {
-    detail::list_reader reader(of, "ranges", "[0:128, :]");
-    return reader.read<axis_range>([&] {
-        axis_range found{reader.number().value_or(0), {}};
-        if (!reader.take(':'))
-            reader.refuse();
-        found.last = reader.number();
-        return found;
-    });
-}
+RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/list_text.ipp>
+#endif
 
 #endif

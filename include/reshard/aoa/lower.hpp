@@ -3,12 +3,8 @@
 #ifndef RESHARD_AOA_LOWER_HPP
 #define RESHARD_AOA_LOWER_HPP
 
-#include <reshard/aoa/define_outputs.hpp>
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/relate_copies.hpp>
-#include <reshard/aoa/run_statements.hpp>
-
-#include <utility>
+#include <reshard/aoa/lower_context.hpp>
+#include <reshard/core/config.hpp>
 
 /// \file
 /// Program to mapping: what each target tensor is made of.
@@ -20,19 +16,8 @@ namespace reshard::aoa {
 ///
 /// Every error is a finding; a statement that reads what an error has left without a value is
 /// passed over.
-inline lowering lower_all(program const& expanded, catalog const& source,
-                          catalog const* target = nullptr, lower_options const& options = {}) {
-    detail::lower_context context(expanded, source, target, options);
-    detail::statement_runner(context).run_statements();
-    detail::output_definer definer(context);
-    if (target)
-        definer.define_targets();
-    else
-        definer.define_exports();
-    context.warn_replaced();
-    detail::relate_copies(context);
-    return std::move(context.result);
-}
+RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
+                                catalog const* target = nullptr, lower_options const& options = {});
 
 /// The same; the first error is thrown.
 ///
@@ -45,14 +30,13 @@ inline lowering lower_all(program const& expanded, catalog const& source,
 /// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
 ///             not compared with the target's shapes, types only by parts of their names, and a
 ///             removed tensor leaves what is made of it unfilled
-inline mapping lower(program const& expanded, catalog const& source,
-                     catalog const* target = nullptr, lower_options const& options = {}) {
-    lowering result = lower_all(expanded, source, target, options);
-    if (result.first_error)
-        fail(*result.first_error, describe(expanded, *first_error_of(result.findings)));
-    return std::move(result.map);
-}
+RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
+                           catalog const* target = nullptr, lower_options const& options = {});
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/lower.ipp>
+#endif
 
 #endif

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -59,114 +59,37 @@ namespace detail {
 /// `lower` at work: what it works on, and what it has so far.
 struct lower_context {
     lower_context(program const& lowered, catalog const& sources, catalog const* targets,
-                  lower_options const& chosen)
-        : code(lowered),
-          target(targets),
-          options(chosen),
-          suffixes(with_scales(lowered.state_suffixes(), lowered)),
-          source(sources, suffixes),
-          names(lowered, source),
-          result{mapping(sources), {}, {}} {}
+                  lower_options const& chosen);
 
     lower_context(lower_context const&) = delete;
     lower_context& operator=(lower_context const&) = delete;
 
     /// Adds a finding that is an error of that code.
-    void report(errc problem, finding found) {
-        if (!result.first_error)
-            result.first_error = problem;
-        result.findings.push_back(std::move(found));
-    }
+    void report(errc problem, finding found);
 
     /// Notes that a statement changes nothing.
-    void note_idle(statement const& one) {
-        result.idle.push_back(static_cast<std::uint32_t>(&one - code.statements().data()));
-    }
+    void note_idle(statement const& one);
 
     /// Notes that nothing uses what a name has been bound to.
-    void drop(name const& one, bool is_reported) {
-        binding const& bound = names[one];
-        result.dropped.push_back({std::string(code.text(one)), bound.where, bound.origin,
-                                  names.value(bound.value).tensor, is_reported});
-    }
+    void drop(name const& one, bool is_reported);
 
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
-    void warn(statement const& one, std::string kind, std::string key, std::string message) {
-        result.findings.push_back({severity::warning, std::move(kind), std::move(key),
-                                   std::move(message), one.where, one.origin});
-    }
+    void warn(statement const& one, std::string kind, std::string key, std::string message);
 
     /// Refuses the state of a tensor of the target: it follows its parameter, no statement makes it.
-    void check_bindable(name const& one) const {
-        if (one.kind != name::kind_type::text || !target)
-            return;
-        std::string_view const key = code.text(one);
-        std::string_view const parameter = parameter_of(key, suffixes);
-        if (parameter.size() < key.size() && target->find(parameter))
-            throw statement_error{errc::unknown_key,
-                                  "'" + std::string(key) + "' is the state of '" +
-                                      std::string(parameter) +
-                                      "'; statements name parameters, and their state follows",
-                                  one.where, std::string(key)};
-    }
+    void check_bindable(name const& one) const;
 
     /// Warns of a value that nothing has read and that nothing can read once its name is bound again.
-    void warn_overwritten(statement const& one, name const& bound_again) {
-        binding const& bound = names[bound_again];
-        bool const is_lost = bound_again.kind == name::kind_type::text &&
-                             bound.value != binding::none && bound.uses == 0;
-        if (!is_lost && !bound.is_added)
-            return;
-        std::string const key(code.text(bound_again));
-        if (bound.is_added && bound.value == binding::none)
-            warn(one, "no_effect", key,
-                 "'" + key + "' is made here, so adding it before has no effect");
-        if (!is_lost)
-            return;
-        drop(bound_again, true);
-        result.findings.push_back({severity::warning, "overwritten", key,
-                                   "'" + key +
-                                       "' is made again, and nothing reads what the "
-                                       "statement at " +
-                                       place_text(code, bound.where) +
-                                       " made of it; give one of the two another name",
-                                   bound_again.where, one.origin});
-    }
+    void warn_overwritten(statement const& one, name const& bound_again);
 
     /// Warns of each tensor of the source that nothing has read and nothing can read any more: a
     /// statement has bound its name.
-    void warn_replaced() {
-        for (std::uint32_t id = 0; id < code.text_count(); ++id) {
-            name const one{name::kind_type::text, false, id, {}};
-            binding const& bound = names[one];
-            if (bound.value == binding::none || bound.uses > 0 || bound.is_removed ||
-                bound.is_shadow || bound.source_value != source_names::none ||
-                names.source(one) == source_names::none)
-                continue;
-            std::string const key(code.text(one));
-            result.findings.push_back(
-                {severity::warning, "replaced", key,
-                 "'" + key +
-                     "' is made here, and nothing has read the source's tensor of that name, which "
-                     "is lost",
-                 bound.where, bound.origin});
-        }
-    }
+    void warn_replaced();
 
     /// The shape of a key of the target; where it has only the key's states, theirs.
     ///
     /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
-    index_vector const* wanted_shape(std::string_view key) const {
-        if (!target)
-            return nullptr;
-        if (catalog_entry const* const wanted = target->find(key))
-            return &wanted->shape;
-        for (state_suffix const& each_suffix : suffixes)
-            if (each_suffix.is_alike())
-                if (auto const* state = target->find(std::string(key) + each_suffix.suffix))
-                    return &state->shape;
-        return nullptr;
-    }
+    index_vector const* wanted_shape(std::string_view key) const;
 
     program const& code;
     catalog const* target; ///< null: unknown
@@ -182,5 +105,9 @@ struct lower_context {
 } // namespace detail
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/lower_context.ipp>
+#endif
 
 #endif

@@ -6,11 +6,8 @@
 #include <reshard/aoa/inverse.hpp>
 #include <reshard/aoa/program.hpp>
 
-#include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -25,26 +22,17 @@ public:
     explicit mirror(program& code) : code_(code) {}
 
     /// A temporary named after another name.
-    name fresh(name const& like, std::string_view ending) {
-        return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
-    }
+    name fresh(name const& like, std::string_view ending);
 
     /// Appends `from -> to` with attributes.
-    void add(name const& from, name const& to, attribute_list list, statement const& like) {
-        written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, std::move(list))));
-    }
+    void add(name const& from, name const& to, attribute_list list, statement const& like);
 
     /// Appends `from -> to, axis=axis`.
     void add_concat(std::vector<name> const& from, name const& to, index_t axis,
-                    statement const& like) {
-        written_.push_back(code_.make_statement(
-            from, {&to, 1}, with(like, {attribute{"axis", axis, '\0', like.where}})));
-    }
+                    statement const& like);
 
     /// Appends `from -> to`, which stands where `like` stands in the text.
-    void add_bare(name const& from, name const& to, statement const& like) {
-        written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, {})));
-    }
+    void add_bare(name const& from, name const& to, statement const& like);
 
     /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
     ///
@@ -52,87 +40,38 @@ public:
     /// own. Of a concat some results may be nothing, which nobody wants: then each of the others is
     /// cut out alone.
     void add_inverse(statement const& one, inverse_statement inverse,
-                     std::vector<std::optional<name>> const& to) {
-        std::vector<name> wanted;
-        for (std::optional<name> const& each : to)
-            if (each)
-                wanted.push_back(*each);
-        if (wanted.size() == to.size())
-            add_whole(one, std::move(inverse), wanted);
-        else
-            add_parts(one, std::move(inverse), to);
-    }
+                     std::vector<std::optional<name>> const& to);
 
     /// Replaces the statements of the program by those that have been appended.
-    void replace_statements() { code_.replace_statements(std::move(written_)); }
+    void replace_statements();
 
 private:
     static void append(attribute_list& list, attribute_list const& more) {
         list.insert(list.end(), more.begin(), more.end());
     }
 
-    static bool are_same(name const& a, name const& b) { return a.kind == b.kind && a.id == b.id; }
+    static bool are_same(name const& a, name const& b);
 
     /// A statement for each result that somebody wants; that which replaces what they read is last.
     void add_parts(statement one, inverse_statement inverse,
-                   std::vector<std::optional<name>> const& to) {
-        name const from = code_.right(one)[0];
-        for (bool const is_last : {false, true})
-            for (std::size_t k = 0; k < to.size(); ++k) {
-                if (!to[k] || are_same(*to[k], from) != is_last)
-                    continue;
-                attribute_list list = inverse.operands[0];
-                list.push_back(inverse.cuts[k]);
-                append(list, inverse.results[k]);
-                append(list, std::exchange(inverse.declared, {}));
-                written_.push_back(
-                    code_.make_statement({&from, 1}, {&*to[k], 1}, with(one, std::move(list))));
-            }
-    }
+                   std::vector<std::optional<name>> const& to);
 
-    void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to) {
-        auto const right = code_.right(one);
-        std::vector<name> from(right.begin(), right.end());
-        attribute_list list;
-        if (inverse.are_equal(inverse.operands))
-            list = std::move(inverse.operands[0]);
-        else
-            change(one, inverse.operands, from);
-        append(list, inverse.join);
-        std::vector<name> parts = to;
-        bool const is_uniform = inverse.are_equal(inverse.results);
-        if (is_uniform)
-            append(list, inverse.results[0]);
-        append(list, inverse.declared);
-        for (std::size_t k = 0; !is_uniform && k < parts.size(); ++k)
-            parts[k] = fresh(parts[k], "_part");
-        written_.push_back(code_.make_statement(from, parts, with(one, std::move(list))));
-        for (std::size_t k = 0; !is_uniform && k < to.size(); ++k)
-            written_.push_back(code_.make_statement({&parts[k], 1}, {&to[k], 1},
-                                                    with(one, std::move(inverse.results[k]))));
-    }
+    void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to);
 
     /// Changes each operand in a statement of its own.
     void change(statement const& like, std::vector<attribute_list>& lists,
-                std::vector<name>& names) {
-        for (std::size_t k = 0; k < names.size(); ++k) {
-            name const changed = fresh(names[k], "_part");
-            written_.push_back(code_.make_statement({&names[k], 1}, {&changed, 1},
-                                                    with(like, std::move(lists[k]))));
-            names[k] = changed;
-        }
-    }
+                std::vector<name>& names);
 
-    statement with(statement const& like, attribute_list list) {
-        statement made = like;
-        made.attributes = code_.make_attributes(std::move(list));
-        return made;
-    }
+    statement with(statement const& like, attribute_list list);
 
     program& code_;
     std::vector<statement> written_;
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/mirror.ipp>
+#endif
 
 #endif

@@ -3,13 +3,11 @@
 #ifndef RESHARD_AOA_MISSING_KEY_HPP
 #define RESHARD_AOA_MISSING_KEY_HPP
 
-#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
-#include <reshard/aoa/statement_text.hpp>
+#include <reshard/aoa/program.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,45 +21,14 @@ namespace reshard::aoa {
 class missing_makers {
 public:
     /// Refers to the program, which must live as long.
-    explicit missing_makers(program const& code) : code_(code) {
-        for (statement const& one : code.unmatched())
-            for (name const& made : code.right(one))
-                if (made.kind == name::kind_type::pattern)
-                    add(one, made);
-    }
+    explicit missing_makers(program const& code);
 
     /// Advice for somebody who wants `parameter`, which no statement makes: to look at the statement
     /// that would make it, if there is one that matches nothing, or else to add it.
-    std::string advice(std::string_view parameter) {
-        statement const* maker = nullptr;
-        if (searches_left_-- > 0)
-            index_.for_each_match(parameter, [&](std::size_t pattern, auto const&) {
-                maker = &code_.unmatched()[makers_[pattern]];
-                return false;
-            });
-        if (maker)
-            return "the statement at " + place_text(code_, maker->where) +
-                   " would make it, and its placeholders match nothing";
-        std::string const add =
-            "write  _ -> " + detail::quoted_name(parameter) + "  if it has no source";
-        std::size_t const count = code_.unmatched().size();
-        if (count == 0)
-            return add;
-        return "the placeholders of " + std::to_string(count) +
-               (count == 1 ? " statement" : " statements") + " match nothing, the first at " +
-               place_text(code_, code_.unmatched().front().where) + "; or " + add;
-    }
+    std::string advice(std::string_view parameter);
 
 private:
-    void add(statement const& one, name const& made) {
-        try {
-            index_.add(make_key_pattern(
-                code_.pattern(made), [](segment const&) { return std::optional<std::size_t>(); }));
-            makers_.push_back(static_cast<std::size_t>(&one - code_.unmatched().data()));
-        } catch (statement_error const&) {
-            return; // numbers that touch: no key can be told to be that name
-        }
-    }
+    void add(statement const& one, name const& made);
 
     program const& code_;
     pattern_index index_;
@@ -70,5 +37,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/missing_key.ipp>
+#endif
 
 #endif

@@ -20,10 +20,7 @@ namespace reshard::aoa {
 class name_table {
 public:
     /// The number of `text`, a new one where there is none yet.
-    std::uint32_t intern(std::string_view text) {
-        auto const text_at = [this](std::uint32_t id) { return texts_[id]; };
-        return places_.find_or_append(text, text_at, [&] { return texts_.push_back(text); });
-    }
+    std::uint32_t intern(std::string_view text);
 
     /// The number of `text`, or nothing.
     std::optional<std::uint32_t> find(std::string_view text) const {
@@ -39,5 +36,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/name_table.ipp>
+#endif
 
 #endif

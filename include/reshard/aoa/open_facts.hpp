@@ -3,13 +3,11 @@
 #ifndef RESHARD_AOA_OPEN_FACTS_HPP
 #define RESHARD_AOA_OPEN_FACTS_HPP
 
-#include <reshard/aoa/dissect.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/piece.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -31,183 +29,27 @@ struct open_operands {
     bool are_assumed = false;      ///< several were taken to be of equal size
 };
 
-namespace detail {
-
-/// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
-inline open_facts apply_open(attribute const& one, open_facts const& before) {
-    tensor_facts const after =
-        apply(one, {*before.shape, before.dtype.value_or(data_type::f32), data_type::f32});
-    bool const is_cast = one.word == "dtype" || one.word == "dst_dtype";
-    return {after.shape, is_cast || before.dtype ? std::optional(after.dtype) : std::nullopt,
-            before.like};
-}
-
-/// Shape and type before attribute number `i`; what it loses is unknown.
-inline open_facts undo_open(std::vector<attribute> const& list, std::size_t i, open_facts after) {
-    attribute const& one = list[i];
-    if (one.word == "permute" && std::holds_alternative<std::string>(one.value)) {
-        auto const order = parse_list(one);
-        std::size_t const ndim = after.shape->size();
-        permutation const applied =
-            order.empty() ? permutation::reversed(ndim)
-                          : permutation::of(index_vector(order.begin(), order.end()), ndim);
-        after.shape = applied.undo(*after.shape);
-    } else if (one.word == "dtype") {
-        after.dtype = std::nullopt;
-    } else if (one.word == "dst_dtype" && i > 0) {
-        auto const* const text = std::get_if<std::string>(&list[i - 1].value);
-        after.dtype = text ? data_type_from_name(*text) : std::nullopt;
-    } else if (is_step(one)) {
-        after.shape = std::nullopt;
-    }
-    return after;
-}
-
-/// A statement whose attributes are looked at in two halves, before and behind `axis`.
-class open_statement {
-public:
-    open_statement(program const& code, statement const& one)
-        : one_(one), list_(code.attributes(one)), axis_(list_.size()) {
-        for (std::size_t i = 0; i < list_.size(); ++i)
-            if (list_[i].word == "axis" && (one.left > 1 || one.right > 1))
-                axis_ = i;
-    }
-
-    open_operands operands(std::vector<open_facts> const& left, std::vector<open_facts> right) {
-        for (open_facts& part : right)
-            part = undo(std::move(part), axis_, list_.size());
-        if (!are_shaped(right))
-            return {};
-        open_operands result;
-        if (one_.left > 1)
-            result = take_apart(left, right[0]);
-        else
-            result.facts = {one_.right > 1 ? put_together(right) : right[0]};
-        for (open_facts& operand : result.facts)
-            operand = undo(std::move(operand), 0, axis_);
-        return result;
-    }
-
-private:
-    static bool are_shaped(std::vector<open_facts> const& all) {
-        return std::ranges::all_of(all,
-                                   [](open_facts const& one) { return one.shape.has_value(); });
-    }
-
-    open_facts undo(open_facts facts, std::size_t first, std::size_t last) const {
-        for (std::size_t i = last; i-- > first && facts.shape;)
-            facts = undo_open(list_, i, std::move(facts));
-        return facts;
-    }
-
-    std::size_t axis_in(index_vector const& shape) const {
-        auto const* const written =
-            axis_ < list_.size() ? std::get_if<index_t>(&list_[axis_].value) : nullptr;
-        index_t const axis = written ? *written : 0;
-        auto const ndim = static_cast<index_t>(shape.size());
-        index_t const place = axis < 0 ? axis + ndim : axis;
-        if (place < 0 || place >= ndim)
-            throw statement_error{errc::shape_mismatch,
-                                  "axis " + std::to_string(axis) + " of a tensor of " +
-                                      axis_count(shape.size()) + ", shape " + to_string(shape),
-                                  {}};
-        return static_cast<std::size_t>(place);
-    }
-
-    open_facts put_together(std::vector<open_facts> const& parts) const {
-        open_facts whole = parts[0];
-        std::size_t const axis = axis_in(*whole.shape);
-        for (std::size_t k = 1; k < parts.size(); ++k) {
-            (*whole.shape)[axis] = checked_add((*whole.shape)[axis], (*parts[k].shape)[axis]);
-            if (!whole.dtype)
-                whole.dtype = parts[k].dtype;
-        }
-        return whole;
-    }
-
-    /// What an operand of known shape puts into the concat along its axis.
-    index_t extent(open_facts operand, std::size_t axis) const {
-        for (std::size_t i = 0; i < axis_; ++i)
-            if (is_step(list_[i]))
-                operand = apply_open(list_[i], operand);
-        return operand.shape->size() > axis ? (*operand.shape)[axis] : 0;
-    }
-
-    open_operands take_apart(std::vector<open_facts> const& left, open_facts const& whole) const {
-        std::size_t const axis = axis_in(*whole.shape);
-        index_t rest = (*whole.shape)[axis], open = 0;
-        std::vector<std::optional<index_t>> extents;
-        for (open_facts const& operand : left) {
-            extents.push_back(operand.shape ? std::optional(extent(operand, axis)) : std::nullopt);
-            rest -= extents.back().value_or(0);
-            open += !extents.back();
-        }
-        if (open > 0 && (rest < 0 || rest % open != 0))
-            throw statement_error{
-                errc::shape_mismatch,
-                "how large the operands are cannot be told: " + std::to_string(rest) +
-                    " elements along axis " + std::to_string(axis) + " are left for " +
-                    std::to_string(open) + " tensors; a target says what they are",
-                {}};
-        open_operands result{{}, open > 1};
-        for (auto const& known : extents) {
-            result.facts.push_back(whole);
-            (*result.facts.back().shape)[axis] = known ? *known : rest / open;
-        }
-        return result;
-    }
-
-    statement const& one_;
-    std::vector<attribute> const& list_;
-    std::size_t axis_; ///< which attribute; behind the last where there is none
-};
-
-} // namespace detail
-
 /// What a statement makes of tensors of which all shapes are known; nothing else can be told.
 /// `wanted` is the shape that the target has for the tensor on the right, or null.
 ///
 /// \post a statement that cannot run makes nothing; `lower` says why
-inline std::vector<open_facts> open_results(program const& code, statement const& one,
-                                            std::vector<open_facts> const& operands,
-                                            index_vector const* wanted = nullptr) {
-    std::vector<tensor_facts> known;
-    std::optional<data_type> dtype = operands[0].dtype;
-    for (open_facts const& operand : operands) {
-        if (!operand.shape)
-            return {};
-        known.push_back({*operand.shape, data_type::f32, data_type::f32});
-    }
-    for (attribute const& each : code.attributes(one))
-        if (each.word == "dtype" || each.word == "dst_dtype")
-            if (auto const* const text = std::get_if<std::string>(&each.value))
-                dtype = data_type_from_name(*text);
-    std::vector<open_facts> made;
-    try {
-        for (tensor_facts const& result : dissect(code, one, std::move(known), wanted).made)
-            made.push_back({result.shape, dtype, operands[0].like});
-    } catch (error const&) {
-        return {};
-    } catch (statement_error const&) {
-        return {};
-    }
-    return made;
-}
+RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement const& one,
+                                                  std::vector<open_facts> const& operands,
+                                                  index_vector const* wanted = nullptr);
 
 /// What a statement must have read to make tensors of these shapes and types, where `left` is what
 /// is known of that already.
 ///
 /// \throws statement_error with errc::shape_mismatch where the operands of a concat cannot be of
 ///         equal size; error for attributes that do not fit
-inline open_operands infer_operands(program const& code, statement const& one,
-                                    std::vector<open_facts> const& left,
-                                    std::vector<open_facts> const& right) {
-    for (open_facts const& part : right)
-        if (!part.shape)
-            return {};
-    return detail::open_statement(code, one).operands(left, right);
-}
+RESHARD_DECL open_operands infer_operands(program const& code, statement const& one,
+                                          std::vector<open_facts> const& left,
+                                          std::vector<open_facts> const& right);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/open_facts.ipp>
+#endif
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef RESHARD_AOA_PLACE_HPP
 #define RESHARD_AOA_PLACE_HPP
 
+#include <reshard/core/config.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -83,20 +85,7 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
 ///
 /// A line of more than a hundred bytes is cut around the caret: programs write lines that people do
 /// not.
-inline std::string excerpt(detail::line_place at) {
-    constexpr std::size_t before = 60, width = 100;
-    std::string shown = "    ";
-    if (at.line.size() > width && at.byte > before) {
-        shown += "...";
-        std::size_t const cut = detail::character_begin(at.line, at.byte - before);
-        at.line.remove_prefix(cut);
-        at.byte -= cut;
-    }
-    std::size_t const indent = shown.size() + detail::characters(at.line.substr(0, at.byte));
-    for (char const c : detail::beginning(at.line, width))
-        shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    return shown + (at.line.size() > width ? "...\n" : "\n") + std::string(indent, ' ') + '^';
-}
+RESHARD_DECL std::string excerpt(detail::line_place at);
 
 /// The same for the line around the byte `offset` of a text.
 inline std::string excerpt(std::string_view text, std::size_t offset) {
@@ -104,10 +93,7 @@ inline std::string excerpt(std::string_view text, std::size_t offset) {
 }
 
 /// `file:line:column`, or `program:line:column` for a text that came from no file.
-inline std::string place_text(std::string_view file, place const& at) {
-    return std::string(file.empty() ? "program" : file) + ':' + std::to_string(at.line) + ':' +
-           std::to_string(at.column);
-}
+RESHARD_DECL std::string place_text(std::string_view file, place const& at);
 
 /// The same for the byte `offset` of a text.
 inline std::string place_text(std::string_view file, std::string_view text, std::size_t offset) {
@@ -123,54 +109,30 @@ public:
     line_index() = default;
 
     /// \pre `text` has less than 4 GiB
-    explicit line_index(std::string_view text) {
-        for (std::size_t i = 0; i < text.size(); ++i)
-            if (detail::ends_line(text[i]) && !(text[i] == '\r' && text.substr(i + 1, 1) == "\n"))
-                begins_.push_back(static_cast<std::uint32_t>(i + 1));
-        for (std::size_t first = 0; first < text.size(); first += stride) {
-            std::size_t const before = detail::characters(text.substr(first, stride));
-            characters_.push_back(characters_.back() + static_cast<std::uint32_t>(before));
-        }
-    }
+    explicit line_index(std::string_view text);
 
     /// The place of the byte `offset`.
-    place place_at(std::string_view text, std::size_t offset) const {
-        offset = std::min(offset, text.size());
-        std::size_t const line = line_of(offset);
-        std::size_t const column = characters(text, offset) - characters(text, begins_[line]);
-        return {line + 1, column + 1};
-    }
+    place place_at(std::string_view text, std::size_t offset) const;
 
     /// The line of the byte `offset`, and which byte of the line that is.
-    detail::line_place line_at(std::string_view text, std::size_t offset) const {
-        offset = std::min(offset, text.size());
-        std::size_t const line = line_of(offset);
-        std::size_t const begin = begins_[line];
-        std::size_t end = line + 1 < begins_.size() ? begins_[line + 1] : text.size();
-        while (end > begin && detail::ends_line(text[end - 1]))
-            --end;
-        return {text.substr(begin, end - begin), std::min(offset, end) - begin};
-    }
+    detail::line_place line_at(std::string_view text, std::size_t offset) const;
 
 private:
     static constexpr std::size_t stride = 256;
 
-    std::size_t line_of(std::size_t offset) const {
-        auto const behind = std::upper_bound(begins_.begin(), begins_.end(), offset);
-        return static_cast<std::size_t>(behind - begins_.begin()) - 1;
-    }
+    std::size_t line_of(std::size_t offset) const;
 
     /// How many characters begin before a byte.
-    std::size_t characters(std::string_view text, std::size_t offset) const {
-        std::size_t const counted = offset / stride;
-        return characters_[counted] +
-               detail::characters(text.substr(counted * stride, offset - counted * stride));
-    }
+    std::size_t characters(std::string_view text, std::size_t offset) const;
 
     std::vector<std::uint32_t> begins_{0};     ///< of each line
     std::vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/place.ipp>
+#endif
 
 #endif

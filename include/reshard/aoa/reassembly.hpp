@@ -3,12 +3,8 @@
 #ifndef RESHARD_AOA_REASSEMBLY_HPP
 #define RESHARD_AOA_REASSEMBLY_HPP
 
-#include <reshard/core/cast_chain.hpp>
-#include <reshard/expr/losses.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/layout/cover.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -40,27 +36,7 @@ public:
 
     /// A grid of cells for a tensor of the source, or nothing where the target has not all of it as
     /// it was, or where there would be more than `most` pieces or cells.
-    std::optional<reassembled> find(std::string_view key) {
-        if (ids_.empty())
-            sort();
-        auto const known = ids_.find(key);
-        if (known == ids_.end())
-            return std::nullopt;
-        key_id const source = known->second;
-        std::vector<found_piece> const held = needed(source);
-        box const all = whole(map_.sources()[source].shape);
-        if (held.empty() || held.size() > most)
-            return std::nullopt;
-        std::vector<std::vector<index_t>> cuts;
-        std::size_t count = 1;
-        for (std::size_t axis = 0; axis < all.ndim(); ++axis) {
-            cuts.push_back(cuts_along(axis, held, all));
-            count *= cuts.back().size() - 1;
-            if (count > most)
-                return std::nullopt;
-        }
-        return fill(cuts, held, count);
-    }
+    std::optional<reassembled> find(std::string_view key);
 
 private:
     static constexpr std::size_t most = 1024;
@@ -72,68 +48,18 @@ private:
     };
 
     /// Sorts everything by key and by source, when somebody asks first.
-    void sort() {
-        for (key_id id = 0; id < map_.sources().size(); ++id)
-            ids_.emplace(map_.sources()[id].key, id);
-        for (mapping_output const& output : map_.outputs())
-            for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
-                by_source_[output.value.pieces.source(i)].emplace_back(&output, i);
-    }
+    void sort();
 
-    static bool is_reversible(piece const& part) {
-        return !find_rounding(part) && is_castable(result(part.stored, part.casts), part.stored);
-    }
+    static bool is_reversible(piece const& part);
 
     /// Pieces that hold all of a tensor together, each something that those before it have not.
-    std::vector<found_piece> needed(key_id source) {
-        std::vector<found_piece> held;
-        box_list regions(map_.sources()[source].shape.size());
-        for (auto const& [output, place] : by_source_[source]) {
-            piece const part = output->value.pieces[place];
-            box const region = part.source_box();
-            if (!is_reversible(part) || !uncovered(region, box_index(regions)))
-                continue;
-            held.push_back({output, part, region});
-            regions.push_back(region);
-            if (held.size() > most)
-                return held;
-        }
-        if (uncovered(whole(map_.sources()[source].shape), box_index(regions)))
-            held.clear();
-        return held;
-    }
+    std::vector<found_piece> needed(key_id source);
 
     static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& held,
-                                           box const& all) {
-        std::vector<index_t> cuts{0, all.shape[axis]};
-        for (found_piece const& one : held) {
-            cuts.push_back(one.region.offset[axis]);
-            cuts.push_back(one.region.offset[axis] + one.region.shape[axis]);
-        }
-        std::ranges::sort(cuts);
-        cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
-        return cuts;
-    }
+                                           box const& all);
 
     static reassembled fill(std::vector<std::vector<index_t>> const& cuts,
-                            std::vector<found_piece> const& held, std::size_t count) {
-        reassembled grid;
-        for (auto const& along : cuts)
-            grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
-        for (std::size_t i = 0; i < count; ++i) {
-            index_vector const at = unravel_index(static_cast<index_t>(i), grid.counts);
-            box region{at, at};
-            for (std::size_t axis = 0; axis < at.size(); ++axis) {
-                auto const first = cuts[axis].begin() + at[axis];
-                region.offset[axis] = first[0];
-                region.shape[axis] = first[1] - first[0];
-            }
-            auto const holder = std::ranges::find_if(
-                held, [&](found_piece const& one) { return contains(one.region, region); });
-            grid.cells.push_back({region, holder->output, holder->part});
-        }
-        return grid;
-    }
+                            std::vector<found_piece> const& held, std::size_t count);
 
     mapping const& map_;
     std::unordered_map<std::string_view, key_id> ids_;
@@ -143,5 +69,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/reassembly.ipp>
+#endif
 
 #endif

@@ -3,12 +3,10 @@
 #ifndef RESHARD_AOA_RESHAPE_TEXT_HPP
 #define RESHARD_AOA_RESHAPE_TEXT_HPP
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/ast.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 /// \file
@@ -18,45 +16,9 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// `[a * b, c * ...]`: the first two axes as one, and all others as one.
-///
-/// \pre the shape has three axes or more
-/// \throws error with errc::overflow where a product does not fit 64 bits
-inline index_vector grouped_shape(index_vector const& shape) {
-    return {checked_multiply(shape[0], shape[1]),
-            element_count(index_vector(shape.begin() + 2, shape.end()))};
-}
-
 /// The extents with what is left of `count` elements in the place of the one that is not said.
-inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
-                              attribute const& one) {
-    index_vector shape, said;
-    for (std::optional<index_t> const extent : extents) {
-        if (extent && *extent < 0)
-            throw statement_error{errc::shape_mismatch,
-                                  "the extent " + std::to_string(*extent) +
-                                      " is negative; write '*' for what is left",
-                                  one.where};
-        if (extent)
-            said.push_back(*extent);
-    }
-    if (extents.size() > said.size() + 1)
-        throw statement_error{errc::syntax,
-                              "a reshape leaves one extent open at most, here '*' "
-                              "stands " +
-                                  std::to_string(extents.size() - said.size()) + " times",
-                              one.where};
-    index_t const product = element_count(said);
-    if (extents.size() > said.size() && (product == 0 || count % product != 0))
-        throw statement_error{errc::shape_mismatch,
-                              std::to_string(count) + " elements do not divide by the " +
-                                  std::to_string(product) + " of the extents " + to_string(said) +
-                                  ", so nothing can stand for '*'",
-                              one.where};
-    for (std::optional<index_t> const extent : extents)
-        shape.push_back(extent ? *extent : count / product);
-    return shape;
-}
+RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& extents,
+                                    index_t count, attribute const& one);
 
 } // namespace detail
 
@@ -70,31 +32,19 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
 /// \throws       statement_error with errc::syntax or errc::shape_mismatch
 /// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the grouped
 ///               form only
-inline index_vector reshaped_shape(index_vector const& shape, attribute const& one,
-                                   index_vector const* wanted) {
-    index_vector const list = detail::filled_in(parse_extents(one), element_count(shape), one);
-    if (!wanted || list.size() < 3)
-        return list;
-    index_vector const grouped = detail::grouped_shape(list);
-    auto const is_either = [&](index_vector const& one_shape) {
-        return one_shape == list || one_shape == grouped;
-    };
-    return is_either(shape) && is_either(*wanted) ? *wanted : list;
-}
+RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
+                                         index_vector const* wanted);
 
 /// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
 /// extents for `*`.
 ///
 /// \throws statement_error with errc::syntax
-inline index_vector resized_shape(index_vector const& shape, attribute const& one) {
-    index_vector extents;
-    for (std::optional<index_t> const written : parse_extents(one)) {
-        std::size_t const axis = extents.size();
-        extents.push_back(written.value_or(axis < shape.size() ? shape[axis] : 0));
-    }
-    return extents;
-}
+RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute const& one);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/reshape_text.ipp>
+#endif
 
 #endif

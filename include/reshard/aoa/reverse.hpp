@@ -3,240 +3,13 @@
 #ifndef RESHARD_AOA_REVERSE_HPP
 #define RESHARD_AOA_REVERSE_HPP
 
-#include <reshard/aoa/check_reversed.hpp>
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/lost_elements.hpp>
-#include <reshard/aoa/lower.hpp>
-#include <reshard/aoa/make_finding.hpp>
-#include <reshard/aoa/reassembler.hpp>
-#include <reshard/aoa/recovery.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
+#include <reshard/aoa/reverse_options.hpp>
+#include <reshard/core/config.hpp>
 
 /// \file
 /// Program to program: from what a program makes back to what it is made of.
 
 namespace reshard::aoa {
-
-namespace detail {
-
-/// What a program stands between: what it reads, what it makes, and how one becomes the other.
-struct reverse_sides {
-    source_names source;
-    source_names made;
-    mapping const& forward;
-    bool is_target_known; ///< and not only what the program leaves over
-};
-
-/// Reverses an expanded program that has been lowered without error.
-class reverser {
-public:
-    reverser(reversal& result, reverse_sides const& sides, reverse_options const& options)
-        : result_(result),
-          code_(result.code),
-          source_(sides.source),
-          made_(sides.made),
-          options_(options),
-          found_(code_, source_, made_, {options.allow_rounding, sides.is_target_known}),
-          lost_(result.losses),
-          mirror_(result.code),
-          parts_(result.code, mirror_, sides.forward) {}
-
-    void run() {
-        for (catalog_entry const& entry : source_.tensors())
-            want(entry);
-        if (result_.first_error)
-            return;
-        found_.find_needed();
-        auto const count = static_cast<std::uint32_t>(code_.statements().size());
-        for (std::uint32_t i = 0; i < count; ++i)
-            if (found_.is_needed(i))
-                note_copies(i);
-        for (std::uint32_t id = 0; id < code_.text_count(); ++id)
-            leave_out(id);
-        if (result_.first_error)
-            return;
-        for (std::uint32_t i = count; i-- > 0;)
-            if (found_.is_needed(i))
-                mirror_.add_inverse(code_.statements()[i], found_.inverse(i), results(i));
-        for (auto const& [id, by] : empty_)
-            mirror_.add_bare({}, text_name(id), code_.statements()[by]);
-        for (put_together const& one : whole_)
-            mirror_.add(one.temporary, text_name(one.id), {}, code_.statements()[one.by]);
-        mirror_.replace_statements();
-    }
-
-private:
-    static constexpr std::uint32_t none = recovery::none;
-
-    static name text_name(std::uint32_t id) { return {name::kind_type::text, false, id, {}}; }
-
-    void report(statement const& one, statement_error const& error) {
-        if (!result_.first_error)
-            result_.first_error = error.code;
-        result_.findings.push_back(make_finding(code_, one, error));
-    }
-
-    /// A tensor of the source that nothing gives back; `reason` goes on after its key.
-    void lose(catalog_entry const& entry, std::uint32_t by, std::string const& reason,
-              text_span where = {}) {
-        std::string const& key = entry.key;
-        statement_error const error{errc::not_invertible,
-                                    "'" + key + "' cannot be had back: " + reason +
-                                        (by != none ? lost_.describe(entry) : std::string()),
-                                    where, key};
-        if (by != none)
-            return report(code_.statements()[by], error);
-        if (!result_.first_error)
-            result_.first_error = error.code;
-        result_.findings.push_back(
-            {severity::error, std::string(reshard::name(error.code)), key, error.message, {}, 0});
-    }
-
-    /// Asks for a tensor of the source; the state of a parameter follows it.
-    void want(catalog_entry const& entry) {
-        if (source_.is_state(entry.key))
-            return;
-        auto const id = code_.find(parameter_name(entry.key));
-        std::uint32_t const version = id ? found_.versions().source(*id) : none;
-        if (version != none && !found_.is_recoverable(version)) {
-            loss_reason const& reason = found_.reason(version);
-            if (!put_together_again(entry, *id, reason.statement))
-                lose(entry, reason.statement, reason.error.message, reason.error.where);
-            return;
-        }
-        if (version != none)
-            return found_.want(version);
-        want_unread(entry, id);
-    }
-
-    /// Puts a tensor together that no statement gives back, where nothing of it is lost; one without
-    /// elements is added.
-    bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
-        if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
-            return false;
-        if (element_count(entry.shape) == 0) {
-            empty_.emplace_back(id, by);
-            return true;
-        }
-        auto const temporary = parts_.write(entry, code_.statements()[by]);
-        if (temporary)
-            whole_.push_back({*temporary, id, by});
-        return temporary.has_value();
-    }
-
-    /// What statements would call a key: where the source has only the state of a parameter, that.
-    std::string_view parameter_name(std::string_view key) const {
-        std::string_view const parameter = parameter_of(key, source_.suffixes());
-        auto const id = code_.find(parameter);
-        return id && found_.versions().source(*id) != none ? parameter : key;
-    }
-
-    /// Asks for a tensor of the source that no statement reads.
-    void want_unread(catalog_entry const& entry, std::optional<std::uint32_t> id) {
-        version_table const& versions = found_.versions();
-        std::uint32_t const removed = id ? versions.removed_by(*id) : none;
-        std::uint32_t const added = id ? versions.added_by(*id) : none;
-        std::uint32_t const bound = id ? versions.last(*id) : none;
-        bool const is_empty = element_count(entry.shape) == 0;
-        if (removed == none && added == none && bound == none) {
-            if (made_.find(entry.key) == source_names::none)
-                lose(entry, none, "no statement reads it, and it is no tensor of the target");
-            return;
-        }
-        std::uint32_t const by = removed != none ? removed
-                                 : bound != none ? versions.maker(bound)
-                                                 : added;
-        if (is_empty || (removed != none && options_.allow_removed)) {
-            empty_.emplace_back(*id, by);
-            return;
-        }
-        lose(entry, by,
-             removed != none ? "this statement removes it (option allow_removed)"
-                             : "nothing reads it, and '" + entry.key +
-                                   "' of the target is what this statement makes");
-    }
-
-    void note(statement const& one, std::string key, std::string message) {
-        if (!options_.allow_copies)
-            return report(one, {errc::not_invertible, message + " (option allow_copies)", {}, key});
-        result_.findings.push_back(
-            {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
-    }
-
-    /// Of what a reversed statement gives back, some may be had from elsewhere.
-    void note_copies(std::uint32_t i) {
-        statement const& one = code_.statements()[i];
-        std::unordered_set<std::uint32_t> seen;
-        for (std::size_t k = 0; k < one.left; ++k)
-            if (!seen.insert(found_.versions().at(one, k)).second || !found_.gives(i, k)) {
-                std::string const key(code_.text(code_.left(one)[k]));
-                note(one, key,
-                     "'" + key +
-                         "' can be had back more than once; the copy in what this statement makes "
-                         "is not taken");
-            }
-    }
-
-    /// A tensor of the target from which nothing is taken is removed: it is added, or a copy.
-    void leave_out(std::uint32_t id) {
-        version_table const& versions = found_.versions();
-        std::string const key(code_.text(text_name(id)));
-        if (made_.find_parameter(key) == source_names::none || parts_.reads(key))
-            return;
-        std::uint32_t const last = versions.last(id);
-        std::uint32_t const maker = last == none ? none : versions.maker(last);
-        std::uint32_t const by = maker != none ? maker : versions.added_by(id);
-        if (by == none || (maker != none && found_.is_needed(maker)))
-            return;
-        statement const one = code_.statements()[by];
-        if (maker != none)
-            note(one, key,
-                 "nothing is taken from '" + key + "': all that it holds is had from elsewhere");
-        mirror_.add_bare(text_name(id), {}, one);
-    }
-
-    /// The names that a reversed statement binds: nothing for copies.
-    std::vector<std::optional<name>> results(std::uint32_t i) {
-        statement const one = code_.statements()[i];
-        std::vector<std::optional<name>> names;
-        std::unordered_set<std::uint32_t> seen;
-        for (std::size_t k = 0; k < one.left; ++k) {
-            name const called = code_.left(one)[k];
-            bool const is_new = seen.insert(found_.versions().at(one, k)).second;
-            names.push_back(is_new && found_.gives(i, k) ? std::optional(called) : std::nullopt);
-        }
-        return names;
-    }
-
-    reversal& result_;
-    program const& code_;
-    source_names const& source_;
-    source_names const& made_;
-    reverse_options const& options_;
-    recovery found_;
-    lost_elements lost_;
-    mirror mirror_;
-    reassembler parts_;
-    /// A tensor that is put together; it is a temporary until the end.
-    struct put_together {
-        name temporary;
-        std::uint32_t id; ///< of its text
-        std::uint32_t by; ///< the statement that does not give it back
-    };
-    std::vector<put_together> whole_;
-    /// Texts that are added, and the statements that lose what they had.
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
-};
-
-} // namespace detail
 
 /// The program that makes the tensors of `source` of those of `target`, and what there is to say.
 ///
@@ -253,41 +26,21 @@ private:
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
 ///             is split evenly, what is lost is not found, and fused macros count parts on the
 ///             wrong side
-inline reversal reverse_all(program const& expanded, catalog const& source,
-                            catalog const* target = nullptr, reverse_options const& options = {}) {
-    lowering forward = lower_all(expanded, source, target, options.lowering);
-    std::erase_if(forward.findings, [](finding const& one) {
-        return one.code == "replaced"; // is an error here: nothing gives the tensor back
-    });
-    reversal result{expanded, std::move(forward.findings), forward.first_error};
-    if (result.first_error)
-        return result;
-    result.losses = losses_of(forward.map);
-    catalog const made = target ? *target : detail::outputs_of(forward.map);
-    auto const suffixes = with_scales(expanded.state_suffixes(), expanded);
-    detail::reverse_sides const sides{source_names(source, suffixes), source_names(made, suffixes),
-                                      forward.map, target != nullptr};
-    detail::reverser(result, sides, options).run();
-    if (!result.first_error)
-        detail::add_errors(result,
-                           lower_all(result.code, made, &source, options.lowering).findings);
-    return result;
-}
+RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
+                                  catalog const* target = nullptr,
+                                  reverse_options const& options = {});
 
 /// The same; the first error is thrown.
 ///
 /// \throws error as `lower`, or with errc::not_invertible, with the place in the text, a caret and
 ///         the chain of macros
-inline program reverse(program const& expanded, catalog const& source,
-                       catalog const* target = nullptr, reverse_options const& options = {}) {
-    reversal result = reverse_all(expanded, source, target, options);
-    if (result.first_error)
-        for (finding const& one : result.findings)
-            if (one.level == severity::error)
-                fail(*result.first_error, describe(result.code, one));
-    return std::move(result.code);
-}
+RESHARD_DECL program reverse(program const& expanded, catalog const& source,
+                             catalog const* target = nullptr, reverse_options const& options = {});
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/reverse.ipp>
+#endif
 
 #endif

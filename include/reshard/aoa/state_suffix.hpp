@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_STATE_SUFFIX_HPP
 #define RESHARD_AOA_STATE_SUFFIX_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
@@ -28,29 +29,15 @@ struct state_suffix {
 };
 
 /// The endings of PaddlePaddle, in the order in which they are tried.
-inline std::vector<state_suffix> default_state_suffixes() {
-    return {{".w_0", false},
-            {".moment1_0", false},
-            {".moment2_0", false},
-            {".beta1_pow_acc_0", true},
-            {".beta2_pow_acc_0", true}};
-}
+RESHARD_DECL std::vector<state_suffix> default_state_suffixes();
 
 /// The ending of a key that is state, or null.
-inline state_suffix const* state_suffix_of(std::string_view key,
-                                           std::vector<state_suffix> const& suffixes) {
-    for (state_suffix const& each : suffixes)
-        if (key.size() > each.suffix.size() && key.ends_with(each.suffix))
-            return &each;
-    return nullptr;
-}
+RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
+                                                 std::vector<state_suffix> const& suffixes);
 
 /// The key of the parameter that a key is, or is the state of.
-inline std::string_view parameter_of(std::string_view key,
-                                     std::vector<state_suffix> const& suffixes) {
-    state_suffix const* const state = state_suffix_of(key, suffixes);
-    return state ? key.substr(0, key.size() - state->suffix.size()) : key;
-}
+RESHARD_DECL std::string_view parameter_of(std::string_view key,
+                                           std::vector<state_suffix> const& suffixes);
 
 /// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key, state
 /// by its parameter's. A key that only ends like state has both, its own last.
@@ -64,5 +51,9 @@ void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
 }
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/state_suffix.ipp>
+#endif
 
 #endif

@@ -6,7 +6,6 @@
 #include <reshard/aoa/program.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <unordered_set>
 
@@ -20,49 +19,17 @@ namespace reshard::aoa {
 class statement_group {
 public:
     /// Finds the group of a statement; of one that does not stand in the program, it is alone.
-    statement_group(program const& whole, statement const& one)
-        : whole_(whole), first_(&one), last_(&one + 1) {
-        auto const& all = whole.statements();
-        std::less<> const before;
-        if (before(&one, all.data()) || !before(&one, all.data() + all.size()))
-            return;
-        look_at(one);
-        while (!unread_.empty() && last_ != all.data() + all.size() && last_->where == one.where)
-            look_at(*last_++);
-        while (!unmade_.empty() && first_ != all.data() && (first_ - 1)->where == one.where)
-            look_before(*--first_);
-    }
+    statement_group(program const& whole, statement const& one);
 
     std::span<statement const> statements() const { return {first_, last_}; }
 
     /// The statement that makes a temporary, or null.
-    statement const* maker(name const& temporary) const {
-        for (statement const& one : statements())
-            for (name const& made : whole_.right(one))
-                if (made.kind == temporary.kind && made.id == temporary.id)
-                    return &one;
-        return nullptr;
-    }
+    statement const* maker(name const& temporary) const;
 
 private:
-    void look_at(statement const& one) {
-        for (name const& read : whole_.left(one))
-            if (read.kind == name::kind_type::fresh && unread_.erase(read.id) == 0 &&
-                !made_.contains(read.id))
-                unmade_.insert(read.id);
-        for (name const& made : whole_.right(one))
-            if (made.kind == name::kind_type::fresh && made_.insert(made.id).second)
-                unread_.insert(made.id);
-    }
+    void look_at(statement const& one);
 
-    void look_before(statement const& one) {
-        for (name const& made : whole_.right(one))
-            if (made.kind == name::kind_type::fresh)
-                unmade_.erase(made.id);
-        for (name const& read : whole_.left(one))
-            if (read.kind == name::kind_type::fresh)
-                unmade_.insert(read.id);
-    }
+    void look_before(statement const& one);
 
     program const& whole_;
     statement const* first_;
@@ -71,5 +38,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/statement_group.ipp>
+#endif
 
 #endif

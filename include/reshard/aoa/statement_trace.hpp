@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/program.hpp>
-#include <reshard/aoa/scale_suffix.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +12,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 /// \file
@@ -26,63 +24,19 @@ namespace reshard::aoa {
 class statement_trace {
 public:
     /// Refers to the program, which must live as long.
-    explicit statement_trace(program const& code)
-        : code_(code),
-          chain_(code, code.statements()),
-          last_(code.text_count(), name_chain::none),
-          suffixes_(with_scales(code.state_suffixes(), code)) {
-        for (std::uint32_t version = 0; version < chain_.version_count(); ++version)
-            if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
-                last_[called.id] = version;
-        for (std::size_t i = 0; i < code.statements().size(); ++i)
-            if (statement const& one = code.statements()[i]; is_addition(code, one))
-                added_.emplace(code.text(code.right(one)[0]), i);
-    }
+    explicit statement_trace(program const& code);
 
     /// The numbers of the statements between two keys, ascending.
-    std::vector<std::size_t> between(std::string_view source, std::string_view target) const {
-        auto id = code_.find(target);
-        if (!id) {
-            target = parameter_of(target, suffixes_);
-            source = parameter_of(source, suffixes_);
-            id = code_.find(target);
-        }
-        return makers(id, [&](std::uint32_t version) {
-            return code_.text(chain_.name_of(version)) == source;
-        });
-    }
+    std::vector<std::size_t> between(std::string_view source, std::string_view target) const;
 
     /// The numbers of all statements that lead to a key, ascending; of one that is added, of the
     /// statement that says so.
-    std::vector<std::size_t> leading_to(std::string_view target) const {
-        auto id = code_.find(target);
-        if (!id)
-            id = code_.find(target = parameter_of(target, suffixes_));
-        std::vector<std::size_t> numbers = makers(id, [](std::uint32_t) { return true; });
-        if (auto const place = added_.find(target); numbers.empty() && place != added_.end())
-            numbers.push_back(place->second);
-        return numbers;
-    }
+    std::vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
     /// The versions that one is made of, and itself, ascending: what a statement reads comes before
     /// what it makes.
-    std::vector<std::uint32_t> behind(std::uint32_t version) const {
-        std::unordered_set<std::uint32_t> seen{version};
-        std::vector<std::uint32_t> open{version};
-        for (std::size_t next = 0; next < open.size(); ++next) {
-            std::uint32_t const maker = chain_.maker(open[next]);
-            if (maker == name_chain::none)
-                continue;
-            statement const& one = chain_.statements()[maker];
-            for (std::uint32_t i = 0; i < one.left; ++i)
-                if (std::uint32_t const read = chain_.version(one, i);
-                    read != name_chain::none && seen.insert(read).second)
-                    open.push_back(read);
-        }
-        std::ranges::sort(open);
-        return open;
-    }
+    std::vector<std::uint32_t> behind(std::uint32_t version) const;
 
     /// The statements that lead to a text from the tensors that `begins` is true for.
     template <class Begins>
@@ -119,5 +73,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/statement_trace.ipp>
+#endif
 
 #endif

@@ -5,9 +5,10 @@
 
 #include <reshard/bind/place.hpp>
 #include <reshard/bind/shard_views.hpp>
-#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/choose.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/plan/plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_problem.hpp>
 
 /// \file
 /// A transfer meets memory: from global coordinates to an affine copy.
@@ -38,65 +39,28 @@ struct bound_end {
 /// The source's end of a transfer.
 ///
 /// \pre this process plays the source holder
-inline bound_end<void const*> source_end(bound_plan const& bound, transfer const& part) {
-    source_side const& side = bound.problem.sources[part.source_key];
-    const_tensor_view const& view = bound.sources.at(side.tensor, part.source_shard);
-    cut const geometry = cut_of(bound.whole, part);
-    memory_place place =
-        place_in_shard(side.shards, part.source_shard, geometry.source_offset, view.strides);
-    place.strides = geometry.order.apply(
-        factor_strides(place.strides, geometry.order.undo(geometry.extent), geometry.joins.source));
-    return {view.data, place};
-}
+RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer const& part);
 
 /// The target's end of a transfer.
 ///
 /// \pre this process plays the target holder
-inline bound_end<void*> target_end(bound_plan const& bound, transfer const& part) {
-    target_side const& side = bound.problem.targets[part.target_key];
-    tensor_view const& view = bound.targets.at(part.target_key, part.target_shard);
-    cut const geometry = cut_of(bound.whole, part);
-    memory_place place =
-        place_in_shard(side.shards, part.target_shard, geometry.target_offset, view.strides);
-    place.strides = factor_strides(place.strides, geometry.extent, geometry.joins.target);
-    return {view.data, place};
-}
+RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& part);
 
 /// What happens to the elements of a transfer from one end to the other.
 ///
 /// \pre the transfer has a source: `part.source_key != zero_source`
-inline element_conversion conversion_of(plan const& whole, transfer const& part) {
-    return {whole.source_dtypes[part.source_key], whole.chains[part.chain]};
-}
-
-namespace detail {
-
-/// Zeros, in whatever data type: all of them are zero bits.
-inline void fill_zeros(bound_plan const& bound, transfer const& part) {
-    bound_end<void*> const target = target_end(bound, part);
-    index_vector const extent = cut_of(bound.whole, part).extent;
-    std::uint64_t const zero = 0;
-    copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.place.offset,
-                   target.place.strides},
-                  {bound.whole.target_dtypes[part.target_key], {}}, &zero, target.data);
-}
-
-} // namespace detail
+RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& part);
 
 /// Runs a transfer whose two ends are in this process.
 ///
 /// \pre    this process plays both holders, or the target alone where the transfer is zeros
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-inline void run_locally(bound_plan const& bound, transfer const& part) {
-    if (part.source_key == zero_source)
-        return detail::fill_zeros(bound, part);
-    bound_end<void const*> const source = source_end(bound, part);
-    bound_end<void*> const target = target_end(bound, part);
-    copy_elements({cut_of(bound.whole, part).extent, source.place.offset, source.place.strides,
-                   target.place.offset, target.place.strides},
-                  conversion_of(bound.whole, part), source.data, target.data);
-}
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& part);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/bind.ipp>
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #define RESHARD_BIND_CHECK_COMPLETE_HPP
 
 #include <reshard/bind/shard_views.hpp>
+#include <reshard/core/config.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,15 +19,7 @@ namespace reshard {
 namespace detail {
 
 /// The shards of a holder that have elements.
-inline std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
-    std::vector<std::uint32_t> held;
-    shards.for_each_of(holder, [&](std::uint32_t shard) {
-        auto const flat = shards.flat(shard);
-        if (flat ? flat->size() > 0 : !is_empty(shards.region(shard)))
-            held.push_back(shard);
-    });
-    return held;
-}
+RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
 } // namespace detail
 
@@ -56,5 +49,9 @@ void check_complete(shard_views<View> const& views, compact_layout const& whole,
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/check_complete.ipp>
+#endif
 
 #endif

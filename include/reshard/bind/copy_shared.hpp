@@ -3,12 +3,9 @@
 #ifndef RESHARD_BIND_COPY_SHARED_HPP
 #define RESHARD_BIND_COPY_SHARED_HPP
 
-#include <reshard/copy/copy_elements.hpp>
-#include <reshard/bind/place.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/layout/shard_table.hpp>
 #include <reshard/tensor/state_dict.hpp>
-
-#include <string>
-#include <vector>
 
 /// \file
 /// One shard's elements into another: what there is of them in both.
@@ -17,30 +14,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Refuses two shards that are not of one tensor, or that share memory.
-inline void check_pair(const_local_shard const& source, local_shard const& target) {
-    check(source);
-    check(target);
-    shard_descriptor const &from = source.descriptor, &to = target.descriptor;
-    if (from.global_shape != to.global_shape)
-        fail(errc::shape_mismatch, "'" + from.key + "' has the shape " +
-                                       to_string(from.global_shape) + ", and '" + to.key + "' " +
-                                       to_string(to.global_shape));
-    if (from.dtype != to.dtype)
-        fail(errc::dtype_mismatch, "'" + from.key + "' is " + std::string(code(from.dtype)) +
-                                       ", and '" + to.key + "' " + std::string(code(to.dtype)));
-    if (may_share_memory(source.tensor, target.tensor))
-        fail(errc::memory_overlap, "'" + from.key + "' " + to_string(from.region) + " and '" +
-                                       to.key + "' " + to_string(to.region) +
-                                       " share memory; give the target memory of its own");
-}
-
 /// A table of that shard alone.
-inline shard_table table_of(shard_descriptor const& shard) {
-    shard_table table(shard.global_shape.size());
-    table.push_back(0, shard.region, shard.flat);
-    return table;
-}
+RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 
 } // namespace detail
 
@@ -53,25 +28,12 @@ inline shard_table table_of(shard_descriptor const& shard) {
 ///             shards of different tensors, errc::memory_overlap where they share memory
 /// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of the two
 ///             shards has elements, where both must
-inline index_t copy_shared(const_local_shard const& source, local_shard const& target) {
-    detail::check_pair(source, target);
-    shard_table const from = detail::table_of(source.descriptor);
-    shard_table const to = detail::table_of(target.descriptor);
-    std::vector<box> const wanted = to.boxes(0);
-    index_t copied = 0;
-    for (box const& held : from.boxes(0))
-        for (box const& part : wanted)
-            if (auto const common = intersect(held, part)) {
-                auto const read = place_in_shard(from, 0, common->offset, source.tensor.strides);
-                auto const write = place_in_shard(to, 0, common->offset, target.tensor.strides);
-                copy_elements(
-                    {common->shape, read.offset, read.strides, write.offset, write.strides},
-                    {source.descriptor.dtype, {}}, source.tensor.data, target.tensor.data);
-                copied += element_count(*common);
-            }
-    return copied;
-}
+RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/copy_shared.ipp>
+#endif
 
 #endif

@@ -4,8 +4,6 @@
 #define RESHARD_BIND_COPY_TABLE_HPP
 
 #include <reshard/copy/copy_elements.hpp>
-#include <reshard/core/byte_place.hpp>
-#include <reshard/core/hasher.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -27,13 +25,7 @@ public:
     /// The number of the copy, which is made ready if it is a new one.
     ///
     /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how) {
-        auto const number = static_cast<std::uint32_t>(copies_.size());
-        auto const [place, is_new] = numbers_.try_emplace({copy, conversion, how}, number);
-        if (is_new)
-            copies_.push_back(prepare(copy, conversion, how));
-        return place->second;
-    }
+    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how);
 
     /// \pre `add` gave that number
     prepared_copy const& operator[](std::uint32_t number) const { return copies_[number]; }
@@ -50,15 +42,7 @@ private:
     };
 
     struct hash {
-        std::size_t operator()(description const& one) const {
-            hasher digest;
-            digest.add(std::span<index_t const>(one.copy.extent));
-            digest.add(std::span<index_t const>(one.copy.source_strides));
-            digest.add(std::span<index_t const>(one.copy.target_strides));
-            digest.add(static_cast<std::uint64_t>(one.copy.source_offset));
-            digest.add(static_cast<std::uint64_t>(one.copy.target_offset));
-            return digest.value();
-        }
+        std::size_t operator()(description const& one) const;
     };
 
     boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
@@ -66,5 +50,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/copy_table.ipp>
+#endif
 
 #endif

@@ -3,13 +3,11 @@
 #ifndef RESHARD_BIND_REDISTRIBUTE_HPP
 #define RESHARD_BIND_REDISTRIBUTE_HPP
 
-#include <reshard/bind/bind.hpp>
-#include <reshard/bind/overlap.hpp>
-#include <reshard/expr/by_name.hpp>
-#include <reshard/expr/fit_shapes.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/options.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <span>
 #include <vector>
@@ -39,35 +37,16 @@ layout layout_of(std::span<basic_state_dict<View> const> ranks) {
 ///
 /// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target
 ///         shares memory with another tensor; nothing is written then
-inline void redistribute_locally(std::span<const_state_dict const> source,
-                                 std::span<state_dict const> target, mapping const& program,
-                                 redistribute_options const& options = {}) {
-    layout const source_layout = layout_of(source);
-    layout const target_layout = layout_of(target);
-    mapping const fitted = fit_shapes(program, target_layout, options.allow_shape_mismatch);
-    plan_problem const problem = problem_of(fitted, source_layout, target_layout);
-    plan const whole = make_plan(problem, {}, plan_options_of(options));
-    shard_views<const_tensor_view> sources;
-    shard_views<tensor_view> targets;
-    for (holder_t rank = 0; rank < source.size(); ++rank)
-        sources.add(source[rank], source_layout, rank);
-    for (holder_t rank = 0; rank < target.size(); ++rank)
-        targets.add(target[rank], target_layout, rank);
-    check_memory(source, target);
-    bound_plan const bound{whole, problem, sources, targets};
-    for (transfer const& part : whole.transfers)
-        run_locally(bound, part);
-}
+RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
+                                       std::span<state_dict const> target, mapping const& program,
+                                       redistribute_options const& options = {});
 
 /// The same where each target key is the source key of that name.
 ///
 /// \throws error as above, and with errc::unknown_key for a key that no source has
-inline void redistribute_locally(std::span<const_state_dict const> source,
-                                 std::span<state_dict const> target,
-                                 redistribute_options const& options = {}) {
-    redistribute_locally(source, target, by_name(catalog_of(layout_of(source)), layout_of(target)),
-                         options);
-}
+RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
+                                       std::span<state_dict const> target,
+                                       redistribute_options const& options = {});
 
 /// Fills `target` from `source` in a group of one: what code over any group calls.
 ///
@@ -86,5 +65,9 @@ inline void redistribute(solo const&, const_state_dict const& source, state_dict
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/redistribute.ipp>
+#endif
 
 #endif

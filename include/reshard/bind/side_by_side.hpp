@@ -3,14 +3,12 @@
 #ifndef RESHARD_BIND_SIDE_BY_SIDE_HPP
 #define RESHARD_BIND_SIDE_BY_SIDE_HPP
 
-#include <reshard/copy/stream_blocks.hpp>
 #include <reshard/bind/copy_table.hpp>
-
-#include <boost/assert.hpp>
+#include <reshard/copy/stream_blocks.hpp>
+#include <reshard/core/config.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -27,23 +25,11 @@ using copy_end = index_vector affine_copy::*;
 
 namespace detail {
 
-/// True where the copy is a loop over runs of bytes, one loop and no more.
-inline bool is_block(prepared_copy const& copy) {
-    return copy.kernel == copy_kernel::rows && copy.loop.ndim() == 2;
-}
-
 /// True where two copies are blocks of equally many rows, equally far apart in the array at `end`.
-inline bool are_alike(prepared_copy const& a, prepared_copy const& b, copy_end end) {
-    return is_block(a) && is_block(b) && a.streaming == b.streaming &&
-           a.loop.extent[0] == b.loop.extent[0] && (a.loop.*end)[0] == (b.loop.*end)[0];
-}
+RESHARD_DECL bool are_alike(prepared_copy const& a, prepared_copy const& b, copy_end end);
 
 /// True where `next`, which is not before `first`, is less than a row's distance behind it.
-inline bool is_in_row(void const* first, void const* next, index_t pitch) {
-    auto const distance =
-        reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(first);
-    return pitch > 0 && distance < static_cast<std::uintptr_t>(pitch);
-}
+RESHARD_DECL bool is_in_row(void const* first, void const* next, index_t pitch);
 
 } // namespace detail
 
@@ -73,46 +59,24 @@ public:
     ///
     /// \pre where `joins_next`, this copy and the next one are blocks of equally many rows, and a copy
     ///      that joins none follows
-    void add(prepared_copy const& copy, void const* source, void* target, bool joins_next) {
-        if (count_ == 0 && !joins_next)
-            return run(copy, source, target);
-        BOOST_ASSERT(detail::is_block(copy));
-        auto const* const from = static_cast<unsigned char const*>(source);
-        auto* const to = static_cast<unsigned char*>(target);
-        affine_copy const& loop = copy.loop;
-        append({from + loop.source_offset, to + loop.target_offset, loop.source_strides[0],
-                loop.target_strides[0],
-                static_cast<std::size_t>(loop.extent[1] * copy.sizes.source)});
-        if (!joins_next || count_ == most)
-            run_blocks(loop.extent[0], copy.streaming);
-    }
+    void add(prepared_copy const& copy, void const* source, void* target, bool joins_next);
 
 private:
     static constexpr std::size_t most = 64;
 
     /// Adds a block, or makes the last one wider where that ends at its beginning on both sides.
-    void append(detail::row_block const& one) {
-        if (count_ > 0 && detail::continues(blocks_[count_ - 1], one))
-            blocks_[count_ - 1].bytes += one.bytes;
-        else
-            blocks_[count_++] = one;
-    }
+    void append(detail::row_block const& one);
 
-    void run_blocks(index_t rows, bool streaming) {
-        std::span<detail::row_block const> const blocks(blocks_, count_);
-        if (streaming) {
-            detail::stream_blocks(detail::widest_vectors(), blocks, rows);
-            detail::streaming_fence();
-        } else {
-            detail::copy_blocks(blocks, rows, false);
-        }
-        count_ = 0;
-    }
+    void run_blocks(index_t rows, bool streaming);
 
     detail::row_block blocks_[most];
     std::size_t count_ = 0;
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/side_by_side.ipp>
+#endif
 
 #endif

@@ -3,9 +3,9 @@
 #ifndef RESHARD_BIND_TYPED_REDISTRIBUTE_HPP
 #define RESHARD_BIND_TYPED_REDISTRIBUTE_HPP
 
-#include <reshard/copy/run_constant.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/typed_addresses.hpp>
+#include <reshard/copy/run_constant.hpp>
 #include <reshard/plan/typed_plan.hpp>
 
 #include <algorithm>

@@ -3,10 +3,8 @@
 #ifndef RESHARD_COPY_BITS_HPP
 #define RESHARD_COPY_BITS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
-
-#include <algorithm>
-#include <cstring>
 
 /// \file
 /// Bits at any place in memory, lowest first: how elements of 4 and 6 bits are packed.
@@ -16,27 +14,12 @@ namespace reshard::detail {
 /// The `count` bits from bit `position` on.
 ///
 /// \pre `0 < count <= 8`; only bytes that hold one of the bits are read
-inline unsigned read_bits(unsigned char const* bytes, index_t position, int count) {
-    unsigned char const* const first = bytes + (position >> 3);
-    int const shift = static_cast<int>(position & 7);
-    unsigned value = *first;
-    if (shift + count > 8)
-        value |= static_cast<unsigned>(first[1]) << 8;
-    return (value >> shift) & ((1u << count) - 1);
-}
+RESHARD_DECL unsigned read_bits(unsigned char const* bytes, index_t position, int count);
 
 /// Puts the lowest `count` bits of `value` at bit `position`; no other bit changes.
 ///
 /// \pre `0 < count <= 8`; only bytes that hold one of the bits are read and written
-inline void write_bits(unsigned char* bytes, index_t position, int count, unsigned value) {
-    unsigned char* const first = bytes + (position >> 3);
-    int const shift = static_cast<int>(position & 7);
-    unsigned const mask = ((1u << count) - 1) << shift;
-    unsigned const moved = (value << shift) & mask;
-    *first = static_cast<unsigned char>((*first & ~mask) | moved);
-    if (shift + count > 8)
-        first[1] = static_cast<unsigned char>((first[1] & ~(mask >> 8)) | (moved >> 8));
-}
+RESHARD_DECL void write_bits(unsigned char* bytes, index_t position, int count, unsigned value);
 
 /// A place in memory, to the bit.
 struct bit_place {
@@ -45,27 +28,13 @@ struct bit_place {
 };
 
 /// Copies `count` bits from `source` to bit `position` of `target`, whole bytes at a time.
-inline void copy_bits(bit_place source, unsigned char* target, index_t position, index_t count) {
-    auto const move = [&](int piece) {
-        write_bits(target, position, piece, read_bits(source.bytes, source.position, piece));
-        source.position += piece;
-        position += piece;
-        count -= piece;
-    };
-    if (count > 0 && position % 8 != 0)
-        move(static_cast<int>(std::min<index_t>(count, 8 - position % 8)));
-    if (count >= 8 && source.position % 8 == 0) {
-        index_t const whole = count / 8;
-        std::memcpy(target + position / 8, source.bytes + source.position / 8,
-                    static_cast<std::size_t>(whole));
-        source.position += 8 * whole;
-        position += 8 * whole;
-        count -= 8 * whole;
-    }
-    while (count > 0)
-        move(static_cast<int>(std::min<index_t>(count, 8)));
-}
+RESHARD_DECL void copy_bits(bit_place source, unsigned char* target, index_t position,
+                            index_t count);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/copy/impl/bits.ipp>
+#endif
 
 #endif

@@ -5,10 +5,10 @@
 
 #include <reshard/copy/choose.hpp>
 #include <reshard/copy/conversion.hpp>
-#include <reshard/copy/kernel_convert.hpp>
-#include <reshard/copy/kernel_elements.hpp>
-#include <reshard/copy/kernel_rows.hpp>
 #include <reshard/copy/kernel_transpose.hpp>
+#include <reshard/core/config.hpp>
+
+#include <cstdint>
 
 /// \file
 /// Moves elements: every plan ends here.
@@ -34,142 +34,16 @@ struct prepared_copy {
     bool streaming = false;
 };
 
-namespace detail {
-
-/// Takes runs of 2, 4 or 8 bytes for elements, so that short rows can be transposed.
-///
-/// \post `size` is the new size of an element, in bytes
-constexpr affine_copy with_wider_elements(affine_copy copy, index_t& size) {
-    index_t const run = copy.ndim() < 2 || !has_rows(copy) ? 1 : copy.extent.end()[-1];
-    if (run == 1 || (run * size != 2 && run * size != 4 && run * size != 8))
-        return copy;
-    affine_copy wide{{}, copy.source_offset, {}, copy.target_offset, {}};
-    for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis) {
-        if (copy.source_strides[axis] % run != 0 || copy.target_strides[axis] % run != 0)
-            return copy;
-        push_axis(wide, {copy.extent[axis], copy.source_strides[axis] / run,
-                         copy.target_strides[axis] / run});
-    }
-    if (wide.source_offset % run != 0 || wide.target_offset % run != 0)
-        return copy;
-    wide.source_offset /= run;
-    wide.target_offset /= run;
-    size *= run;
-    return wide;
-}
-
-/// The axis before the last in whose direction the source's elements lie closest together.
-constexpr std::size_t closest_source_axis(affine_copy const& copy) {
-    std::size_t closest = copy.ndim() - 2;
-    for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
-        if (magnitude(copy.source_strides[axis]) < magnitude(copy.source_strides[closest]))
-            closest = axis;
-    return closest;
-}
-
-/// The axes in the order that the kernel wants, as many as it needs.
-constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
-    switch (kernel) {
-    case copy_kernel::transposed:
-    case copy_kernel::convert_transposed:
-        return with_second_last(copy, contiguous_source_axis(copy));
-    case copy_kernel::strided: {
-        affine_copy const square = with_axes(copy, 2);
-        return with_second_last(square, closest_source_axis(square));
-    }
-    default: return with_axes(copy, 1);
-    }
-}
-
-/// True where the kernel counts in bits.
-constexpr bool counts_bits(copy_kernel kernel) {
-    return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
-}
-
-inline bool is_streaming(index_t bytes, stores how) {
-    return how == stores::streaming || (how == stores::by_size && bytes >= streaming_threshold);
-}
-
-/// Calls `visit` with the size as a constant.
-template <class Visit>
-void with_size(index_t size, Visit visit) {
-    switch (size) {
-    case 1: return visit(std::integral_constant<std::size_t, 1>());
-    case 2: return visit(std::integral_constant<std::size_t, 2>());
-    case 4: return visit(std::integral_constant<std::size_t, 4>());
-    default: BOOST_ASSERT(size == 8); return visit(std::integral_constant<std::size_t, 8>());
-    }
-}
-
-/// A copy of whole bytes that changes no type: its elements may be taken for wider ones.
-inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_t size) {
-    affine_copy const wide = with_wider_elements(fused, size);
-    ready.kernel = choose(wide, {data_type::u8});
-    ready.loop = scaled(arranged(wide, ready.kernel), {size, size});
-    ready.sizes = {size, size};
-}
-
-} // namespace detail
-
 /// Makes a copy ready.
 ///
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-inline prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
-                             stores how = stores::by_size) {
-    affine_copy const fused = fuse(copy);
-    prepared_copy ready;
-    ready.kernel = choose(fused, conversion);
-    ready.conversion = detail::conversion(conversion.source, conversion.chain.steps());
-    if (ready.kernel == copy_kernel::nothing)
-        return ready;
-    index_t const source_bits = bits(conversion.source);
-    index_t const target_bits = bits(conversion.target());
-    ready.streaming =
-        detail::is_streaming(byte_count(element_count(fused), conversion.target()), how);
-    if (conversion.chain.empty() && ready.kernel != copy_kernel::packed) {
-        detail::prepare_bytes(ready, fused, source_bits / 8);
-        return ready;
-    }
-    index_t const unit = detail::counts_bits(ready.kernel) ? 1 : 8;
-    ready.sizes = {source_bits / unit, target_bits / unit};
-    ready.loop = detail::scaled(detail::arranged(fused, ready.kernel), ready.sizes);
-    return ready;
-}
+RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
+                                   stores how = stores::by_size);
 
 /// Copies, from and to base pointers that need no alignment.
 ///
 /// \pre the places of the source and those of the target are disjoint
-inline void run(prepared_copy const& ready, void const* source, void* target) {
-    detail::memory const at{static_cast<unsigned char const*>(source),
-                            static_cast<unsigned char*>(target), ready.streaming};
-    switch (ready.kernel) {
-    case copy_kernel::nothing: return;
-    case copy_kernel::contiguous:
-    case copy_kernel::rows: detail::copy_rows(ready.loop, ready.sizes.source, at); break;
-    case copy_kernel::transposed:
-        detail::with_size(ready.sizes.source,
-                          [&](auto size) { detail::copy_transposed<size>(ready.loop, at); });
-        break;
-    case copy_kernel::strided:
-        detail::with_size(ready.sizes.source,
-                          [&](auto size) { detail::copy_strided<size>(ready.loop, at); });
-        break;
-    case copy_kernel::packed: detail::copy_packed(ready.loop, ready.sizes.source, at); break;
-    case copy_kernel::convert_rows:
-        detail::convert_rows(ready.loop, ready.conversion, ready.sizes, at);
-        break;
-    case copy_kernel::convert_transposed:
-        detail::with_size(ready.sizes.source, [&](auto size) {
-            detail::convert_transposed<size>(ready.loop, ready.conversion, ready.sizes, at);
-        });
-        break;
-    case copy_kernel::convert_strided:
-        detail::convert_strided(ready.loop, ready.conversion, ready.sizes, at);
-        break;
-    }
-    if (ready.streaming)
-        detail::streaming_fence();
-}
+RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target);
 
 /// Copies elements from `source` to `target`, rounding as the casts say.
 ///
@@ -185,5 +59,9 @@ inline void copy_elements(affine_copy const& copy, element_conversion const& con
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/copy/impl/copy_elements.ipp>
+#endif
 
 #endif

@@ -6,6 +6,7 @@
 #include <reshard/copy/bits.hpp>
 #include <reshard/copy/float_environment.hpp>
 #include <reshard/copy/loops.hpp>
+#include <reshard/copy/streaming.hpp>
 #include <reshard/copy/vector_convert.hpp>
 
 /// \file

@@ -4,11 +4,11 @@
 #define RESHARD_COPY_LOOPS_HPP
 
 #include <reshard/copy/affine_copy.hpp>
-#include <reshard/copy/streaming.hpp>
 #include <reshard/copy/tile.hpp>
+#include <reshard/core/config.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 
 /// \file
 /// The loops around every kernel.
@@ -97,31 +97,14 @@ void for_each_piece(index_t extent, index_t first, index_t piece, Visit visit) {
 }
 
 /// Copies one run of bytes, past the caches where asked for.
-inline void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
-                     bool streaming) {
-    if (streaming)
-        stream_bytes(target, source, bytes);
-    else
-        std::memcpy(target, source, bytes);
-}
-
-/// True where all runs of the target begin at the same distance from a line of the cache.
-inline bool has_even_rows(affine_copy const& copy) {
-    for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
-        if (copy.target_strides[axis] % index_t{line_bytes} != 0)
-            return false;
-    return true;
-}
+RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
+                           bool streaming);
 
 /// True where runs of that many bytes are written faster past the caches: whole lines, or long enough
 /// for their ends not to matter.
 ///
 /// \par Units strides and offsets in bytes
-inline bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at) {
-    bool const has_whole_lines = run % line_bytes == 0 && has_even_rows(copy) &&
-                                 bytes_to_line(at.target + copy.target_offset) == 0;
-    return at.streaming && (run >= 1024 || has_whole_lines);
-}
+RESHARD_DECL bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at);
 
 /// How the last two axes are cut into tiles.
 struct tiling {
@@ -133,14 +116,7 @@ struct tiling {
 /// Tiles that begin at lines of the cache where that is possible and wanted.
 ///
 /// \par Units strides and offsets in bytes
-inline tiling tiles_for(affine_copy const& copy, element_sizes sizes, memory const& at) {
-    auto const head = static_cast<index_t>(bytes_to_line(at.target + copy.target_offset));
-    bool const is_even = at.streaming && has_even_rows(copy) && head % sizes.target == 0;
-    tile_extent const largest =
-        is_even ? narrow_tile(sizes.source, sizes.target) : wide_tile(sizes.source);
-    bool const has_head = is_even && head > 0;
-    return {largest, has_head ? head / sizes.target : largest.width, lines_at_once(sizes.source)};
-}
+RESHARD_DECL tiling tiles_for(affine_copy const& copy, element_sizes sizes, memory const& at);
 
 /// Calls `visit(extent, source, target)` for tiles of the last two axes, and all before them.
 ///
@@ -168,5 +144,9 @@ void for_each_tile(affine_copy const& copy, tiling const& tiles, Visit visit) {
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/copy/impl/loops.ipp>
+#endif
 
 #endif

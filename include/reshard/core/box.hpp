@@ -3,6 +3,7 @@
 #ifndef RESHARD_CORE_BOX_HPP
 #define RESHARD_CORE_BOX_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <boost/assert.hpp>
@@ -121,14 +122,12 @@ constexpr box relative_to(box region, index_vector const& offset) {
 }
 
 /// `[0:2, 4:8]`, half-open, one interval an axis.
-inline std::string to_string(box const& region) {
-    std::string text = "[";
-    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-        text += (axis ? ", " : "") + std::to_string(region.offset[axis]) + ":" +
-                std::to_string(region.end(axis));
-    return text + "]";
-}
+RESHARD_DECL std::string to_string(box const& region);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/core/impl/box.ipp>
+#endif
 
 #endif

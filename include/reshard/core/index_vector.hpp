@@ -3,6 +3,7 @@
 #ifndef RESHARD_CORE_INDEX_VECTOR_HPP
 #define RESHARD_CORE_INDEX_VECTOR_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/members.hpp>
 
@@ -143,13 +144,12 @@ constexpr index_t element_count(index_vector const& shape) {
 }
 
 /// `[2, 3]`; `[]` for a scalar.
-inline std::string to_string(index_vector const& numbers) {
-    std::string text = "[";
-    for (index_t const number : numbers)
-        text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-    return text + "]";
-}
+RESHARD_DECL std::string to_string(index_vector const& numbers);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/core/impl/index_vector.ipp>
+#endif
 
 #endif

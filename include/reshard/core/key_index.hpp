@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -35,11 +34,7 @@ public:
     /// Notes that `key` stands at `place`.
     ///
     /// \pre the list did not have it
-    void append(std::string_view key, std::uint32_t place) {
-        make_room();
-        put({hash_of(key), place});
-        ++count_;
-    }
+    void append(std::string_view key, std::uint32_t place);
 
     /// The place of `key`; where the list does not have it, `add()` appends it and returns its place.
     template <class KeyAt, class Add>
@@ -79,28 +74,19 @@ private:
         return at;
     }
 
-    void put(slot one) {
-        std::size_t at = one.hash & mask();
-        while (slots_[at].place != none)
-            at = (at + 1) & mask();
-        slots_[at] = one;
-    }
+    void put(slot one);
 
     /// Makes the table large enough for one more.
-    void make_room() {
-        if (2 * (std::size_t{count_} + 1) <= slots_.size())
-            return;
-        std::vector<slot> const before =
-            std::exchange(slots_, std::vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
-        for (slot const& one : before)
-            if (one.place != none)
-                put(one);
-    }
+    void make_room();
 
     std::vector<slot> slots_; ///< a power of two of them, at most half of them taken
     std::uint32_t count_ = 0;
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/core/impl/key_index.ipp>
+#endif
 
 #endif

@@ -3,8 +3,6 @@
 #ifndef RESHARD_CORE_TEXT_LIST_HPP
 #define RESHARD_CORE_TEXT_LIST_HPP
 
-#include <boost/assert.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -19,27 +17,15 @@ namespace reshard {
 class text_list {
 public:
     /// Makes room for so many more texts, with so many characters altogether.
-    void reserve_more(std::size_t texts, std::size_t characters) {
-        characters_.reserve(characters_.size() + characters);
-        ends_.reserve(ends_.size() + texts);
-    }
+    void reserve_more(std::size_t texts, std::size_t characters);
 
     /// Appends a text with another one behind it; the result is its number.
-    std::uint32_t push_back(std::string_view text, std::string_view behind = {}) {
-        characters_.insert(characters_.end(), text.begin(), text.end());
-        characters_.insert(characters_.end(), behind.begin(), behind.end());
-        ends_.push_back(characters_.size());
-        return static_cast<std::uint32_t>(ends_.size() - 1);
-    }
+    std::uint32_t push_back(std::string_view text, std::string_view behind = {});
 
     std::size_t size() const { return ends_.size(); }
 
     /// The text of that number; it lasts until the next `push_back`.
-    std::string_view operator[](std::uint32_t id) const {
-        BOOST_ASSERT(id < ends_.size());
-        std::size_t const first = id == 0 ? 0 : ends_[id - 1];
-        return {characters_.data() + first, ends_[id] - first};
-    }
+    std::string_view operator[](std::uint32_t id) const;
 
     bool operator==(text_list const&) const = default;
 
@@ -49,5 +35,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/core/impl/text_list.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_BY_NAME_HPP
 #define RESHARD_EXPR_BY_NAME_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/held_tensor.hpp>
@@ -17,10 +18,7 @@ namespace reshard {
 namespace detail {
 
 /// `wanted by rank 2`, for the first rank that has a shard of the tensor.
-inline std::string wanted_by_rank(tensor_shards const& shards) {
-    return shards.size() == 0 ? std::string("wanted")
-                              : "wanted by rank " + std::to_string(shards.holder(0));
-}
+RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards);
 
 } // namespace detail
 
@@ -43,5 +41,9 @@ mapping by_name(catalog const& source, Layout const& target) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/by_name.ipp>
+#endif
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef RESHARD_EXPR_DIGEST_HPP
 #define RESHARD_EXPR_DIGEST_HPP
 
-#include <reshard/core/digest.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 
 #include <cstdint>
@@ -16,14 +16,12 @@ namespace reshard {
 /// A digest of sources, outputs and removed keys, which are what is carried out; relations are not, so it is
 /// not that of all members.
 /// Equal mappings have equal digests on every machine.
-inline std::uint64_t digest_of(mapping const& program) {
-    hasher digest;
-    add_value(digest, program.sources());
-    add_value(digest, program.outputs());
-    add_value(digest, program.removed());
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/digest.ipp>
+#endif
 
 #endif

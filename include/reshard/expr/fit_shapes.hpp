@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_FIT_SHAPES_HPP
 #define RESHARD_EXPR_FIT_SHAPES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/nearest.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/resize.hpp>
@@ -22,14 +23,8 @@ namespace reshard {
 namespace detail {
 
 /// Notes which patterns match, and whether one does.
-inline bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
-                         std::vector<bool>& used) {
-    bool matches = false;
-    for (std::size_t i = 0; i < patterns.size(); ++i)
-        if (patterns[i].matches(key))
-            matches = used[i] = true;
-    return matches;
-}
+RESHARD_DECL bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
+                               std::vector<bool>& used);
 
 } // namespace detail
 
@@ -70,5 +65,9 @@ mapping fit_shapes(mapping program, Layout const& target, std::vector<std::strin
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/fit_shapes.ipp>
+#endif
 
 #endif

@@ -22,11 +22,7 @@ namespace reshard {
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and stay what it is.
-    explicit mapping_index(mapping const& program) {
-        for (mapping_output const& output : program.outputs())
-            if (output.value.pieces.size() > few)
-                indices_.emplace(&output, piece_index(output.value.pieces));
-    }
+    explicit mapping_index(mapping const& program);
 
     /// Calls `visit(part)` for each piece that makes up `region` of a target tensor, cut to it.
     ///
@@ -51,5 +47,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/mapping_index.ipp>
+#endif
 
 #endif

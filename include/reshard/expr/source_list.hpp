@@ -7,8 +7,6 @@
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/descriptor.hpp>
 
-#include <boost/assert.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -67,32 +65,18 @@ public:
 
     std::size_t size() const { return facts_.size(); }
     iterator begin() const { return {*this, 0}; }
-    iterator end() const { return {*this, static_cast<key_id>(size())}; }
+    iterator end() const;
 
     /// \pre `id < size()`
-    mapping_source operator[](key_id id) const {
-        BOOST_ASSERT(id < size());
-        facts const& one = facts_[id];
-        index_t const* const first = extents_.data() + one.first_extent;
-        return {keys_[id], index_vector(first, first + one.ndim), one.dtype};
-    }
+    mapping_source operator[](key_id id) const;
 
     /// \pre `id < size()`
     std::string_view key(key_id id) const { return keys_[id]; }
 
     /// Makes room for so many tensors, whose keys have so many characters altogether.
-    void reserve(std::size_t tensors, std::size_t characters) {
-        keys_.reserve_more(tensors, characters);
-        facts_.reserve(tensors);
-        extents_.reserve(2 * tensors);
-    }
+    void reserve(std::size_t tensors, std::size_t characters);
 
-    void push_back(mapping_source const& tensor) {
-        keys_.push_back(tensor.key);
-        facts_.push_back({static_cast<std::uint32_t>(extents_.size()), tensor.dtype,
-                          static_cast<std::uint8_t>(tensor.shape.size())});
-        extents_.insert(extents_.end(), tensor.shape.begin(), tensor.shape.end());
-    }
+    void push_back(mapping_source const& tensor);
 
     bool operator==(source_list const&) const = default;
 
@@ -111,5 +95,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/source_list.ipp>
+#endif
 
 #endif

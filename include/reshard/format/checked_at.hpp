@@ -3,9 +3,8 @@
 #ifndef RESHARD_FORMAT_CHECKED_AT_HPP
 #define RESHARD_FORMAT_CHECKED_AT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/format/json_cursor.hpp>
-
-#include <string>
 
 /// \file
 /// Numbers of a layout file that are checked where they stand, before anything is made of them.
@@ -28,13 +27,12 @@ auto checked_at(json_cursor const& place, Make make) {
 inline constexpr index_t most_ranks = index_t{1} << 22;
 
 /// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
-inline void check_rank_count(json_cursor const& place, index_t ranks) {
-    if (ranks > most_ranks)
-        place.refuse(errc::limit_exceeded, "a layout of " + std::to_string(ranks) +
-                                               " ranks; at most " + std::to_string(most_ranks) +
-                                               " are possible, so use fewer");
-}
+RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/checked_at.ipp>
+#endif
 
 #endif

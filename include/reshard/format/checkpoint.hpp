@@ -3,167 +3,16 @@
 #ifndef RESHARD_FORMAT_CHECKPOINT_HPP
 #define RESHARD_FORMAT_CHECKPOINT_HPP
 
-#include <reshard/format/checkpoint_kind.hpp>
-#include <reshard/format/file_numbers.hpp>
-#include <reshard/format/safetensors_reader.hpp>
-#include <reshard/format/sharded_safetensors.hpp>
-#include <reshard/format/tensor_union.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/safetensors_header.hpp>
+
+#include <filesystem>
 
 /// \file
 /// Opens a checkpoint of any format that we read, without reading its data.
 
 namespace reshard {
-
-namespace detail {
-
-/// Opens the files of one checkpoint, one after the other.
-class checkpoint_reader {
-public:
-    checkpoint_reader(std::filesystem::path const& path, safetensors_options const& options)
-        : options_(options) {
-        result_.path = path;
-    }
-    checkpoint_reader(checkpoint_reader const&) = delete;
-    checkpoint_reader& operator=(checkpoint_reader const&) = delete;
-
-    /// The header of one more file, which gets the next number.
-    safetensors_header open(std::filesystem::path const& path) {
-        safetensors_header header = read_safetensors_header(path, options_);
-        for (std::string const& warning : header.warnings)
-            warn(path, warning);
-        std::error_code ec;
-        result_.files.push_back({path, std::filesystem::file_size(path, ec)});
-        if (result_.files.size() == 1)
-            result_.metadata = header.metadata;
-        return header;
-    }
-
-    void add_whole(safetensors_header const& header) {
-        for (safetensors_entry const& entry : header.tensors)
-            tensors_.add_whole(last_file(), whole_tensor(entry, header.data_offset, last_name()));
-    }
-
-    void add_parts(safetensors_header const& header) {
-        for (file_shard const& shard : sharded_contents(header, last_name()))
-            tensors_.add(last_file(), shard);
-    }
-
-    void warn(std::filesystem::path const& path, std::string const& text) {
-        result_.warnings.push_back(path.string() + ": " + text);
-    }
-
-    checkpoint_metadata take(std::string_view format) {
-        result_.format = format;
-        result_.metadata.erase(std::string(sharding_info_name));
-        result_.metadata.erase(std::string(reshard_info_name));
-        result_.metadata.erase(std::string(file_number_name));
-        result_.tensors = tensors_.take();
-        return std::move(result_);
-    }
-
-    bool is_strict() const { return options_.mode == safetensors_mode::strict; }
-
-private:
-    holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
-    std::string last_name() const { return result_.files.back().path.string(); }
-
-    safetensors_options options_;
-    checkpoint_metadata result_;
-    tensor_union tensors_{result_.files};
-};
-
-/// The tensors that the index puts into each file.
-inline std::map<std::string, std::set<std::string>> keys_by_file(hf_index const& index) {
-    std::map<std::string, std::set<std::string>> files;
-    for (auto const& [key, file] : index.weight_map)
-        files[file].insert(key);
-    return files;
-}
-
-/// Refuses an index whose file is not there.
-inline void check_present(std::filesystem::path const& index, std::string const& file,
-                          std::set<std::string> const& keys) {
-    std::error_code ec;
-    if (!std::filesystem::exists(index.parent_path() / file, ec))
-        fail(errc::missing_file, index.string() + ": '" + *keys.begin() + "'" +
-                                     (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) +
-                                                            " more tensors stand in "
-                                                      : " stands in ") +
-                                     file + ", but there is no such file");
-}
-
-/// Refuses a tensor of the index that its file does not have; what is the other way round is a warning
-/// in compatible mode.
-inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const& index,
-                         std::string const& file, std::set<std::string> keys,
-                         safetensors_header const& header) {
-    for (safetensors_entry const& entry : header.tensors)
-        if (keys.erase(entry.name) == 0) {
-            std::string const text =
-                "'" + entry.name + "' stands in " + file + ", but the index does not say so";
-            if (reader.is_strict())
-                fail(errc::corrupt_file, index.string() + ": " + text);
-            reader.warn(index, text);
-        }
-    if (!keys.empty())
-        fail(errc::corrupt_file, index.string() + ": '" + *keys.begin() + "' should stand in " +
-                                     file + ", but does not");
-}
-
-inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,
-                        hf_index const& index, std::uint64_t there) {
-    if (index.total_bytes && static_cast<std::uint64_t>(*index.total_bytes) != there)
-        reader.warn(path, "total_size is " + std::to_string(*index.total_bytes) +
-                              ", but the tensors have " + std::to_string(there) + " bytes");
-}
-
-inline checkpoint_metadata open_index(checkpoint_reader& reader,
-                                      std::filesystem::path const& path) {
-    hf_index const index = parse_hf_index(read_text_file(path), path.string());
-    auto const files = keys_by_file(index);
-    for (auto const& [file, keys] : files)
-        check_present(path, file, keys);
-    std::uint64_t bytes = 0;
-    for (auto const& [file, keys] : files) {
-        safetensors_header const header = reader.open(path.parent_path() / file);
-        check_agrees(reader, path, file, keys, header);
-        reader.add_whole(header);
-        bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
-    }
-    check_total(reader, path, index, bytes);
-    return reader.take("huggingface");
-}
-
-inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesystem::path const& path,
-                                       std::string_view format) {
-    safetensors_header const header = reader.open(path);
-    bool const has_parts = is_sharded(header);
-    if (has_parts)
-        reader.add_parts(header);
-    else
-        reader.add_whole(header);
-    return reader.take(has_parts ? "sharded_safetensors" : format);
-}
-
-inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
-                                        std::vector<std::filesystem::path> const& paths) {
-    file_counter counter;
-    for (std::filesystem::path const& path : paths) {
-        safetensors_header const header = reader.open(path);
-        if (!is_sharded(header))
-            fail(errc::corrupt_file, path.string() + ": the file has no " +
-                                         std::string(sharding_info_name) +
-                                         ", so where its tensors belong is not known; there are " +
-                                         std::to_string(paths.size()) +
-                                         " safetensors files and no " + std::string(hf_index_name));
-        counter.add(header.metadata, path.string());
-        reader.add_parts(header);
-    }
-    counter.check_complete(paths.front().parent_path().string());
-    return reader.take("sharded_safetensors");
-}
-
-} // namespace detail
 
 /// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face
 /// directory with or without an index, or a directory of sharded safetensors.
@@ -174,20 +23,13 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 ///         errc::unsupported where something else is found; with errc::corrupt_file for bytes that
 ///         contradict their format, an index that contradicts its files, or files that contradict one
 ///         another; it names the files, the tensor and both numbers
-inline checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
-                                           safetensors_options const& options = {}) {
-    checkpoint_files const found = find_checkpoint(path);
-    detail::checkpoint_reader reader(path, options);
-    switch (found.kind) {
-    case checkpoint_kind::file:
-        return detail::open_single(reader, found.paths.front(), "safetensors");
-    case checkpoint_kind::index: return detail::open_index(reader, found.paths.front());
-    case checkpoint_kind::single:
-        return detail::open_single(reader, found.paths.front(), "huggingface");
-    default: return detail::open_sharded(reader, found.paths);
-    }
-}
+RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
+                                                 safetensors_options const& options = {});
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/checkpoint.ipp>
+#endif
 
 #endif

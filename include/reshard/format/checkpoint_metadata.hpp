@@ -3,11 +3,13 @@
 #ifndef RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 #define RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,17 +65,12 @@ struct checkpoint_metadata {
 };
 
 /// Who holds what, with the files as holders.
-inline layout layout_of(checkpoint_metadata const& checkpoint) {
-    layout result{static_cast<holder_t>(checkpoint.files.size()), {}};
-    for (checkpoint_tensor const& tensor : checkpoint.tensors) {
-        result.tensors.push_back(
-            {tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())});
-        for (checkpoint_shard const& shard : tensor.shards)
-            result.tensors.back().shards.push_back(shard.file, shard.region, shard.flat);
-    }
-    return result;
-}
+RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/checkpoint_metadata.ipp>
+#endif
 
 #endif

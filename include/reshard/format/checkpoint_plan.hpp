@@ -3,15 +3,12 @@
 #ifndef RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
 #define RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/format/file_numbers.hpp>
-#include <reshard/format/safetensors_writer.hpp>
-#include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/main_copies.hpp>
 
-#include <algorithm>
-#include <utility>
+#include <string>
+#include <vector>
 
 /// \file
 /// A checkpoint that is to be written: all of it but the data.
@@ -28,71 +25,6 @@ struct checkpoint_plan {
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
 };
 
-namespace detail {
-
-/// One file and what goes into it, in any order.
-struct file_contents {
-    std::string name;
-    holder_t rank = 0;
-    std::vector<file_shard> shards;
-};
-
-/// The shape in which a shard stands in its file.
-inline index_vector stored_shape(file_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
-}
-
-/// Adds a file behind those that are there.
-inline void add_file(checkpoint_plan& plan, file_contents contents,
-                     std::map<std::string, std::string> const& metadata) {
-    std::vector<safetensors_tensor> tensors;
-    for (file_shard const& shard : contents.shards)
-        tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
-    auto const file = plan_safetensors(tensors, metadata, contents.name);
-    auto const number = static_cast<holder_t>(plan.headers.size());
-    for (std::size_t i = 0; i < file.order.size(); ++i) {
-        file_shard& shard = contents.shards[file.order[i]];
-        std::uint64_t const data = file.header.size();
-        checkpoint_shard const part{number, shard.region, shard.flat, data + file.tensors[i].begin,
-                                    data + file.tensors[i].end};
-        plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {part}});
-    }
-    plan.metadata.files.push_back({contents.name, file.file_bytes()});
-    plan.headers.push_back(file.header);
-    plan.ranks.push_back(contents.rank);
-}
-
-/// Sorts the tensors and joins those of one key, whose parts stay in the order of the files.
-inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
-    std::stable_sort(tensors.begin(), tensors.end(),
-                     [](auto const& a, auto const& b) { return a.key < b.key; });
-    std::vector<checkpoint_tensor> joined;
-    for (checkpoint_tensor& tensor : tensors)
-        if (!joined.empty() && joined.back().key == tensor.key)
-            joined.back().shards.push_back(tensor.shards.front());
-        else
-            joined.push_back(std::move(tensor));
-    tensors = std::move(joined);
-}
-
-/// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
-using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
-
-inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
-    std::map<holder_t, std::size_t> used;
-    for (std::uint32_t const i : main_copies(tensor.shards)) {
-        holder_t const rank = tensor.shards.holder(i);
-        auto& files = ranks[rank];
-        std::size_t const number = used[rank]++;
-        if (files.size() <= number)
-            files.emplace_back().rank = rank;
-        files[number].shards.push_back({tensor.key, tensor.dtype, tensor.shards.region(i),
-                                        tensor.shards.flat(i), tensor.shape, 0, 0});
-    }
-}
-
-} // namespace detail
-
 /// Sharded safetensors that hold the layout: a file for each rank that holds what no lower rank does.
 ///
 /// A rank with several shards of one key has several files, since a key stands once in a file. There is
@@ -100,62 +32,19 @@ inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
 ///
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
-inline checkpoint_plan plan_sharded(layout const& target) {
-    detail::files_of_rank ranks;
-    for (tensor_layout const& tensor : target.tensors)
-        detail::add_shards(ranks, tensor);
-    if (ranks.empty())
-        ranks[0].emplace_back();
-    std::size_t count = 0;
-    for (auto const& [rank, files] : ranks)
-        count += files.size();
-    checkpoint_plan plan;
-    plan.metadata.format = "sharded_safetensors";
-    for (auto& [rank, files] : ranks)
-        for (std::size_t i = 0; i < files.size(); ++i) {
-            files[i].name = sharded_file_name(rank, i, files.size());
-            auto metadata = sharding_metadata(files[i].shards);
-            metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
-            detail::add_file(plan, std::move(files[i]), metadata);
-        }
-    plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};
-    detail::join_tensors(plan.metadata.tensors);
-    return plan;
-}
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target);
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each (but
 /// one tensor at least), with an index where there are several.
 ///
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64 bits
-inline checkpoint_plan plan_huggingface(catalog const& tensors,
-                                        index_t most_bytes = 5'000'000'000) {
-    std::vector<index_t> bytes;
-    index_t all = 0;
-    for (catalog_entry const& entry : tensors) {
-        bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
-        all = checked_add(all, bytes.back(), "the bytes of all tensors");
-    }
-    auto const files = split_into_files(bytes, most_bytes);
-    checkpoint_plan plan;
-    plan.metadata.format = "huggingface";
-    plan.metadata.metadata = {{"format", "pt"}};
-    hf_index index{{}, all};
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        detail::file_contents contents{hf_file_name(i, files.size()), 0, {}};
-        for (std::size_t const number : files[i]) {
-            catalog_entry const& entry = tensors[number];
-            contents.shards.push_back(
-                {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
-            index.weight_map[entry.key] = contents.name;
-        }
-        detail::add_file(plan, std::move(contents), plan.metadata.metadata);
-    }
-    detail::join_tensors(plan.metadata.tensors);
-    if (files.size() > 1)
-        plan.index = to_json(index);
-    return plan;
-}
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors,
+                                              index_t most_bytes = 5'000'000'000);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/checkpoint_plan.ipp>
+#endif
 
 #endif

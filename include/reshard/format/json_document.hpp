@@ -3,72 +3,33 @@
 #ifndef RESHARD_FORMAT_JSON_DOCUMENT_HPP
 #define RESHARD_FORMAT_JSON_DOCUMENT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/format/json_events.hpp>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include <algorithm>
-#include <set>
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// A whole JSON document in which no key stands twice.
 
 namespace reshard {
 
-namespace detail {
-
-/// Refuses keys that stand twice in one object.
-class unique_keys {
-public:
-    bool object_begin() { return keys_.emplace_back(), true; }
-    bool object_end() { return keys_.pop_back(), true; }
-    bool array_begin() { return true; }
-    bool array_end() { return true; }
-    bool key(std::string_view text) {
-        if (keys_.back().emplace(text).second)
-            return true;
-        refusal_ = "the key '" + std::string(text) + "' stands twice in one object";
-        return false;
-    }
-    bool string(std::string_view) { return true; }
-    bool number(std::string_view, json_number) { return true; }
-    bool literal(std::string_view) { return true; }
-    std::string refusal() const { return refusal_; }
-
-private:
-    std::vector<std::set<std::string, std::less<>>> keys_;
-    std::string refusal_;
-};
-
-} // namespace detail
-
 /// `line:column` of a byte, both counted from 1.
-inline std::string line_and_column(std::string_view text, std::size_t position) {
-    std::string_view const before = text.substr(0, position);
-    auto const line = 1 + std::count(before.begin(), before.end(), '\n');
-    std::size_t const line_begin = before.rfind('\n') + 1; // npos + 1 is 0
-    return std::to_string(line) + ":" + std::to_string(position - line_begin + 1);
-}
+RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position);
 
 /// The document that `text` holds.
 ///
 /// \throws error with `code` for a text that is not JSON or has a key twice: `file:line:column: ...`
-inline boost::json::value parse_json(std::string_view text, std::string_view file, errc code) {
-    constexpr std::size_t max_depth = 64;
-    detail::unique_keys keys;
-    if (auto const fault = send_json_events(text, keys, max_depth))
-        fail(code,
-             std::string(file) + ":" + line_and_column(text, fault->position) + ": " + fault->text);
-    boost::json::parse_options options;
-    options.max_depth = max_depth;
-    return boost::json::parse({text.data(), text.size()}, {}, options);
-}
+RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file, errc code);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/json_document.ipp>
+#endif
 
 #endif

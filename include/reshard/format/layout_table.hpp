@@ -3,13 +3,11 @@
 #ifndef RESHARD_FORMAT_LAYOUT_TABLE_HPP
 #define RESHARD_FORMAT_LAYOUT_TABLE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
 
-#include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -48,75 +46,22 @@ struct completed_layout {
 namespace detail {
 
 /// The shards in the order of their holders, as `layout_of` gives them.
-inline shard_table sorted_by_holder(shard_table const& shards) {
-    std::vector<std::size_t> order(shards.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return shards.holder(a) < shards.holder(b);
-    });
-    shard_table sorted(shards.ndim());
-    for (std::size_t const i : order)
-        sorted.push_back(shards.holder(i), shards.region(i), shards.flat(i));
-    return sorted;
-}
+RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards);
 
 inline std::string quoted(layout_table const& table, layout_row const& row) {
     return table.file + ": '" + row.key + "'";
 }
 
-/// The data type of a row that must agree with what a program yields.
-inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
-                              catalog_entry const& yielded) {
-    if (row.shape != yielded.shape)
-        fail(errc::shape_mismatch, quoted(table, row) + " has the shape " + to_string(row.shape) +
-                                       " in the layout, but the program yields " +
-                                       to_string(yielded.shape));
-    if (row.dtype && *row.dtype != yielded.dtype)
-        fail(errc::dtype_mismatch,
-             quoted(table, row) + " has the data type " + std::string(code(*row.dtype)) +
-                 " in the layout, but the program yields " + std::string(code(yielded.dtype)) +
-                 "; to cast it, add the attribute dtype=\"" + std::string(name(*row.dtype)) +
-                 "\" to the statement that yields it, as in: " + row.key + " -> " + row.key +
-                 ", dtype=\"" + std::string(name(*row.dtype)) + "\"");
-    try {
-        check_size(row.key, row.shape, yielded.dtype);
-    } catch (error const& thrown) {
-        fail(thrown.code(), table.file + ": " + thrown.what());
-    }
-    return yielded.dtype;
-}
-
 /// What the program yields and the layout does not ask for.
-inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
-                                            layout const& target) {
-    std::string keys;
-    std::size_t count = 0;
-    for (catalog_entry const& entry : yielded)
-        if (!target.find(entry.key)) {
-            keys += (count++ ? ", '" : "'") + entry.key + "'";
-        }
-    if (count == 0)
-        return std::nullopt;
-    return table.file + ": " + std::to_string(count) +
-           " keys that the program yields are not in the layout and are not written: " + keys;
-}
+RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
+                                                  layout const& target);
 
 } // namespace detail
 
 /// The layout of a source: each data type must be given.
 ///
 /// \throws error with errc::bad_layout that names file and key where one is not
-inline layout source_layout(layout_table const& table) {
-    layout result{table.ranks, {}};
-    for (layout_row const& row : table.rows) {
-        if (!row.dtype)
-            fail(errc::bad_layout, detail::quoted(table, row) +
-                                       " has no data type; the layout of a source needs one, as in "
-                                       "\"dtype\": \"BF16\"");
-        result.tensors.push_back({row.key, *row.dtype, row.shape, row.shards});
-    }
-    return result;
-}
+RESHARD_DECL layout source_layout(layout_table const& table);
 
 /// The layout of a target, with the data types that the program yields.
 ///
@@ -124,29 +69,15 @@ inline layout source_layout(layout_table const& table) {
 /// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch or
 ///         errc::dtype_mismatch for one that differs; it names file, key and both sides, and how to cast;
 ///         with errc::overflow for a tensor of more than 2^63 - 1 bits
-inline completed_layout target_layout(layout_table const& table, catalog const& yielded) {
-    completed_layout result{{table.ranks, {}}, table.notes};
-    for (layout_row const& row : table.rows) {
-        catalog_entry const* const entry = yielded.find(row.key);
-        if (!entry)
-            fail(errc::unknown_key,
-                 detail::quoted(table, row) + " is yielded by neither the program nor the source");
-        result.target.tensors.push_back(
-            {row.key, detail::agreed_dtype(table, row, *entry), row.shape, row.shards});
-    }
-    if (auto note = detail::unwritten(table, yielded, result.target))
-        result.notes.push_back(std::move(*note));
-    return result;
-}
+RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded);
 
 /// The layout as a table without a data type left open.
-inline layout_table table_of(layout const& whole_layout) {
-    layout_table table{{}, whole_layout.holders, {}, {}};
-    for (tensor_layout const& tensor : whole_layout.tensors)
-        table.rows.push_back({tensor.key, tensor.dtype, tensor.shape, tensor.shards});
-    return table;
-}
+RESHARD_DECL layout_table table_of(layout const& whole_layout);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/layout_table.ipp>
+#endif
 
 #endif

@@ -3,8 +3,10 @@
 #ifndef RESHARD_FORMAT_SAFETENSORS_FAULT_HPP
 #define RESHARD_FORMAT_SAFETENSORS_FAULT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,36 +52,17 @@ constexpr std::string_view name(safetensors_fault fault) {
     return names[static_cast<std::size_t>(fault)];
 }
 
-namespace detail {
-
-/// The text with `\0` for each zero byte, behind which what() would show nothing.
-inline std::string without_zero_bytes(std::string_view text) {
-    std::string result;
-    for (char const character : text)
-        result += character == '\0' ? std::string("\\0") : std::string(1, character);
-    return result;
-}
-
-} // namespace detail
-
 /// Throws what is wrong with a safetensors file: `file: text [Name]`.
-[[noreturn]] inline void fail(safetensors_fault fault, std::string_view file,
-                              std::string const& text) {
-    fail(errc::corrupt_file, std::string(file) + ": " + detail::without_zero_bytes(text) + " [" +
-                                 std::string(name(fault)) + "]");
-}
+[[noreturn]] RESHARD_DECL void fail(safetensors_fault fault, std::string_view file,
+                                    std::string const& text);
 
 /// The verdict that a message of `fail` above ends with, or nothing for any other message.
-inline std::optional<safetensors_fault> safetensors_fault_of(error const& thrown) {
-    std::string_view const text = thrown.what();
-    for (int i = 0; i <= static_cast<int>(safetensors_fault::not_strict); ++i) {
-        auto const fault = static_cast<safetensors_fault>(i);
-        if (text.ends_with("[" + std::string(name(fault)) + "]"))
-            return fault;
-    }
-    return std::nullopt;
-}
+RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/safetensors_fault.ipp>
+#endif
 
 #endif

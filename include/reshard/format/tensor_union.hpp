@@ -6,7 +6,11 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/file_shard.hpp>
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 /// \file
 /// Puts the contents of files together to tensors, and names the two files that contradict one another.
@@ -19,44 +23,15 @@ public:
     explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
 
     /// Adds a tensor that must not stand in another file.
-    void add_whole(holder_t file, file_shard const& shard) {
-        if (auto const known = numbers_.find(shard.key); known != numbers_.end())
-            refuse(shard.key, entries_[known->second].tensor.shards.front().file, file,
-                   "it stands in both, and no metadata says that these are parts");
-        add(file, shard);
-    }
+    void add_whole(holder_t file, file_shard const& shard);
 
     /// Adds a part of a tensor.
-    void add(holder_t file, file_shard const& shard) {
-        auto const [known, is_new] = numbers_.try_emplace(shard.key, entries_.size());
-        if (is_new)
-            entries_.push_back({{shard.key, shard.dtype, extents_to_end(shard.region), {}}, {}});
-        entry& one = entries_[known->second];
-        if (!is_new)
-            check_same(one, file, shard);
-        if (shard.global_shape)
-            state(one, file, *shard.global_shape);
-        else if (!one.stated_by)
-            grow(one.tensor.shape, shard.region);
-        one.tensor.shards.push_back({file, shard.region, shard.flat, shard.begin, shard.end});
-    }
+    void add(holder_t file, file_shard const& shard);
 
     /// The tensors, sorted by key.
     ///
     /// \throws error with errc::corrupt_file where a part leaves the shape that another file states
-    std::vector<checkpoint_tensor> take() {
-        std::vector<checkpoint_tensor> tensors;
-        for (entry& one : entries_) {
-            if (one.stated_by)
-                check_inside(one);
-            element_count_of(one.tensor.shape, "tensor '" + one.tensor.key + "' in " +
-                                                   path(one.tensor.shards.front().file) + ": ");
-            tensors.push_back(std::move(one.tensor));
-        }
-        std::sort(tensors.begin(), tensors.end(),
-                  [](auto const& a, auto const& b) { return a.key < b.key; });
-        return tensors;
-    }
+    std::vector<checkpoint_tensor> take();
 
 private:
     struct entry {
@@ -64,58 +39,20 @@ private:
         std::optional<holder_t> stated_by; ///< the file that states the global shape
     };
 
-    std::string path(holder_t file) const { return files_[file].path.string(); }
+    std::string path(holder_t file) const;
 
     [[noreturn]] void refuse(std::string const& key, holder_t first, holder_t second,
-                             std::string const& text) const {
-        fail(errc::corrupt_file,
-             path(second) + " and " + path(first) + ": tensor '" + key + "': " + text);
-    }
+                             std::string const& text) const;
 
-    static index_vector extents_to_end(box const& region) {
-        index_vector shape;
-        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-            shape.push_back(region.end(axis));
-        return shape;
-    }
+    static index_vector extents_to_end(box const& region);
 
-    static void grow(index_vector& shape, box const& region) {
-        for (std::size_t axis = 0; axis < shape.size(); ++axis)
-            shape[axis] = std::max(shape[axis], region.end(axis));
-    }
+    static void grow(index_vector& shape, box const& region);
 
-    void check_same(entry const& one, holder_t file, file_shard const& shard) const {
-        holder_t const first = one.tensor.shards.front().file;
-        if (one.tensor.dtype != shard.dtype)
-            refuse(shard.key, first, file,
-                   "the data type is " + std::string(code(shard.dtype)) + " in the former and " +
-                       std::string(code(one.tensor.dtype)) + " in the latter");
-        if (one.tensor.shape.size() != shard.region.ndim())
-            refuse(shard.key, first, file,
-                   "it has " + std::to_string(shard.region.ndim()) + " axes in the former and " +
-                       std::to_string(one.tensor.shape.size()) + " in the latter");
-    }
+    void check_same(entry const& one, holder_t file, file_shard const& shard) const;
 
-    void state(entry& one, holder_t file, index_vector const& shape) const {
-        if (one.stated_by && one.tensor.shape != shape)
-            refuse(one.tensor.key, *one.stated_by, file,
-                   "the global shape is " + to_string(shape) + " in the former and " +
-                       to_string(one.tensor.shape) + " in the latter");
-        if (!one.stated_by)
-            one.stated_by = file;
-        one.tensor.shape = shape;
-    }
+    void state(entry& one, holder_t file, index_vector const& shape) const;
 
-    void check_inside(entry const& one) const {
-        for (checkpoint_shard const& shard : one.tensor.shards)
-            for (std::size_t axis = 0; axis < one.tensor.shape.size(); ++axis)
-                if (shard.region.end(axis) > one.tensor.shape[axis])
-                    refuse(one.tensor.key, *one.stated_by, shard.file,
-                           "axis " + std::to_string(axis) + ": a shard of the former ends at " +
-                               std::to_string(shard.region.end(axis)) +
-                               ", beyond the global extent " +
-                               std::to_string(one.tensor.shape[axis]) + " that the latter states");
-    }
+    void check_inside(entry const& one) const;
 
     std::vector<checkpoint_file> const& files_;
     std::vector<entry> entries_;
@@ -123,5 +60,9 @@ private:
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/tensor_union.ipp>
+#endif
 
 #endif

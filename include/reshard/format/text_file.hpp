@@ -3,15 +3,12 @@
 #ifndef RESHARD_FORMAT_TEXT_FILE_HPP
 #define RESHARD_FORMAT_TEXT_FILE_HPP
 
-#include <reshard/core/error.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <system_error>
-#include <utility>
 
 /// \file
 /// Reading the beginning of a file, or all of a small one.
@@ -25,50 +22,25 @@ struct open_file {
 };
 
 /// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot be read
-inline open_file open_to_read(std::filesystem::path const& path) {
-    std::error_code ec;
-    if (!std::filesystem::exists(path, ec))
-        fail(errc::missing_file, path.string() + ": there is no such file");
-    if (!std::filesystem::is_regular_file(path, ec))
-        fail(errc::io, path.string() + ": this is not a file");
-    std::uint64_t const bytes = std::filesystem::file_size(path, ec);
-    std::ifstream stream(path, std::ios::binary);
-    if (ec || !stream)
-        fail(errc::io, path.string() + ": the file cannot be opened for reading");
-    return {std::move(stream), bytes};
-}
+RESHARD_DECL open_file open_to_read(std::filesystem::path const& path);
 
 /// The next `bytes` bytes.
 ///
 /// Memory grows with what is really read, so that a length from the file itself may be asked for.
 ///
 /// \throws error with errc::io where the file ends before, or cannot be read
-inline std::string read_bytes(open_file& file, std::uint64_t bytes, std::string const& path) {
-    constexpr std::uint64_t step = 1 << 20;
-    std::string text;
-    while (text.size() < bytes) {
-        std::size_t const before = text.size();
-        text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
-        file.stream.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
-        if (!file.stream)
-            fail(errc::io, path + ": the file cannot be read from byte " + std::to_string(before) +
-                               " on, though it has " + std::to_string(file.bytes) + " bytes");
-    }
-    return text;
-}
+RESHARD_DECL std::string read_bytes(open_file& file, std::uint64_t bytes, std::string const& path);
 
 /// All of a file.
 ///
 /// \throws error with errc::limit_exceeded for more than `limit` bytes; see also `open_to_read`
-inline std::string read_text_file(std::filesystem::path const& path,
-                                  std::uint64_t limit = std::uint64_t{1} << 32) {
-    open_file file = open_to_read(path);
-    if (file.bytes > limit)
-        fail(errc::limit_exceeded, path.string() + ": the file has " + std::to_string(file.bytes) +
-                                       " bytes; at most " + std::to_string(limit) + " are read");
-    return read_bytes(file, file.bytes, path.string());
-}
+RESHARD_DECL std::string read_text_file(std::filesystem::path const& path,
+                                        std::uint64_t limit = std::uint64_t{1} << 32);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/text_file.ipp>
+#endif
 
 #endif

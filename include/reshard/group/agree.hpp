@@ -3,9 +3,11 @@
 #ifndef RESHARD_GROUP_AGREE_HPP
 #define RESHARD_GROUP_AGREE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/group/group.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -43,23 +45,12 @@ local_error attempt(Work&& work) {
 
 namespace detail {
 
-inline std::string encode(local_error const& problem) {
-    return problem ? static_cast<char>(1 + static_cast<int>(problem->code())) +
-                         std::string(problem->what())
-                   : std::string(1, '\0');
-}
+RESHARD_DECL std::string encode(local_error const& problem);
 
-inline local_error decode(std::string const& bytes) {
-    if (bytes.empty() || bytes.front() == '\0')
-        return std::nullopt;
-    return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
-}
+RESHARD_DECL local_error decode(std::string const& bytes);
 
 /// What a rank without an error says it runs: `agree_to_run` has a name for it, other collectives have none.
-inline std::string named_call(std::string const& bytes) {
-    auto const end = bytes.rfind('#');
-    return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
-}
+RESHARD_DECL std::string named_call(std::string const& bytes);
 
 } // namespace detail
 
@@ -118,5 +109,9 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/agree.ipp>
+#endif
 
 #endif

@@ -62,11 +62,7 @@ public:
     }
 
     /// Refuses bytes behind the last value.
-    void end() const {
-        if (!rest_.empty())
-            refuse_archive("of a " + std::string(name_) + " has " + std::to_string(rest_.size()) +
-                           " bytes behind its end");
-    }
+    void end() const;
 
 private:
     template <class T>
@@ -145,39 +141,22 @@ private:
     }
 
     /// The number of elements that follow, each of at least a byte.
-    std::size_t get_count() {
-        auto const count = get_number<std::uint64_t>();
-        if (count > rest_.size())
-            end_too_early(count);
-        return static_cast<std::size_t>(count);
-    }
+    std::size_t get_count();
 
-    std::size_t get_below(std::size_t limit, std::string_view what) {
-        auto const number = get_number<std::uint8_t>();
-        if (number >= limit)
-            refuse_archive("has " + std::string(what) + " " + std::to_string(number) + " of " +
-                           std::to_string(limit));
-        return number;
-    }
+    std::size_t get_below(std::size_t limit, std::string_view what);
 
-    std::string_view take(std::size_t bytes) {
-        if (bytes > rest_.size())
-            end_too_early(bytes);
-        std::string_view const taken = rest_.substr(0, bytes);
-        rest_.remove_prefix(bytes);
-        return taken;
-    }
+    std::string_view take(std::size_t bytes);
 
-    [[noreturn]] void end_too_early(std::uint64_t needed) const {
-        refuse_archive("of a " + std::string(name_) +
-                       " cannot be read to its end: " + std::to_string(rest_.size()) +
-                       " bytes are left, and " + std::to_string(needed) + " or more are to follow");
-    }
+    [[noreturn]] void end_too_early(std::uint64_t needed) const;
 
     std::string_view rest_;
     std::string_view name_;
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/byte_reader.ipp>
+#endif
 
 #endif

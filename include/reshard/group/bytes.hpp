@@ -3,6 +3,7 @@
 #ifndef RESHARD_GROUP_BYTES_HPP
 #define RESHARD_GROUP_BYTES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/group/byte_reader.hpp>
@@ -113,20 +114,9 @@ auto blame_archive(std::string_view name, Read&& read) {
     }
 }
 
-inline void check_mark(byte_reader& from, stored_form const& form) {
-    if (from.get<std::uint32_t>() != wire_mark)
-        refuse_archive("does not hold a " + std::string(form.name) + ", or is damaged");
-}
+RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form);
 
-inline void check_head(byte_reader& from, stored_form const& form) {
-    check_mark(from, form);
-    if (from.get<std::uint8_t>() != form.number)
-        refuse_archive("holds something else than a " + std::string(form.name));
-    if (auto const version = from.get<std::uint8_t>(); version != wire_version)
-        fail(errc::unsupported, "the archive holds a " + std::string(form.name) + " of version " +
-                                    std::to_string(version) + ", and this library reads version " +
-                                    std::to_string(wire_version));
-}
+RESHARD_DECL void check_head(byte_reader& from, stored_form const& form);
 
 /// A value without anything in front.
 template <class T>
@@ -196,5 +186,9 @@ std::vector<T> list_from_bytes(std::string_view bytes) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/bytes.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_GROUP_CHECK_WORLD_HPP
 #define RESHARD_GROUP_CHECK_WORLD_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/hasher.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/layout/layout.hpp>
@@ -21,12 +22,7 @@ namespace reshard {
 namespace detail {
 
 /// `what` is for `wanted` ranks; the group has another number of them.
-inline void check_ranks(std::string_view what, std::size_t wanted, int there) {
-    if (wanted != static_cast<std::size_t>(there))
-        fail(errc::bad_layout, std::string(what) + " is for " + std::to_string(wanted) +
-                                   (wanted == 1 ? " rank" : " ranks") + ", and the group has " +
-                                   std::to_string(there));
-}
+RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there);
 
 } // namespace detail
 
@@ -63,5 +59,9 @@ void check_world(Group const& world, layout const& held) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/check_world.ipp>
+#endif
 
 #endif

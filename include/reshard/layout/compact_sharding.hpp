@@ -3,15 +3,10 @@
 #ifndef RESHARD_LAYOUT_COMPACT_SHARDING_HPP
 #define RESHARD_LAYOUT_COMPACT_SHARDING_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/compact_layout.hpp>
-#include <reshard/layout/distribution_grid.hpp>
-#include <reshard/layout/shards_of.hpp>
+#include <reshard/layout/sharding.hpp>
 
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -21,51 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The axes of the part's grid along which its ranks share boxes: those of one rank, and those on which
-/// only one coordinate holds the part, are not there.
-inline std::vector<std::uint8_t> sharing_axes(sharding_part const& part) {
-    std::vector<std::uint8_t> axes;
-    std::uint8_t next = 0;
-    for (std::size_t i = 0; i < part.how.ranks().ndim(); ++i) {
-        if (part.how.placements()[i].what == placement::kind::only ||
-            part.how.ranks().all_axes[i].extent == 1)
-            continue;
-        if (has_axis(part.flat->axes, i))
-            axes.push_back(next);
-        ++next;
-    }
-    return axes;
-}
-
-inline flat_grid flat_grid_of(sharding_part const& part) {
-    std::optional<grid_sharing> sharing;
-    if (part.flat)
-        sharing = grid_sharing{sharing_axes(part), part.flat->slices};
-    return {part.offset, grid_of(part.how), std::move(sharing)};
-}
-
-/// True where each element is in one part.
-inline bool are_apart(std::vector<sharding_part> const& parts) {
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        for (std::size_t k = 0; k < i; ++k)
-            if (intersect(box{parts[i].offset, parts[i].how.shape()},
-                          box{parts[k].offset, parts[k].how.shape()}))
-                return false;
-    return true;
-}
-
 /// A grid or a list of grids; a table where parts are copies of others, and where nobody holds any.
-inline tensor_spread spread_of(tensor_sharding const& tensor) {
-    if (tensor.parts.empty() || !are_apart(tensor.parts))
-        return {tensor.shape, tensor_layout_of(tensor).shards};
-    if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
-        tensor.parts[0].how.shape() == tensor.shape)
-        return {tensor.shape, grid_of(tensor.parts[0].how)};
-    std::vector<flat_grid> grids;
-    for (sharding_part const& part : tensor.parts)
-        grids.push_back(flat_grid_of(part));
-    return {tensor.shape, grid_list(std::move(grids))};
-}
+RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 } // namespace detail
 
@@ -73,24 +25,12 @@ inline tensor_spread spread_of(tensor_sharding const& tensor) {
 ///
 /// \throws error with errc::bad_layout for a key that stands twice, or a sharding that contradicts
 ///         itself
-inline compact_layout compact_layout_of(std::vector<tensor_sharding> tensors) {
-    std::sort(tensors.begin(), tensors.end(),
-              [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
-    compact_layout result;
-    detail::spread_numbers numbers(result.spreads);
-    for (tensor_sharding& one : tensors) {
-        check(one);
-        if (!result.tensors.empty() && result.tensors.back().key == one.key)
-            fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
-                                       " stands twice in one layout; give each tensor once");
-        if (!one.parts.empty())
-            result.holders = std::max(result.holders, one.parts[0].how.ranks().rank_count());
-        std::uint32_t const number = numbers.number_of(detail::spread_of(one));
-        result.tensors.push_back({std::move(one.key), one.dtype, number});
-    }
-    return result;
-}
+RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tensors);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/compact_sharding.ipp>
+#endif
 
 #endif

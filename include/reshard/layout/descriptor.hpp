@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_DESCRIPTOR_HPP
 #define RESHARD_LAYOUT_DESCRIPTOR_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/flat_range.hpp>
 
@@ -62,10 +63,7 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
 }
 
 /// One line: `w: BF16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
-inline std::string to_string(shard_descriptor const& shard) {
-    return shard.key + ": " + std::string(code(shard.dtype)) + " " + to_string(shard.global_shape) +
-           " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
-}
+RESHARD_DECL std::string to_string(shard_descriptor const& shard);
 
 namespace detail {
 
@@ -149,5 +147,9 @@ constexpr void check_tensor(std::string const& key, data_type dtype, index_vecto
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/descriptor.ipp>
+#endif
 
 #endif

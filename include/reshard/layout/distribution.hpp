@@ -3,8 +3,9 @@
 #ifndef RESHARD_LAYOUT_DISTRIBUTION_HPP
 #define RESHARD_LAYOUT_DISTRIBUTION_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/layout/named_placement.hpp>
+#include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement_fault.hpp>
 
 #include <cstddef>
@@ -22,32 +23,8 @@ namespace reshard {
 namespace detail {
 
 /// The sentence for a fault, without the key.
-inline std::string sentence(placement_fault const& fault, mesh const& ranks,
-                            std::vector<placement> const& placements) {
-    using kind = placement_fault::kind;
-    std::string const wanted = std::to_string(fault.wanted);
-    std::string const there = std::to_string(fault.there);
-    if (fault.what == kind::count)
-        return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
-               "); give one for each";
-    std::string const name =
-        "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
-    std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
-    switch (fault.what) {
-    case kind::coordinate:
-        return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
-               wanted;
-    case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
-    case kind::uneven:
-        return axis + name + " cuts the extent " + there + " into " + wanted +
-               " parts, which cannot be equal; use a ceil split or give sizes";
-    case kind::size_count:
-        return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
-    case kind::negative_size: return axis + name + " has a size of " + wanted;
-    default:
-        return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;
-    }
-}
+RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
+                                  std::vector<placement> const& placements);
 
 } // namespace detail
 
@@ -116,12 +93,7 @@ private:
 };
 
 /// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
-inline std::string to_string(distribution const& how) {
-    std::string text = to_string(how.shape()) + " on " + to_string(how.ranks());
-    for (std::size_t i = 0; i < how.placements().size(); ++i)
-        text += (i ? "; " : ": ") + to_string(how.placements()[i]);
-    return text;
-}
+RESHARD_DECL std::string to_string(distribution const& how);
 
 /// Adds the shards of all ranks, in rank order.
 ///
@@ -153,5 +125,9 @@ constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_ty
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/distribution.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_HELD_TENSOR_HPP
 #define RESHARD_LAYOUT_HELD_TENSOR_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
@@ -22,15 +23,14 @@ struct held_tensor {
 };
 
 /// \pre `tensor` is one of the layout's
-inline held_tensor held_in(layout const&, tensor_layout const& tensor) {
-    return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
-}
+RESHARD_DECL held_tensor held_in(layout const&, tensor_layout const& tensor);
 
-inline held_tensor held_in(compact_layout const& all, compact_tensor const& tensor) {
-    tensor_spread const& spread = all.spread_of(tensor);
-    return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
-}
+RESHARD_DECL held_tensor held_in(compact_layout const& all, compact_tensor const& tensor);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/held_tensor.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_MESH_HPP
 #define RESHARD_LAYOUT_MESH_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/strides.hpp>
 #include <reshard/layout/holder.hpp>
 
@@ -124,12 +125,7 @@ private:
         return i;
     }
 
-    std::string names() const {
-        std::string text;
-        for (mesh_axis const& axis : axes())
-            text += (text.empty() ? "'" : ", '") + std::string(axis.name()) + "'";
-        return text;
-    }
+    std::string names() const;
 
     constexpr void push_back(mesh_axis const& axis) {
         if (axis.name().empty())
@@ -149,14 +145,12 @@ private:
 };
 
 /// `pp=2 tp=3`; `one rank` without axes.
-inline std::string to_string(mesh const& ranks) {
-    std::string text;
-    for (mesh_axis const& axis : ranks.axes())
-        text += (text.empty() ? "" : " ") + std::string(axis.name()) + "=" +
-                std::to_string(axis.extent);
-    return text.empty() ? "one rank" : text;
-}
+RESHARD_DECL std::string to_string(mesh const& ranks);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/mesh.ipp>
+#endif
 
 #endif

@@ -3,9 +3,9 @@
 #ifndef RESHARD_LAYOUT_OBJECT_CELL_HPP
 #define RESHARD_LAYOUT_OBJECT_CELL_HPP
 
-#include <reshard/layout/descriptor.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
 
-#include <cstddef>
 #include <string>
 
 /// \file
@@ -37,31 +37,12 @@ inline std::string to_string(object_cell const& cell) {
 ///
 /// \throws error with errc::bad_layout, or errc::overflow for an array of more than 2^63 - 1 cells; it
 ///         names the key
-inline void check(object_cell const& cell) {
-    if (cell.key.empty())
-        fail(errc::bad_layout,
-             "an object in an array of shape " + to_string(cell.array) + " has no key");
-    if (cell.index.size() != cell.array.size())
-        fail(errc::bad_layout, "'" + cell.key + "': the index " + to_string(cell.index) +
-                                   " does not have the axes of an array of shape " +
-                                   to_string(cell.array));
-    for (std::size_t axis = 0; axis < cell.array.size(); ++axis)
-        if (cell.index[axis] < 0 || cell.index[axis] >= cell.array[axis])
-            fail(errc::bad_layout, "'" + cell.key + "': axis " + std::to_string(axis) +
-                                       ": an array of extent " + std::to_string(cell.array[axis]) +
-                                       " has no index " + std::to_string(cell.index[axis]));
-    check_count(cell.key, cell.array);
-}
+RESHARD_DECL void check(object_cell const& cell);
 
 namespace detail {
 
 /// `1.0`.
-inline std::string dotted(index_vector const& numbers) {
-    std::string text;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        text += (i ? "." : "") + std::to_string(numbers[i]);
-    return text;
-}
+RESHARD_DECL std::string dotted(index_vector const& numbers);
 
 } // namespace detail
 
@@ -72,5 +53,9 @@ inline std::string tensor_key(object_cell const& cell) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/object_cell.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_PLACEMENT_HPP
 #define RESHARD_LAYOUT_PLACEMENT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
 
@@ -110,17 +111,7 @@ template <>
 inline constexpr enum_range range_of_enum<placement::kind>{5, "the placement"};
 
 /// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`.
-inline std::string to_string(placement const& how) {
-    if (!how.cuts())
-        return how.what == placement::kind::only ? "only " + std::to_string(how.coordinate)
-                                                 : "replicate";
-    std::string text = (how.strided ? "strided shard " : "shard ") + std::to_string(how.axis);
-    if (how.what == placement::kind::even)
-        text += " even";
-    for (std::size_t i = 0; i < how.sizes.size(); ++i)
-        text += (i ? ", " : " by ") + std::to_string(how.sizes[i]);
-    return text;
-}
+RESHARD_DECL std::string to_string(placement const& how);
 
 /// The numbers of the mesh axes in the order in which they cut: those that are not strided first.
 ///
@@ -135,5 +126,9 @@ constexpr index_vector cut_order(std::vector<placement> const& placements) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/placement.ipp>
+#endif
 
 #endif

@@ -3,13 +3,10 @@
 #ifndef RESHARD_LAYOUT_REPLICA_HPP
 #define RESHARD_LAYOUT_REPLICA_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/distribution.hpp>
-#include <reshard/layout/main_copies.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 /// \file
@@ -32,42 +29,6 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
     return number;
 }
 
-namespace detail {
-
-/// `rank 3 (replica 1)`, for the first shards, and how many more there are.
-inline std::string named_replicas(shard_table const& shards, std::vector<std::uint32_t> const& some,
-                                  std::vector<index_t> const& replicas) {
-    constexpr std::size_t most = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(some.size(), most); ++i)
-        text += (i ? ", rank " : "rank ") + std::to_string(shards.holder(some[i])) + " (replica " +
-                std::to_string(replicas[some[i]]) + ")";
-    return some.size() > most ? text + " and " + std::to_string(some.size() - most) + " more"
-                              : text;
-}
-
-/// The shards that are equal, those of one kind together, kinds in the order of their first one.
-inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& table) {
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < table.size(); ++i)
-        if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))
-            order.push_back(i);
-    auto const content = [&](std::uint32_t i) { return std::pair{table.region(i), table.flat(i)}; };
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair{content(a), a} < std::pair{content(b), b};
-    });
-    std::vector<std::vector<std::uint32_t>> classes;
-    for (std::uint32_t const i : order) {
-        if (classes.empty() || content(classes.back().front()) != content(i))
-            classes.emplace_back();
-        classes.back().push_back(i);
-    }
-    std::sort(classes.begin(), classes.end());
-    return classes;
-}
-
-} // namespace detail
-
 /// Refuses numbers of replicas, one for each shard in its order, unless of equal shards exactly one has
 /// the number 0: the main copy, which alone is written.
 ///
@@ -75,25 +36,12 @@ inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& t
 ///
 /// \pre    `replicas.size() == tensor.shards.size()`
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
-inline void check_replicas(tensor_layout const& tensor, std::vector<index_t> const& replicas) {
-    BOOST_ASSERT(replicas.size() == tensor.shards.size());
-    auto const classes = detail::equal_shards(detail::with_boxes(tensor.shards));
-    for (std::vector<std::uint32_t> const& copies : classes) {
-        std::vector<std::uint32_t> mains;
-        std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
-                     [&](std::uint32_t i) { return replicas[i] == 0; });
-        if (mains.size() == 1)
-            continue;
-        std::string const shard = "'" + tensor.key + "': of the shard " +
-                                  to_string(descriptor_of(tensor, copies.front())) + " there ";
-        fail(errc::bad_layout,
-             mains.empty() ? shard + "is no main copy (replica 0), only " +
-                                 detail::named_replicas(tensor.shards, copies, replicas)
-                           : shard + "are " + std::to_string(mains.size()) + " main copies: " +
-                                 detail::named_replicas(tensor.shards, mains, replicas));
-    }
-}
+RESHARD_DECL void check_replicas(tensor_layout const& tensor, std::vector<index_t> const& replicas);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/replica.ipp>
+#endif
 
 #endif

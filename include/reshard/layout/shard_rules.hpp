@@ -3,13 +3,13 @@
 #ifndef RESHARD_LAYOUT_SHARD_RULES_HPP
 #define RESHARD_LAYOUT_SHARD_RULES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/layout/key_pattern.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// \file
@@ -58,26 +58,13 @@ struct ruled_shards {
 /// \throws     error as `equal_shares`
 /// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are names
 ///             alone, and one that matches nothing stays unnoticed
-inline ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
-                          equal_share part) {
-    ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
-    for (named_tensor const& tensor : tensors) {
-        std::string const key = layer.prefix + tensor.name;
-        std::size_t i = 0;
-        while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))
-            ++i;
-        if (i == layer.rules.size())
-            result.unruled.push_back(key);
-        else
-            result.used[i] = true;
-        auto const axis = i < layer.rules.size() ? layer.rules[i].axis : std::nullopt;
-        result.shards.push_back(
-            axis ? equal_shares(key, tensor.dtype, tensor.shape, {{*axis, part.index, part.count}})
-                 : replicated(key, tensor.dtype, tensor.shape));
-    }
-    return result;
-}
+RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
+                                equal_share part);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/shard_rules.ipp>
+#endif
 
 #endif

@@ -3,16 +3,11 @@
 #ifndef RESHARD_LAYOUT_STRICTNESS_HPP
 #define RESHARD_LAYOUT_STRICTNESS_HPP
 
-#include <reshard/core/error.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -53,17 +48,7 @@ constexpr std::string_view name(strictness mode) {
 /// The mode of that name.
 ///
 /// \throws error with errc::usage where there is none; it has all names
-inline strictness strictness_from_name(std::string_view text) {
-    auto const& names = detail::strictness_names;
-    auto const found = std::ranges::find(names, text);
-    if (found != std::end(names))
-        return static_cast<strictness>(found - std::begin(names));
-    std::string known;
-    for (std::string_view const each_name : names)
-        known += (known.empty() ? "" : ", ") + std::string(each_name);
-    fail(errc::usage, "there is no strictness '" + std::string(text) + "'" +
-                          did_you_mean(text, names) + "; there are " + known);
-}
+RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
 /// Keys that only one side has, sorted.
 struct key_mismatch {
@@ -75,17 +60,8 @@ struct key_mismatch {
 };
 
 /// Compares keys in any order; a key that stands twice counts once.
-inline key_mismatch compare_keys(std::vector<std::string> wanted,
-                                 std::vector<std::string> available) {
-    for (auto* const keys : {&wanted, &available}) {
-        std::ranges::sort(*keys);
-        keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
-    }
-    key_mismatch result;
-    std::ranges::set_difference(wanted, available, std::back_inserter(result.unexpected));
-    std::ranges::set_difference(available, wanted, std::back_inserter(result.missing));
-    return result;
-}
+RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
+                                       std::vector<std::string> available);
 
 /// What a mode makes of a mismatch.
 struct strict_verdict {
@@ -98,53 +74,20 @@ struct strict_verdict {
 };
 
 /// What is to be done about a mismatch.
-inline strict_verdict judge(strictness mode, key_mismatch const& found) {
-    key_mismatch const unexpected{found.unexpected, {}};
-    switch (mode) {
-    case strictness::assume_ok_unexpected: return {};
-    case strictness::log_unexpected: return {unexpected, {}, {}, found.unexpected};
-    case strictness::log_all: return {found, {}, {}, found.unexpected};
-    case strictness::raise_unexpected: return {{}, unexpected, {}, {}};
-    case strictness::raise_all: return {{}, found, {}, {}};
-    case strictness::return_unexpected: return {{}, {}, unexpected, found.unexpected};
-    case strictness::return_all: return {{}, {}, found, found.unexpected};
-    case strictness::ignore_all: return {{}, {}, {}, found.unexpected};
-    }
-    return {};
-}
-
-namespace detail {
-
-/// `2 keys are wanted and not there: 'a', 'b'`, or nothing.
-inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
-    constexpr std::size_t most = 4;
-    if (keys.empty())
-        return {};
-    std::string text = std::to_string(keys.size()) +
-                       (keys.size() == 1 ? " key is " : " keys are ") + std::string(what) + ": ";
-    for (std::size_t i = 0; i < std::min(keys.size(), most); ++i)
-        text += (i > 0 ? ", '" : "'") + keys[i] + "'";
-    return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"
-                              : text;
-}
-
-} // namespace detail
+RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found);
 
 /// A mismatch for people, with the first keys of each side; nothing where there is none.
-inline std::string describe(key_mismatch const& keys) {
-    std::string const first = detail::mismatch_part(keys.unexpected, "wanted and not there");
-    std::string const second = detail::mismatch_part(keys.missing, "there and not wanted");
-    return first + (first.empty() || second.empty() ? "" : "; ") + second;
-}
+RESHARD_DECL std::string describe(key_mismatch const& keys);
 
 /// Throws what a verdict says is an error.
 ///
 /// \throws error with errc::unknown_key, which names the first keys
-inline void raise(strict_verdict const& verdict) {
-    if (!verdict.raise.empty())
-        fail(errc::unknown_key, describe(verdict.raise));
-}
+RESHARD_DECL void raise(strict_verdict const& verdict);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/strictness.ipp>
+#endif
 
 #endif

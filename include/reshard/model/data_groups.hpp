@@ -3,11 +3,10 @@
 #ifndef RESHARD_MODEL_DATA_GROUPS_HPP
 #define RESHARD_MODEL_DATA_GROUPS_HPP
 
-#include <reshard/model/rank_group.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/layout/shards_of.hpp>
+#include <reshard/model/rank_group.hpp>
 
-#include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <map>
 #include <string_view>
@@ -39,26 +38,10 @@ struct buffer_group {
     auto operator<=>(buffer_group const&) const = default;
 };
 
-/// The coordinate along an axis at which alone a distribution holds something, or -1.
-inline index_t kept_at(distribution const& how, std::string_view axis) {
-    auto const i = find_axis(how.ranks(), axis);
-    if (!i || how.placements()[*i].what != placement::kind::only)
-        return -1;
-    return how.placements()[*i].coordinate;
-}
-
-inline buffer_group group_of(sharding_part const& part, data_type dtype) {
-    return {find_axis(part.how.ranks(), "edp").has_value(), kept_at(part.how, "pp"),
-            kept_at(part.how, "ep"), dtype};
-}
+RESHARD_DECL buffer_group group_of(sharding_part const& part, data_type dtype);
 
 /// The lowest rank that holds some of a distribution.
-inline holder_t first_holder(distribution const& how) {
-    index_vector at;
-    for (placement const& each : how.placements())
-        at.push_back(each.coordinate);
-    return how.ranks().rank_at(at);
-}
+RESHARD_DECL holder_t first_holder(distribution const& how);
 
 /// A tensor in a group: how many elements of it each rank stores.
 struct group_member {
@@ -67,17 +50,12 @@ struct group_member {
 };
 
 /// The ranks of a group's mesh that share its tensors.
-inline sharing_ranks data_ranks(sharding_part const& part) {
-    return {part.how.ranks(), data_axes(part.how.ranks())};
-}
+RESHARD_DECL sharing_ranks data_ranks(sharding_part const& part);
 
 /// The tensors of each group, in order, and where in a rank's memory of its tensor each part begins.
 class group_table {
 public:
-    explicit group_table(std::vector<tensor_sharding> const& tensors) {
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            add(tensors[i], i);
-    }
+    explicit group_table(std::vector<tensor_sharding> const& tensors);
 
     std::map<buffer_group, std::vector<group_member>> const& groups() const { return groups_; }
 
@@ -85,35 +63,22 @@ public:
     index_t begin_of(std::size_t tensor, std::size_t part) const { return begins_[tensor][part]; }
 
 private:
-    void add(tensor_sharding const& tensor, std::size_t number) {
-        std::map<holder_t, index_t> stored;
-        begins_.emplace_back();
-        for (sharding_part const& part : tensor.parts) {
-            index_t& end = stored[first_holder(part.how)];
-            begins_.back().push_back(end);
-            end = checked_add(end, element_count(largest_region(part.how)));
-            auto& members = groups_[group_of(part, tensor.dtype)];
-            if (members.empty() || members.back().tensor != number)
-                members.push_back({number, 0});
-            members.back().elements = std::max(members.back().elements, end);
-        }
-    }
+    void add(tensor_sharding const& tensor, std::size_t number);
 
     std::map<buffer_group, std::vector<group_member>> groups_;
     std::vector<std::vector<index_t>> begins_;
 };
 
 /// The numbers of a tensor's parts that belong to a group.
-inline std::vector<std::size_t> parts_in(tensor_sharding const& tensor, buffer_group const& group) {
-    std::vector<std::size_t> parts;
-    for (std::size_t i = 0; i < tensor.parts.size(); ++i)
-        if (group_of(tensor.parts[i], tensor.dtype) == group)
-            parts.push_back(i);
-    return parts;
-}
+RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
+                                               buffer_group const& group);
 
 } // namespace detail
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/model/impl/data_groups.ipp>
+#endif
 
 #endif

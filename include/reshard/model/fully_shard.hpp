@@ -3,6 +3,7 @@
 #ifndef RESHARD_MODEL_FULLY_SHARD_HPP
 #define RESHARD_MODEL_FULLY_SHARD_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
@@ -59,18 +60,13 @@ constexpr distribution fully_shard(distribution const& how, std::string_view mes
 /// The same for a tensor of one part, or of copies of one.
 ///
 /// \throws error with errc::bad_layout, for a tensor of more parts too
-inline tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
-                                   std::size_t axis = 0) {
-    for (std::size_t i = 0; i < tensor.parts.size(); ++i) {
-        if (i > 0 && !tensor.parts[i].is_copy)
-            fail(errc::bad_layout, "'" + tensor.key + "' has " +
-                                       std::to_string(tensor.parts.size()) +
-                                       " parts; only a tensor of one can be fully sharded");
-        tensor.parts[i].how = fully_shard(tensor.parts[i].how, mesh_axis, tensor.key, axis);
-    }
-    return tensor;
-}
+RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
+                                         std::size_t axis = 0);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/model/impl/fully_shard.ipp>
+#endif
 
 #endif

@@ -3,14 +3,16 @@
 #ifndef RESHARD_MODEL_PARALLEL_TENSOR_HPP
 #define RESHARD_MODEL_PARALLEL_TENSOR_HPP
 
-#include <reshard/model/cut_parts.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/layout/sharding.hpp>
 #include <reshard/model/experts.hpp>
 #include <reshard/model/parallelism.hpp>
 #include <reshard/model/pipeline.hpp>
+#include <reshard/model/tensor_cut.hpp>
 
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 /// \file
 /// From a tensor of a model and the parallelism of a job to who holds what of it.
@@ -55,17 +57,9 @@ public:
     ///
     /// \throws error with errc::bad_layout where degrees do not fit one another, the pipeline or the
     ///         experts
-    explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0)
-        : dense_(dense_mesh(degrees)),
-          expert_(expert_mesh(degrees)),
-          stages_(std::move(stages)),
-          experts_(experts, degrees.ep) {
-        if (stages_.stages() != degrees.pp)
-            fail(errc::bad_layout, "the pipeline has " + std::to_string(stages_.stages()) +
-                                       " stages, but pp=" + std::to_string(degrees.pp));
-    }
+    explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0);
 
-    holder_t rank_count() const { return dense_.rank_count(); }
+    holder_t rank_count() const;
     mesh const& dense() const { return dense_; }
     mesh const& expert() const { return expert_; }
     pipeline const& stages() const { return stages_; }
@@ -81,19 +75,7 @@ private:
 namespace detail {
 
 /// The stages on which a tensor stands; nothing: on each.
-inline std::vector<index_t> stages_of(stage_place const& place, pipeline const& stages) {
-    index_t const last = stages.stages() - 1;
-    switch (place.what) {
-    case stage_place::kind::layer: return {stages.place_of(place.layer).stage};
-    case stage_place::kind::first: return {0};
-    case stage_place::kind::last: return {last};
-    case stage_place::kind::ends:
-        if (last > 0)
-            return {0, last};
-        return {0};
-    default: return {};
-    }
-}
+RESHARD_DECL std::vector<index_t> stages_of(stage_place const& place, pipeline const& stages);
 
 } // namespace detail
 
@@ -101,25 +83,12 @@ inline std::vector<index_t> stages_of(stage_place const& place, pipeline const& 
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does not
 ///         fit the job
-inline tensor_sharding sharding_of(parallel_tensor const& tensor, parallel_job const& job) {
-    tensor_ranks on{tensor.expert ? job.expert() : job.dense(), tensor.expert ? "etp" : "tp", {}};
-    if (tensor.expert)
-        on.fixed.push_back({"ep", only{job.experts().rank_of(*tensor.expert)}});
-    tensor_sharding result{tensor.key, tensor.dtype, tensor.shape, {}};
-    auto const stages = detail::stages_of(tensor.stage, job.stages());
-    if (stages.empty())
-        result.parts = cut_parts(tensor.key, tensor.shape, tensor.cut, on);
-    for (index_t const stage : stages) {
-        tensor_ranks staged = on;
-        staged.fixed.push_back({"pp", only{stage}});
-        for (sharding_part& part : cut_parts(tensor.key, tensor.shape, tensor.cut, staged)) {
-            part.is_copy = stage != stages.front();
-            result.parts.push_back(std::move(part));
-        }
-    }
-    return result;
-}
+RESHARD_DECL tensor_sharding sharding_of(parallel_tensor const& tensor, parallel_job const& job);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/model/impl/parallel_tensor.ipp>
+#endif
 
 #endif

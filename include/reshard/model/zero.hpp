@@ -3,14 +3,11 @@
 #ifndef RESHARD_MODEL_ZERO_HPP
 #define RESHARD_MODEL_ZERO_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/model/buffers.hpp>
 #include <reshard/model/data_groups.hpp>
-#include <reshard/model/owners.hpp>
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -21,37 +18,11 @@ namespace reshard {
 namespace detail {
 
 /// What a group's tensors have as elements on each rank, in order.
-inline std::vector<index_t> sizes_of(std::vector<group_member> const& members) {
-    std::vector<index_t> sizes;
-    for (group_member const& member : members)
-        sizes.push_back(member.elements);
-    return sizes;
-}
+RESHARD_DECL std::vector<index_t> sizes_of(std::vector<group_member> const& members);
 
 /// The number of ranks that share the tensors of a group.
-inline index_t sharing_count(std::vector<tensor_sharding> const& tensors, buffer_group const& group,
-                             group_member const& member) {
-    tensor_sharding const& tensor = tensors[member.tensor];
-    return data_ranks(tensor.parts[parts_in(tensor, group).front()]).count();
-}
-
-/// The distribution of which data-parallel rank `owner` alone holds something.
-inline distribution held_by(distribution const& how, index_t owner, std::string_view key) {
-    std::vector<placement> placements = how.placements();
-    for (std::size_t i = how.ranks().ndim(); i-- > 0;) {
-        if (!has_axis(data_axes(how.ranks()), i))
-            continue;
-        index_t const extent = how.ranks().all_axes[i].extent;
-        if (placements[i].what != placement::kind::replicate)
-            fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" +
-                                       std::string(how.ranks().all_axes[i].name()) +
-                                       "' deals out whole tensors, so it must replicate, not " +
-                                       to_string(placements[i]));
-        placements[i] = only{owner % extent};
-        owner /= extent;
-    }
-    return {how.ranks(), std::move(placements), how.shape(), key};
-}
+RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
+                                   buffer_group const& group, group_member const& member);
 
 } // namespace detail
 
@@ -92,50 +63,20 @@ std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
 ///
 /// \par Source stage 3 of PaddlePaddle's group sharding (`segment_size`) and of DeepSpeed
 ///             (`param_persistence_threshold`)
-inline std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
-                                                 index_t largest_whole = 0) {
-    detail::group_table const table(tensors);
-    for (auto const& [group, members] : table.groups())
-        for (detail::group_member const& member : members) {
-            if (member.elements <= largest_whole)
-                continue;
-            tensor_sharding& tensor = tensors[member.tensor];
-            index_t const ranks = detail::sharing_count(tensors, group, member);
-            for (std::size_t const n : detail::parts_in(tensor, group)) {
-                flat_sharing flat{data_axes(tensor.parts[n].how.ranks()), std::nullopt};
-                if (tensor.parts.size() > 1)
-                    flat.slices = {table.begin_of(member.tensor, n),
-                                   padded_slices(member.elements, ranks).length};
-                tensor.parts[n].flat = flat;
-            }
-        }
-    for (tensor_sharding const& tensor : tensors)
-        check(tensor);
-    return tensors;
-}
+RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
+                                                       index_t largest_whole = 0);
 
 /// How tensors lie that are dealt out whole to data-parallel ranks: sharding V1.
 ///
 /// Each stage, expert-parallel rank and data type deals for itself: see `least_loaded_owners`.
 ///
 /// \par Source DygraphShardingOptimizer of PaddlePaddle
-inline std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors) {
-    detail::group_table const table(tensors);
-    for (auto const& [group, members] : table.groups()) {
-        std::vector<named_size> sizes;
-        for (detail::group_member const& member : members)
-            sizes.push_back({tensors[member.tensor].key, member.elements});
-        auto const owners =
-            least_loaded_owners(sizes, detail::sharing_count(tensors, group, members.front()));
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            tensor_sharding& tensor = tensors[members[i].tensor];
-            for (std::size_t const n : detail::parts_in(tensor, group))
-                tensor.parts[n].how = detail::held_by(tensor.parts[n].how, owners[i], tensor.key);
-        }
-    }
-    return tensors;
-}
+RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/model/impl/zero.ipp>
+#endif
 
 #endif

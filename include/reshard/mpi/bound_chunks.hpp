@@ -5,11 +5,15 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/side_by_side.hpp>
+#include <reshard/core/byte_place.hpp>
+#include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/mpi/packets.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 /// \file
@@ -66,9 +70,6 @@ struct copy_ends {
 
 namespace detail {
 
-/// The largest piece of a local transfer between two looks at the network.
-inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
-
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
@@ -78,31 +79,12 @@ public:
     chunk_binder(bound_plan const& bound, stores how, copy_table& copies, bool may_be_direct = true)
         : bound_(bound), how_(how), copies_(copies), may_be_direct_(may_be_direct) {}
 
-    bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const {
-        return bind<std::byte const>(lanes, [this](packet const& one, data_type& stored) {
-            transfer const& moved = bound_.whole.transfers[one.transfer];
-            stored = bound_.whole.source_dtypes[moved.source_key];
-            return source_end(bound_, moved);
-        });
-    }
+    bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const;
 
-    bound_chunks<std::byte> receives(std::vector<lane> const& lanes) const {
-        return bind<std::byte>(lanes, [this](packet const& one, data_type& stored) {
-            transfer const& moved = bound_.whole.transfers[one.transfer];
-            stored = bound_.whole.target_dtypes[moved.target_key];
-            return target_end(bound_, moved);
-        });
-    }
+    bound_chunks<std::byte> receives(std::vector<lane> const& lanes) const;
 
     /// The transfers `numbers`, all of which have a source, and both ends in this process.
-    std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const {
-        std::vector<bound_copy> bound;
-        for (std::uint32_t const number : numbers)
-            add_local(bound_.whole.transfers[number], bound);
-        join_blocks(std::span(bound), copies_, &affine_copy::target_strides,
-                    [](bound_copy const& one) { return one.target; });
-        return bound;
-    }
+    std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const;
 
     /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the order
     /// of the target's axes; calls `take(copy)`.
@@ -125,16 +107,9 @@ public:
     }
 
 private:
-    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const {
-        index_t const bits_each = bits(bound_.whole.target_dtypes[moved.target_key]);
-        copy_ends const ends{source_end(bound_, moved), target_end(bound_, moved)};
-        for_each_copy(moved, ends, std::max<index_t>(1, local_piece_bytes * 8 / bits_each),
-                      [&](bound_copy const& one) { copies.push_back(one); });
-    }
+    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const;
 
-    static byte_place place_of(memory_place const& place, box const& region, data_type dtype) {
-        return byte_place_of(place.offset + linear_offset(region.offset, place.strides), dtype);
-    }
+    static byte_place place_of(memory_place const& place, box const& region, data_type dtype);
 
     /// The first chunk of every lane, then the second, and so on: no peer waits until another is served.
     template <class Byte, class End>
@@ -211,5 +186,9 @@ private:
 } // namespace detail
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/bound_chunks.ipp>
+#endif
 
 #endif

@@ -3,10 +3,11 @@
 #ifndef RESHARD_MPI_DIRECTORY_ENTRY_HPP
 #define RESHARD_MPI_DIRECTORY_ENTRY_HPP
 
+#include <reshard/core/config.hpp>
+#include <reshard/core/flat_range.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/buckets.hpp>
-#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <cstdint>
@@ -55,17 +56,12 @@ template <>
 inline constexpr stored_form form_of<directory_entry>{"record"};
 
 /// \throws error with errc::bad_layout where a level is none of the tensor's
-inline void validate(directory_key const& one) {
-    for (bucket_level const& level : one.levels) {
-        bool is_level = level.size() == one.shape.size();
-        for (index_t const halvings : level)
-            is_level = is_level && 0 <= halvings && halvings < 64;
-        if (!is_level)
-            fail(errc::bad_layout, "it has the level " + to_string(level) +
-                                       " of a tensor of shape " + to_string(one.shape));
-    }
-}
+RESHARD_DECL void validate(directory_key const& one);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/directory_entry.ipp>
+#endif
 
 #endif

@@ -3,11 +3,9 @@
 #ifndef RESHARD_MPI_GATHER_ROUNDS_HPP
 #define RESHARD_MPI_GATHER_ROUNDS_HPP
 
-#include <boost/assert.hpp>
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 /// \file
@@ -23,14 +21,7 @@ namespace reshard::detail {
 /// \pre       `0 < round_bytes`, and it fits an `int`
 class gather_rounds {
 public:
-    gather_rounds(std::vector<std::uint64_t> const& lengths, std::uint64_t round_bytes)
-        : round_bytes_(round_bytes) {
-        BOOST_ASSERT(0 < round_bytes && round_bytes <= std::numeric_limits<int>::max());
-        begins_.reserve(lengths.size() + 1);
-        begins_.push_back(0);
-        for (std::uint64_t const length : lengths)
-            begins_.push_back(begins_.back() + length);
-    }
+    gather_rounds(std::vector<std::uint64_t> const& lengths, std::uint64_t round_bytes);
 
     std::uint64_t size() const {
         return begins_.back() / round_bytes_ + (begins_.back() % round_bytes_ != 0);
@@ -39,13 +30,7 @@ public:
     /// The bytes that each rank gives in a round.
     ///
     /// \post they sum to `round_bytes` at most
-    std::vector<int> counts(std::uint64_t round) const {
-        std::vector<int> counts;
-        counts.reserve(begins_.size());
-        for (std::size_t rank = 0; rank + 1 < begins_.size(); ++rank)
-            counts.push_back(static_cast<int>(clamped(rank + 1, round) - clamped(rank, round)));
-        return counts;
-    }
+    std::vector<int> counts(std::uint64_t round) const;
 
     /// The bytes of a round: of all but the last `round_bytes`.
     std::uint64_t bytes(std::uint64_t round) const {
@@ -54,22 +39,20 @@ public:
 
     /// Where in its own text the bytes begin that `rank` gives in a round; its end where it gives
     /// none any more.
-    std::uint64_t offset(std::size_t rank, std::uint64_t round) const {
-        std::uint64_t const first = std::max(begins_[rank], round * round_bytes_);
-        return std::min(first, begins_[rank + 1]) - begins_[rank];
-    }
+    std::uint64_t offset(std::size_t rank, std::uint64_t round) const;
 
 private:
     /// Where text `rank` begins, counted from the beginning of the round and not beyond its ends.
-    std::uint64_t clamped(std::size_t rank, std::uint64_t round) const {
-        std::uint64_t const first = round * round_bytes_;
-        return std::clamp(begins_[rank], first, first + round_bytes_) - first;
-    }
+    std::uint64_t clamped(std::size_t rank, std::uint64_t round) const;
 
     std::uint64_t round_bytes_;
     std::vector<std::uint64_t> begins_;
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/gather_rounds.ipp>
+#endif
 
 #endif

@@ -3,22 +3,14 @@
 #ifndef RESHARD_MPI_LOOK_UP_HPP
 #define RESHARD_MPI_LOOK_UP_HPP
 
-#include <reshard/bind/check_complete.hpp>
-#include <reshard/expr/by_name.hpp>
-#include <reshard/expr/fit_shapes.hpp>
-#include <reshard/expr/mapping_index.hpp>
-#include <reshard/group/bytes.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/mpi/shard_directory.hpp>
-#include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/told_part.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,156 +42,42 @@ namespace detail {
 /// The steps of `look_up`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, redistribute_options const& options)
-        : world_(world),
-          me_(static_cast<holder_t>(world.rank())),
-          options_(options),
-          exchange_(world) {}
+    plan_search(mpi_group const& world, redistribute_options const& options);
 
     looked_up run(known_side const& source, known_side const& target,
-                  std::optional<mapping> program) {
-        auto const source_keys = keys_of(source), target_keys = keys_of(target);
-        agree_on(world_, [&] {
-            compact_layout const wanted = told_layout(target, target_keys);
-            result_.program = program
-                                  ? std::move(*program)
-                                  : by_name(catalog_of(told_layout(source, source_keys)), wanted);
-            result_.program =
-                fit_shapes(std::move(result_.program), wanted, options_.allow_shape_mismatch);
-            result_.source = own_layout(source);
-            result_.target = own_layout(target);
-        });
-        if (source.layout)
-            agree_on(world_, [&] { plan_with(result_.source); });
-        else
-            ask(source, source_keys);
-        tell();
-        return std::move(result_);
-    }
+                  std::optional<mapping> program);
 
 private:
-    std::vector<directory_key> keys_of(known_side const& side) {
-        return side.layout ? std::vector<directory_key>()
-                           : gather_keys(world_, exchange_, side.held);
-    }
+    std::vector<directory_key> keys_of(known_side const& side);
 
     /// All keys; where who holds them is not known, the lowest rank that has some of a tensor stands
     /// for all of it.
     compact_layout told_layout(known_side const& side,
-                               std::vector<directory_key> const& keys) const {
-        if (side.layout)
-            return *side.layout;
-        layout all = layout_of(keys, static_cast<holder_t>(world_.size()));
-        for (std::size_t i = 0; i < keys.size(); ++i)
-            all.tensors[i].shards.push_back(keys[i].holder, whole(keys[i].shape));
-        return compact_layout_of(std::move(all));
-    }
+                               std::vector<directory_key> const& keys) const;
 
     /// The side as far as this rank knows it.
-    compact_layout own_layout(known_side const& side) const {
-        if (side.layout)
-            return *side.layout;
-        std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(world_.size()));
-        held[me_] = side.held;
-        return compact_layout_of(layout_of(held));
-    }
+    compact_layout own_layout(known_side const& side) const;
 
     /// The problem that is planned, which refers to `source`.
-    plan_problem plan_with(compact_layout const& source) {
-        plan_problem problem = problem_of(result_.program, source, result_.target);
-        result_.whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})},
-                                  plan_options_of(options_));
-        return problem;
-    }
+    plan_problem plan_with(compact_layout const& source);
 
-    void ask(known_side const& source, std::vector<directory_key> const& keys) {
-        shard_directory directory(world_, exchange_, keys, source.held);
-        std::vector<directory_entry> questions;
-        agree_on(world_, [&] { questions = questions_to(directory, keys); });
-        auto const found = directory.look_up(questions, plan_options_of(options_));
-        agree_on(world_, [&] {
-            layout shards = layout_of(keys, static_cast<holder_t>(world_.size()));
-            std::vector<std::vector<std::uint32_t>> positions(keys.size());
-            for (directory_entry const& one : found) {
-                shards.tensors[one.key].shards.push_back(one.holder, one.region, one.flat);
-                positions[one.key].push_back(one.position);
-            }
-            compact_layout const known = compact_layout_of(std::move(shards));
-            number_by_holder(plan_with(known), positions);
-        });
-    }
+    void ask(known_side const& source, std::vector<directory_key> const& keys);
 
     /// The regions of source tensors that the shards of this rank are made of.
     std::vector<directory_entry> questions_to(shard_directory const& directory,
-                                              std::vector<directory_key> const& keys) const {
-        std::vector<directory_entry> questions;
-        mapping_index const index(result_.program);
-        auto const ask_for = [&](piece const& part) {
-            if (part.source == zero_source)
-                return;
-            mapping_source const source = result_.program.sources()[part.source];
-            std::size_t const key = directory.find(source.key);
-            if (key < keys.size() && keys[key].shape == source.shape)
-                questions.push_back({static_cast<key_id>(key), me_, 0, part.source_box(), {}});
-        };
-        for (compact_tensor const& tensor : result_.target.tensors) {
-            tensor_shards const shards = result_.target.spread_of(tensor).view();
-            mapping_output const* const output = result_.program.find(tensor.key);
-            if (!output || output->added || output->value.shape != shape_of(tensor))
-                continue;
-            for (std::uint32_t const i : shards_held(shards, me_))
-                for (box const& part : shards.boxes(i))
-                    index.for_each_piece(*output, part, ask_for);
-        }
-        return questions;
-    }
+                                              std::vector<directory_key> const& keys) const;
 
-    index_vector const& shape_of(compact_tensor const& tensor) const {
-        return result_.target.spread_of(tensor).shape;
-    }
+    index_vector const& shape_of(compact_tensor const& tensor) const;
 
     /// Shards get the numbers that they have at their holder.
     void number_by_holder(plan_problem const& problem,
-                          std::vector<std::vector<std::uint32_t>> const& positions) {
-        for (transfer& moved : result_.whole.transfers) {
-            if (moved.source_key == zero_source)
-                continue;
-            std::uint32_t const tensor = problem.sources[moved.source_key].tensor;
-            moved.source_shard = positions[tensor][moved.source_shard];
-        }
-    }
+                          std::vector<std::vector<std::uint32_t>> const& positions);
 
     /// Each source learns what it gives.
-    void tell() {
-        std::vector<addressed_text> texts;
-        agree_on(world_, [&] {
-            for (auto const& [holder, part] : told_parts(result_.whole, me_))
-                texts.push_back({static_cast<int>(holder), to_bytes(part)});
-        });
-        auto const told = exchange_.run(texts);
-        agree_on(world_, [&] {
-            for (addressed_text const& one : told) {
-                auto part = from_bytes<told_part>(one.bytes);
-                check(part, one.rank);
-                append(result_.whole, std::move(part));
-            }
-        });
-    }
+    void tell();
 
     /// \throws error with errc::corrupt_file where what `rank` told is not between it and this rank
-    void check(told_part const& told, int rank) const {
-        for (transfer const& moved : told.part.transfers)
-            if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
-                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told rank " +
-                                             std::to_string(me_) + " of a transfer from rank " +
-                                             std::to_string(moved.source_holder) + " to rank " +
-                                             std::to_string(moved.target_holder));
-        for (key_id const source : told.sources)
-            if (source >= result_.whole.source_dtypes.size())
-                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
-                                             std::to_string(source) + " of " +
-                                             std::to_string(result_.whole.source_dtypes.size()));
-    }
+    void check(told_part const& told, int rank) const;
 
     mpi_group const& world_;
     holder_t me_;
@@ -223,5 +101,9 @@ inline looked_up look_up(mpi_group const& world, known_side const& source, known
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/look_up.ipp>
+#endif
 
 #endif

@@ -3,17 +3,12 @@
 #ifndef RESHARD_MPI_MPI_GROUP_HPP
 #define RESHARD_MPI_MPI_GROUP_HPP
 
-#include <reshard/core/error.hpp>
 #include <reshard/group/group.hpp>
 #include <reshard/mpi/gather_rounds.hpp>
 
 #include <boost/assert.hpp>
-#include <boost/mpi/collectives/all_gather.hpp>
-#include <boost/mpi/collectives/all_gatherv.hpp>
 #include <boost/mpi/communicator.hpp>
-#include <mpi.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -46,11 +41,7 @@ public:
     /// wait for ever for a rank that went on.
     ///
     /// \par Collective every rank of `world`
-    static mpi_group duplicate_of(mpi_group const& world) {
-        boost::mpi::communicator const duplicate(world.world_, boost::mpi::comm_duplicate);
-        MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_ARE_FATAL);
-        return {duplicate, world.count_limit_};
-    }
+    static mpi_group duplicate_of(mpi_group const& world);
 
     int rank() const { return world_.rank(); }
     int size() const { return world_.size(); }
@@ -61,17 +52,7 @@ public:
     ///
     /// \par Collective every rank of the communicator, in the same order
     /// \throws error with errc::ranks_disagree, on every rank alike, for different limits
-    std::vector<std::string> all_gather(std::string const& bytes) const {
-        std::vector<std::uint64_t> const lengths = all_lengths(bytes.size());
-        std::vector<std::string> all(lengths.size());
-        for (std::size_t i = 0; i < all.size(); ++i)
-            all[i].reserve(lengths[i]);
-        detail::gather_rounds const rounds(lengths, count_limit_);
-        std::vector<char> arrived;
-        for (std::uint64_t round = 0; round < rounds.size(); ++round)
-            gather_round(rounds, round, bytes, arrived, all);
-        return all;
-    }
+    std::vector<std::string> all_gather(std::string const& bytes) const;
 
     boost::mpi::communicator const& base() const { return world_; }
 
@@ -80,36 +61,11 @@ public:
 
 private:
     /// Each rank tells its limit, too: with another one it would wait for rounds that nobody makes.
-    std::vector<std::uint64_t> all_lengths(std::size_t mine) const {
-        std::uint64_t const told[] = {mine, count_limit_};
-        std::vector<std::uint64_t> numbers;
-        boost::mpi::all_gather(world_, told, 2, numbers);
-        std::vector<std::uint64_t> lengths;
-        for (std::size_t i = 0; i < numbers.size(); i += 2) {
-            if (numbers[i + 1] != numbers[1])
-                fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to " +
-                                               std::to_string(numbers[1]) + ", and rank " +
-                                               std::to_string(i / 2) + " up to " +
-                                               std::to_string(numbers[i + 1]) +
-                                               "; every rank must give mpi_group the same limit");
-            lengths.push_back(numbers[i]);
-        }
-        return lengths;
-    }
+    std::vector<std::uint64_t> all_lengths(std::size_t mine) const;
 
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
                       std::string const& bytes, std::vector<char>& arrived,
-                      std::vector<std::string>& all) const {
-        std::vector<int> const counts = rounds.counts(round);
-        arrived.resize(rounds.bytes(round));
-        auto const mine = rounds.offset(static_cast<std::size_t>(rank()), round);
-        boost::mpi::all_gatherv(world_, bytes.data() + mine, arrived.data(), counts);
-        char const* next = arrived.data();
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            all[i].append(next, static_cast<std::size_t>(counts[i]));
-            next += counts[i];
-        }
-    }
+                      std::vector<std::string>& all) const;
 
     boost::mpi::communicator world_;
     std::size_t count_limit_;
@@ -118,5 +74,9 @@ private:
 static_assert(group<mpi_group>);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/mpi_group.ipp>
+#endif
 
 #endif

@@ -3,23 +3,10 @@
 #ifndef RESHARD_MPI_NODE_RANKS_HPP
 #define RESHARD_MPI_NODE_RANKS_HPP
 
-#include <reshard/group/agree.hpp>
-#include <reshard/group/gather_values.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/options.hpp>
 
-#include <boost/mpi/communicator.hpp>
-#include <mpi.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -37,31 +24,12 @@ struct node_ranks {
 /// environment variable RESHARD_RANKS_PER_NODE says; 0: all.
 ///
 /// \throws error with errc::usage for a variable that is no number of ranks
-inline int ranks_per_node(int given) {
-    char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
-    if (given != 0 || !text)
-        return given;
-    int count = 0;
-    auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
-    if (problem != std::errc() || *end != '\0' || count < 1)
-        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '" + std::string(text) +
-                              "'; it must be a number of ranks, 1 or more");
-    return count;
-}
+RESHARD_DECL int ranks_per_node(int given);
 
 /// The ranks that share memory with this one, `per_node` of them at most; 0: all.
 ///
 /// \par Collective every rank of the group, with the same `per_node`
-inline node_ranks node_of(mpi_group const& world, int per_node) {
-    MPI_Comm all = MPI_COMM_NULL;
-    MPI_Comm_split_type(world.base(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
-    boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
-    mpi_group node{per_node == 0 ? machine
-                                 : machine.split(machine.rank() / per_node, machine.rank()),
-                   world.count_limit()};
-    std::vector<int> numbers = gather_values(node, world.rank());
-    return {std::move(node), std::move(numbers)};
-}
+RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
 
 namespace detail {
 
@@ -70,41 +38,20 @@ namespace detail {
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE, errc::ranks_disagree
 ///         where that differs
-inline node_ranks agreed_node_of(mpi_group const& ranks) {
-    int per_node = 0;
-    auto const problem = attempt([&] { per_node = ranks_per_node(0); });
-    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
-                 static_cast<std::uint64_t>(per_node), problem);
-    return node_of(ranks, per_node);
-}
-
-/// Of how many ranks each node is, where each has as many, one behind the other, and the last one perhaps
-/// fewer; 0 for other nodes, and for a single one, which is no nearer than another.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error as `agreed_node_of`
-inline holder_t equal_ranks_per_node(mpi_group const& ranks) {
-    node_ranks const mine = agreed_node_of(ranks);
-    auto const all = gather_values(ranks, mine.numbers.front());
-    auto const count = static_cast<int>(std::ranges::count(all, all.front()));
-    for (int rank = 0; rank < ranks.size(); ++rank)
-        if (all[static_cast<std::size_t>(rank)] != rank / count * count)
-            return 0;
-    return count == ranks.size() ? 0 : static_cast<holder_t>(count);
-}
+RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 
 /// The options with the nodes that are there, where the caller names none.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `agreed_node_of`
-inline redistribute_options with_nodes(mpi_group const& ranks, redistribute_options options) {
-    if (options.processes_per_node == 0 && ranks.size() > 1)
-        options.processes_per_node = equal_ranks_per_node(ranks);
-    return options;
-}
+RESHARD_DECL redistribute_options with_nodes(mpi_group const& ranks, redistribute_options options);
 
 } // namespace detail
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/node_ranks.ipp>
+#endif
 
 #endif

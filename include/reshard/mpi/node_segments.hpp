@@ -9,11 +9,7 @@
 #include <reshard/os/yielding_barrier.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <new>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -63,25 +59,16 @@ public:
     /// The memory of a rank of the node.
     ///
     /// \par Units bytes
-    std::byte* data(int rank) const { return at(rank).data() + head_bytes; }
-    index_t bytes(int rank) const { return at(rank).bytes() - head_bytes; }
+    std::byte* data(int rank) const;
+    index_t bytes(int rank) const;
 
-    barrier_state& barrier() const {
-        return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
-    }
+    barrier_state& barrier() const;
 
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
     /// This rank's own segment stays where it is till all is well: others may look for it still.
-    void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls) {
-        std::vector<shared_segment> opened;
-        for (std::size_t rank = 0; rank < told.size(); ++rank)
-            if (static_cast<int>(rank) != me)
-                opened.push_back(shared_segment::open(told[rank].address, told[rank].bytes, calls));
-        opened.insert(opened.begin() + me, std::move(all_.back()));
-        all_ = std::move(opened);
-    }
+    void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls);
 
     std::vector<shared_segment> all_; ///< by rank of the node
 };
@@ -110,5 +97,9 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/node_segments.ipp>
+#endif
 
 #endif

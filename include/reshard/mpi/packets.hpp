@@ -4,11 +4,10 @@
 #define RESHARD_MPI_PACKETS_HPP
 
 #include <reshard/core/box.hpp>
-#include <reshard/mpi/cut_transfer.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,24 +38,14 @@ struct chunk {
 /// which both sides evaluate.
 ///
 /// \par Units `limit` in bytes
-inline std::vector<chunk> chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers,
-                                    index_t limit = chunk_bytes) {
-    std::vector<chunk> chunks;
-    for (std::uint32_t const number : numbers) {
-        transfer const& part = whole.transfers[number];
-        data_type const dtype = wire_dtype(whole, part);
-        index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
-        detail::cut_transfer(cut_of(whole, part), elements, [&](box const& region) {
-            index_t const bytes = byte_count(element_count(region), dtype);
-            if (chunks.empty() || chunks.back().bytes + bytes > limit)
-                chunks.emplace_back();
-            chunks.back().packets.push_back({number, region, bytes});
-            chunks.back().bytes += bytes;
-        });
-    }
-    return chunks;
-}
+RESHARD_DECL std::vector<chunk> chunks_of(plan const& whole,
+                                          std::vector<std::uint32_t> const& numbers,
+                                          index_t limit = chunk_bytes);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/packets.ipp>
+#endif
 
 #endif

@@ -3,17 +3,12 @@
 #ifndef RESHARD_MPI_PREPARE_CACHED_HPP
 #define RESHARD_MPI_PREPARE_CACHED_HPP
 
-#include <reshard/group/gather_values.hpp>
-#include <reshard/layout/hash.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/redistribution.hpp>
 #include <reshard/plan/digest_cache.hpp>
-#include <reshard/plan/plan_digest.hpp>
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 /// \file
@@ -35,7 +30,7 @@ public:
     friend void run(cached_redistribution& all) { detail::owned(all.state_).moving->run(); }
 
     /// What this process gives and gets.
-    process_cost const& cost() const { return detail::owned(state_).cost; }
+    process_cost const& cost() const;
 
     /// True where nothing has changed on any rank, and no rank planned; the same on every rank.
     bool was_kept() const { return was_kept_; }
@@ -54,43 +49,10 @@ private:
 
 namespace detail {
 
-template <class View>
-void add_side(hasher& digest, laid_out<View> const& side) {
-    digest.add(std::uint64_t{side.held.size()});
-    for (auto const& [descriptor, tensor] : side.held)
-        digest.add(digest_of(descriptor));
-    for (auto const& [descriptor, tensor] : join_neighbours(side.held))
-        digest.add(digest_of(descriptor));
-    digest.add(side.layout ? digest_of(*side.layout) : 0);
-}
-
-/// A digest of what every rank holds and does, and of which of them this is.
-///
-/// \par Collective every rank of the group, in the same order
-inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
-                                   laid_out<const_tensor_view> const& source,
-                                   laid_out<tensor_view> const& target) {
-    hasher mine;
-    agree_on(ranks, [&] {
-        add_side(mine, source);
-        add_side(mine, target);
-    });
-    hasher all;
-    all.add(planner_version);
-    all.add(call);
-    all.add(static_cast<std::uint64_t>(ranks.rank()));
-    for (std::uint64_t const digest : gather_values(ranks, mine.value()))
-        all.add(digest);
-    return all.value();
-}
-
 /// True where `mine` is, on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
-inline bool everywhere(mpi_group const& ranks, bool mine) {
-    auto const all = gather_values(ranks, std::uint8_t{mine});
-    return std::count(all.begin(), all.end(), 1) == ranks.size();
-}
+RESHARD_DECL bool everywhere(mpi_group const& ranks, bool mine);
 
 } // namespace detail
 
@@ -104,26 +66,15 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
 /// \throws error as `prepare`, on every rank alike
 /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a structure
 ///             that changed none the less corrupts a checkpoint; here it is planned anew
-inline cached_redistribution prepare_cached(mpi_group const& world, plan_cache& kept,
-                                            laid_out<const_tensor_view> source,
-                                            laid_out<tensor_view> target, redistribution how = {}) {
-    std::uint64_t const call = detail::digest_of_call(how.program, how.options);
-    agree_to_run(world, "redistribute with kept plans",
-                 detail::digest_of_call(call, source, target),
-                 detail::check_call(world, source, target));
-    mpi_group const ranks = mpi_group::duplicate_of(world);
-    std::uint64_t const digest = detail::digest_of_all(ranks, call, source, target);
-    plan_cache::pointer job = kept.find(digest);
-    bool const was_kept = detail::everywhere(ranks, job != nullptr);
-    if (!was_kept)
-        job = kept.add(
-            digest, detail::plan_job(ranks, source, target, std::move(how.program), how.options));
-    auto state = std::make_unique<detail::prepared_state>();
-    agree_on(ranks, [&] { state->planned = *job; });
-    detail::bind_job(ranks, *state, source, target, how.options.on_node);
-    return {std::move(state), was_kept};
-}
+RESHARD_DECL cached_redistribution prepare_cached(mpi_group const& world, plan_cache& kept,
+                                                  laid_out<const_tensor_view> source,
+                                                  laid_out<tensor_view> target,
+                                                  redistribution how = {});
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/prepare_cached.ipp>
+#endif
 
 #endif

@@ -3,18 +3,14 @@
 #ifndef RESHARD_MPI_REDISTRIBUTE_HPP
 #define RESHARD_MPI_REDISTRIBUTE_HPP
 
-#include <reshard/expr/digest.hpp>
-#include <reshard/bind/overlap.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The façade: tensors of one layout become tensors of another, over a communicator.
@@ -37,12 +33,12 @@ public:
     friend void run(prepared& all) { detail::owned(all.state_).moving->run(); }
 
     /// What this process gives and gets.
-    process_cost const& cost() const { return detail::owned(state_).cost; }
+    process_cost const& cost() const;
 
     /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that was
     /// looked up, this rank's part.
-    compact_layout const& source_layout() const { return detail::owned(state_).planned.source; }
-    compact_layout const& target_layout() const { return detail::owned(state_).planned.target; }
+    compact_layout const& source_layout() const;
+    compact_layout const& target_layout() const;
 
 private:
     explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
@@ -56,46 +52,19 @@ private:
 
 namespace detail {
 
-/// \throws error with errc::usage where other ranks made the arena
-inline void check_arena(mpi_group const& world, shared_arena const* arena) {
-    int how = MPI_IDENT;
-    if (arena)
-        MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
-    if (how != MPI_IDENT && how != MPI_CONGRUENT)
-        fail(errc::usage,
-             "the arena was made by other ranks than the " + std::to_string(world.size()) +
-                 " of this redistribution, or in another order; make one over the same "
-                 "communicator");
-}
-
 /// A number that stands for the call: equal where ranks do the same.
-inline std::uint64_t digest_of_call(std::optional<mapping> const& program,
-                                    redistribute_options const& options) {
-    hasher digest;
-    digest.add(program ? digest_of(*program) : 0);
-    digest.add(digest_of(options));
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
+                                          redistribute_options const& options);
 
 /// The same, and which arenas there are: all ranks have the same one, or none.
-inline std::uint64_t digest_of_call(std::uint64_t call, laid_out<const_tensor_view> const& source,
-                                    laid_out<tensor_view> const& target) {
-    hasher digest;
-    digest.add(call);
-    digest.add(source.arena ? source.arena->state()->number : 0);
-    digest.add(target.arena ? target.arena->state()->number : 0);
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
+                                          laid_out<const_tensor_view> const& source,
+                                          laid_out<tensor_view> const& target);
 
 /// What can be seen of the tensors and arenas of one rank alone.
-inline local_error check_call(mpi_group const& world, laid_out<const_tensor_view> const& source,
-                              laid_out<tensor_view> const& target) {
-    return attempt([&] {
-        reshard::check_memory({&source.held, 1}, {&target.held, 1});
-        check_arena(world, source.arena);
-        check_arena(world, target.arena);
-    });
-}
+RESHARD_DECL local_error check_call(mpi_group const& world,
+                                    laid_out<const_tensor_view> const& source,
+                                    laid_out<tensor_view> const& target);
 
 } // namespace detail
 
@@ -114,73 +83,54 @@ inline local_error check_call(mpi_group const& world, laid_out<const_tensor_view
 ///         errc::bad_layout where a rank holds more or less than the layout says;
 ///         errc::memory_overlap where a target shares memory with another tensor; errc::usage for an
 ///         arena of other ranks, or a bad RESHARD_RANKS_PER_NODE
-inline prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
-                        laid_out<tensor_view> target, std::optional<mapping> program = std::nullopt,
-                        redistribute_options const& options = {}) {
-    std::uint64_t const call = detail::digest_of_call(program, options);
-    agree_to_run(world, "redistribute", detail::digest_of_call(call, source, target),
-                 detail::check_call(world, source, target));
-    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
-    auto all = std::make_unique<detail::prepared_state>();
-    all->planned = detail::plan_job(ranks, source, target, std::move(program), options);
-    detail::bind_job(ranks, *all, source, target, options.on_node);
-    return prepared(std::move(all));
-}
+RESHARD_DECL prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
+                              laid_out<tensor_view> target,
+                              std::optional<mapping> program = std::nullopt,
+                              redistribute_options const& options = {});
 
 /// The same for tensors whose layouts no rank knows: every rank tells all others what it holds.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above
-inline prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
-                        std::optional<mapping> program = std::nullopt,
-                        redistribute_options const& options = {}) {
-    return prepare(world, laid_out<const_tensor_view>{std::move(source)},
-                   laid_out<tensor_view>{std::move(target)}, std::move(program), options);
-}
+RESHARD_DECL prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
+                              std::optional<mapping> program = std::nullopt,
+                              redistribute_options const& options = {});
 
 /// The same by name.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above
-inline prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
-                        redistribute_options const& options) {
-    return prepare(world, std::move(source), std::move(target), std::nullopt, options);
-}
+RESHARD_DECL prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
+                              redistribute_options const& options);
 
 /// Fills tensors from others of layouts that are known, by name or as `program` says.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
-inline void redistribute(mpi_group const& world, laid_out<const_tensor_view> source,
-                         laid_out<tensor_view> target,
-                         std::optional<mapping> program = std::nullopt,
-                         redistribute_options const& options = {}) {
-    prepared all =
-        prepare(world, std::move(source), std::move(target), std::move(program), options);
-    run(all);
-}
+RESHARD_DECL void redistribute(mpi_group const& world, laid_out<const_tensor_view> source,
+                               laid_out<tensor_view> target,
+                               std::optional<mapping> program = std::nullopt,
+                               redistribute_options const& options = {});
 
 /// Fills the tensors of `target` from those of `source`, by name.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
-inline void redistribute(mpi_group const& world, const_state_dict const& source,
-                         state_dict const& target, redistribute_options const& options = {}) {
-    prepared all = prepare(world, source, target, std::nullopt, options);
-    run(all);
-}
+RESHARD_DECL void redistribute(mpi_group const& world, const_state_dict const& source,
+                               state_dict const& target, redistribute_options const& options = {});
 
 /// Fills the tensors of `target` from those of `source`, as `program` says.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
-inline void redistribute(mpi_group const& world, const_state_dict const& source,
-                         state_dict const& target, mapping const& program,
-                         redistribute_options const& options = {}) {
-    prepared all = prepare(world, source, target, program, options);
-    run(all);
-}
+RESHARD_DECL void redistribute(mpi_group const& world, const_state_dict const& source,
+                               state_dict const& target, mapping const& program,
+                               redistribute_options const& options = {});
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/redistribute.ipp>
+#endif
 
 #endif

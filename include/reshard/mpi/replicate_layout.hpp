@@ -3,7 +3,7 @@
 #ifndef RESHARD_MPI_REPLICATE_LAYOUT_HPP
 #define RESHARD_MPI_REPLICATE_LAYOUT_HPP
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/layout/compact_layout.hpp>
@@ -26,28 +26,10 @@ namespace detail {
 /// The lowest rank that gave a text, or nothing.
 ///
 /// \throws error with errc::ranks_disagree where two ranks gave different ones
-inline std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
-                                               std::string_view what) {
-    std::optional<std::size_t> first;
-    for (std::size_t rank = 0; rank < told.size(); ++rank) {
-        if (told[rank].empty())
-            continue;
-        if (!first)
-            first = rank;
-        if (told[rank] != told[*first])
-            fail(errc::ranks_disagree,
-                 "ranks " + std::to_string(*first) + " and " + std::to_string(rank) +
-                     " give different layouts of the " + std::string(what) +
-                     "; give all ranks the same one, in the same form, or none");
-    }
-    return first;
-}
+RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
+                                                     std::string_view what);
 
-inline std::string digest_text(std::string const& bytes) {
-    hasher digest;
-    digest.add(bytes);
-    return std::to_string(digest.value());
-}
+RESHARD_DECL std::string digest_text(std::string const& bytes);
 
 /// What `replicate_layout` returns, for ranks that are agreed on what they do.
 ///
@@ -92,5 +74,9 @@ replicate_layout(Group const& world, std::optional<compact_layout> mine, std::st
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/replicate_layout.ipp>
+#endif
 
 #endif

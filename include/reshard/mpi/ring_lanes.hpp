@@ -6,7 +6,6 @@
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/os/slot_ring.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -42,28 +41,12 @@ public:
     }
 
     /// All chunks are to be moved, again.
-    void rewind() {
-        for (auto& one : sends_)
-            one.next = 0;
-        for (auto& one : receives_)
-            one.next = 0;
-    }
+    void rewind();
 
     /// Moves at most one chunk of each lane. False where none could be moved.
-    bool advance() {
-        bool any = false;
-        for (auto& one : receives_)
-            any |= unpack(one);
-        for (auto& one : sends_)
-            any |= pack(one);
-        return any;
-    }
+    bool advance();
 
-    bool is_done() const {
-        auto const ended = [](auto const& one) { return one.is_done(); };
-        return std::all_of(sends_.begin(), sends_.end(), ended) &&
-               std::all_of(receives_.begin(), receives_.end(), ended);
-    }
+    bool is_done() const;
 
 private:
     template <class Byte, class Ring>
@@ -75,17 +58,9 @@ private:
         bool is_done() const { return next == chunks.chunks.size(); }
     };
 
-    bool pack(lane_state<std::byte const, ring_sender>& lane) const {
-        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
-            blocks.add(copy, one.memory, slot + one.wire, one.joins_next);
-        });
-    }
+    bool pack(lane_state<std::byte const, ring_sender>& lane) const;
 
-    bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
-        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
-            blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
-        });
-    }
+    bool unpack(lane_state<std::byte, ring_receiver>& lane) const;
 
     /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that.
     template <class Lane, class Add>
@@ -109,5 +84,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/ring_lanes.ipp>
+#endif
 
 #endif

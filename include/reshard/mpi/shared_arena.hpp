@@ -3,20 +3,15 @@
 #ifndef RESHARD_MPI_SHARED_ARENA_HPP
 #define RESHARD_MPI_SHARED_ARENA_HPP
 
-#include <reshard/group/agree.hpp>
 #include <reshard/mpi/node_ranks.hpp>
-#include <reshard/os/arena_resource.hpp>
 #include <reshard/mpi/node_segments.hpp>
+#include <reshard/os/arena_resource.hpp>
 
-#include <boost/mpi/collectives/broadcast.hpp>
-
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -55,16 +50,6 @@ private:
     std::unique_ptr<line[]> lines_;
 };
 
-/// The number of a new arena: rank 0 counts for all.
-///
-/// \par Collective every rank of the group, in the same order
-inline std::uint64_t new_arena_number(mpi_group const& ranks) {
-    static std::atomic<std::uint64_t> last = 0;
-    std::uint64_t number = ++last;
-    boost::mpi::broadcast(ranks.base(), number, 0);
-    return number;
-}
-
 /// What an arena and the redistributions that use it own together.
 struct arena_state {
     std::uint64_t number = 0;    ///< not 0; the same on all ranks, of no other arena of theirs
@@ -95,28 +80,7 @@ public:
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
     ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without memory
-    shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {}) {
-        int per_node = 0;
-        auto const problem = attempt([&] {
-            per_node = ranks_per_node(options.ranks_per_node);
-            if (bytes < 0 || per_node < 0)
-                fail(errc::usage, "an arena of " + std::to_string(bytes) + " bytes over nodes of " +
-                                      std::to_string(per_node) + " ranks; neither may be negative");
-            static_cast<void>(checked_add(bytes, 1 << 20, "the bytes of an arena"));
-        });
-        agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
-        mpi_group const ranks = mpi_group::duplicate_of(world);
-        auto node = node_of(ranks, per_node);
-        detail::arena_state made{detail::new_arena_number(ranks),
-                                 ranks,
-                                 node.group,
-                                 std::move(node.numbers),
-                                 nullptr,
-                                 {},
-                                 nullptr};
-        take(made, bytes + index_t{arena_resource::least_bytes}, options);
-        state_ = std::make_shared<detail::arena_state const>(std::move(made));
-    }
+    shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
     /// True where the ranks of this node see one another's memory, the same on all of them.
     bool is_shared() const { return state_->segments != nullptr; }
@@ -134,24 +98,16 @@ public:
     std::shared_ptr<detail::arena_state const> const& state() const { return state_; }
 
 private:
-    void take(detail::arena_state& made, index_t bytes, arena_options const& options) {
-        made.segments = with_segments(made.node, made.refusal, [&](segment_kind kind) {
-            return std::make_unique<node_segments>(
-                made.node, bytes, segment_request{kind, options.pages, options.calls});
-        });
-        agree_on(made.world, [&] {
-            if (!made.segments)
-                made.own = std::make_unique<detail::private_memory>(bytes);
-            std::byte* const memory =
-                made.segments ? made.segments->data(made.node.rank()) : made.own->data();
-            resource_ = std::make_unique<arena_resource>(memory, static_cast<std::size_t>(bytes));
-        });
-    }
+    void take(detail::arena_state& made, index_t bytes, arena_options const& options);
 
     std::shared_ptr<detail::arena_state const> state_;
     std::unique_ptr<arena_resource> resource_;
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/shared_arena.ipp>
+#endif
 
 #endif

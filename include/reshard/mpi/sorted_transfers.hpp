@@ -3,11 +3,10 @@
 #ifndef RESHARD_MPI_SORTED_TRANSFERS_HPP
 #define RESHARD_MPI_SORTED_TRANSFERS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/plan/cost.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,23 +22,7 @@ struct sorted_transfers {
     std::vector<std::uint32_t> local;
 };
 
-inline sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
-    sorted_transfers sorted;
-    sorted.to.resize(static_cast<std::size_t>(size));
-    sorted.from.resize(static_cast<std::size_t>(size));
-    auto const me = static_cast<holder_t>(rank);
-    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-        transfer const& part = whole.transfers[i];
-        if (part.target_holder == me &&
-            (part.source_holder == me || part.source_holder == no_holder))
-            sorted.local.push_back(i);
-        else if (part.target_holder == me)
-            sorted.from[part.source_holder].push_back(i);
-        else
-            sorted.to[part.target_holder].push_back(i);
-    }
-    return sorted;
-}
+RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size);
 
 /// How a process serves its peers.
 struct lane_order {
@@ -49,49 +32,22 @@ struct lane_order {
 };
 
 /// One lane a peer, those nearest in the direction of `step` first.
-inline std::vector<lane> rotated_lanes(plan const& whole,
-                                       std::vector<std::vector<std::uint32_t>> const& by_peer,
-                                       lane_order const& order) {
-    std::vector<lane> lanes;
-    int const size = static_cast<int>(by_peer.size());
-    for (int distance = 1; distance < size; ++distance) {
-        int const peer = (order.rank + order.step * distance + size) % size;
-        auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
-        if (!numbers.empty())
-            lanes.push_back({peer, chunks_of(whole, numbers, order.limit)});
-    }
-    return lanes;
-}
+RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
+                                             std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                             lane_order const& order);
 
 /// The bytes of some transfers, as they travel.
-inline index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers) {
-    index_t bytes = 0;
-    for (std::uint32_t const i : numbers)
-        bytes += wire_bytes(whole, whole.transfers[i]);
-    return bytes;
-}
+RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers);
 
 /// What this process and each other one give one another, the larger of both ways.
-inline std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted) {
-    std::vector<index_t> bytes;
-    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer)
-        bytes.push_back(
-            std::max(bytes_of(whole, sorted.to[peer]), bytes_of(whole, sorted.from[peer])));
-    return bytes;
-}
+RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted);
 
-inline process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
-    process_cost cost;
-    cost.bytes_local = bytes_of(whole, sorted.local);
-    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
-        cost.bytes_out += bytes_of(whole, sorted.to[peer]);
-        cost.bytes_in += bytes_of(whole, sorted.from[peer]);
-        cost.messages_out += !sorted.to[peer].empty();
-        cost.messages_in += !sorted.from[peer].empty();
-    }
-    return cost;
-}
+RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sorted);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/sorted_transfers.ipp>
+#endif
 
 #endif

@@ -3,18 +3,12 @@
 #ifndef RESHARD_OS_ARENA_RESOURCE_HPP
 #define RESHARD_OS_ARENA_RESOURCE_HPP
 
-#include <reshard/core/error.hpp>
-#include <reshard/core/index_vector.hpp>
-
 #include <boost/interprocess/indexes/null_index.hpp>
 #include <boost/interprocess/managed_external_buffer.hpp>
 #include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
-#include <new>
-#include <string>
 
 /// \file
 /// Allocates tensors in memory that is there already.
@@ -42,16 +36,7 @@ public:
 
 private:
     /// \throws error with errc::limit_exceeded when no gap is large enough
-    void* do_allocate(std::size_t bytes, std::size_t wanted) override {
-        std::size_t const aligned = std::max(wanted, alignment);
-        if (bytes <= parts_.get_size())
-            if (void* const part = parts_.allocate_aligned(bytes, aligned, std::nothrow))
-                return part;
-        fail(errc::limit_exceeded, "an arena of " + std::to_string(parts_.get_size()) +
-                                       " bytes has no room for " + std::to_string(bytes) +
-                                       " more: " + std::to_string(parts_.get_free_memory()) +
-                                       " are free, perhaps in pieces; make it larger");
-    }
+    void* do_allocate(std::size_t bytes, std::size_t wanted) override;
 
     void do_deallocate(void* part, std::size_t, std::size_t) override { parts_.deallocate(part); }
 
@@ -66,5 +51,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/arena_resource.ipp>
+#endif
 
 #endif

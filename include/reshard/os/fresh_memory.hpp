@@ -3,21 +3,15 @@
 #ifndef RESHARD_OS_FRESH_MEMORY_HPP
 #define RESHARD_OS_FRESH_MEMORY_HPP
 
-#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/os/arena_resource.hpp>
 #include <reshard/os/page_advice.hpp>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <limits>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <stop_token>
-#include <string>
 #include <sys/mman.h>
-#include <system_error>
+
+#include <cstddef>
+#include <memory_resource>
+#include <stop_token>
 #include <thread>
 
 /// \file
@@ -34,19 +28,7 @@ public:
     static constexpr std::size_t alignment = std::size_t{2} << 20;
 
     /// \throws error with errc::io where the system has no memory
-    private_mapping(std::size_t bytes, bool huge) : bytes_(bytes + alignment) {
-        whole_ =
-            ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (whole_ == MAP_FAILED)
-            fail(errc::io, std::to_string(bytes) + " bytes of memory are refused: " +
-                               std::generic_category().message(errno) +
-                               "; ask for less on this rank");
-        first_ = whole_;
-        std::size_t space = bytes_;
-        std::align(alignment, bytes, first_, space);
-        if (huge)
-            advise_huge(first_, bytes);
-    }
+    private_mapping(std::size_t bytes, bool huge);
     private_mapping(private_mapping const&) = delete;
     ~private_mapping() { ::munmap(whole_, bytes_); }
 
@@ -72,41 +54,19 @@ public:
     /// Begins to take `bytes` of memory; tensors need up to 128 bytes more than their elements.
     ///
     /// \throws error with errc::usage for fewer than 0 bytes, errc::io where the system has no memory
-    explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true})
-        : bytes_(sized(bytes)), mapping_(bytes_, advice.huge), resource_(mapping_.data(), bytes_) {
-        if (advice.populate)
-            try {
-                filling_ = std::jthread([this](std::stop_token const& stop) { fill(stop); });
-            } catch (
-                std::system_error const&) { // no more threads: pages come when they are written
-            }
-    }
+    explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true});
     fresh_memory(fresh_memory const&) = delete;
 
     /// Allocates tensors in it; for one thread at a time, as an arena's.
     std::pmr::memory_resource* resource() { return &resource_; }
 
     /// Waits until all of it is there.
-    void wait() {
-        if (filling_.joinable())
-            filling_.join();
-    }
+    void wait();
 
 private:
-    static std::size_t sized(index_t bytes) {
-        constexpr index_t books = arena_resource::least_bytes;
-        if (bytes < 0 || bytes > std::numeric_limits<index_t>::max() / 2)
-            fail(errc::usage, "fresh memory of " + std::to_string(bytes) +
-                                  " bytes; it must be 0 or more, and less than 2^62");
-        return static_cast<std::size_t>(bytes + books);
-    }
+    static std::size_t sized(index_t bytes);
 
-    void fill(std::stop_token const& stop) const {
-        constexpr std::size_t piece = std::size_t{32} << 20;
-        for (std::size_t done = 0; done < bytes_ && !stop.stop_requested(); done += piece)
-            if (!detail::populate(mapping_.data() + done, std::min(piece, bytes_ - done)))
-                return;
-    }
+    void fill(std::stop_token const& stop) const;
 
     std::size_t bytes_;
     detail::private_mapping mapping_;
@@ -115,5 +75,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/fresh_memory.ipp>
+#endif
 
 #endif

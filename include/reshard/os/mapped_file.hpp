@@ -4,20 +4,15 @@
 #define RESHARD_OS_MAPPED_FILE_HPP
 
 #include <reshard/core/error.hpp>
-#include <reshard/os/file_size_signal.hpp>
+
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /// \file
 /// Files as memory: what is not touched is not read, and what is written needs no buffer.
@@ -35,14 +30,7 @@ namespace detail {
 /// An open file that is closed again.
 class file_handle {
 public:
-    file_handle(std::filesystem::path const& path, int flags)
-        : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-        bool const is_new = (flags & O_CREAT) != 0;
-        if (number_ < 0 && errno == ENOENT && !is_new)
-            fail(errc::missing_file, path.string() + ": there is no such file");
-        if (number_ < 0)
-            fail_io(path, is_new ? "cannot be created" : "cannot be opened");
-    }
+    file_handle(std::filesystem::path const& path, int flags);
     file_handle(file_handle const&) = delete;
     file_handle& operator=(file_handle const&) = delete;
     ~file_handle() { ::close(number_); }
@@ -58,26 +46,11 @@ class mapping_handle {
 public:
     mapping_handle() = default;
     mapping_handle(file_handle const& file, std::size_t bytes, int protection,
-                   std::filesystem::path const& path)
-        : bytes_(bytes) {
-        if (bytes == 0)
-            return;
-        void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
-        if (memory == MAP_FAILED)
-            fail_io(path, "cannot be mapped into memory");
-        data_ = static_cast<std::byte*>(memory);
-    }
+                   std::filesystem::path const& path);
     mapping_handle(mapping_handle&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    mapping_handle& operator=(mapping_handle&& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~mapping_handle() {
-        if (data_)
-            ::munmap(data_, bytes_);
-    }
+    mapping_handle& operator=(mapping_handle&& other) noexcept;
+    ~mapping_handle();
 
     std::byte* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
@@ -93,14 +66,7 @@ private:
 class mapped_input {
 public:
     /// \throws error with errc::missing_file or errc::io, naming the file
-    explicit mapped_input(std::filesystem::path const& path) {
-        detail::file_handle const file(path, O_RDONLY);
-        struct stat facts {};
-        if (::fstat(file.number(), &facts) != 0)
-            detail::fail_io(path, "cannot be examined");
-        memory_ =
-            detail::mapping_handle(file, static_cast<std::size_t>(facts.st_size), PROT_READ, path);
-    }
+    explicit mapped_input(std::filesystem::path const& path);
 
     std::byte const* data() const { return memory_.data(); }
     std::size_t bytes() const { return memory_.bytes(); }
@@ -116,11 +82,7 @@ private:
 class mapped_output {
 public:
     /// \throws error with errc::io, naming the file and the bytes that it needs
-    mapped_output(std::filesystem::path path, std::size_t bytes) : path_(std::move(path)) {
-        detail::file_handle const file(path_, O_RDWR | O_CREAT | O_EXCL);
-        reserve(file, bytes);
-        memory_ = detail::mapping_handle(file, bytes, PROT_READ | PROT_WRITE, path_);
-    }
+    mapped_output(std::filesystem::path path, std::size_t bytes);
 
     std::byte* data() const { return memory_.data(); }
     std::size_t bytes() const { return memory_.bytes(); }
@@ -128,24 +90,19 @@ public:
     /// Waits until the file's bytes are on the disk.
     ///
     /// \throws error with errc::io when the system could not write them
-    void sync() {
-        if (memory_.bytes() != 0 && ::msync(memory_.data(), memory_.bytes(), MS_SYNC) != 0)
-            detail::fail_io(path_, "cannot be written");
-    }
+    void sync();
 
 private:
-    void reserve(detail::file_handle const& file, std::size_t bytes) const {
-        detail::file_size_signal_held const held;
-        int const problem =
-            bytes ? ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes)) : 0;
-        if (problem != 0)
-            detail::fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes", problem);
-    }
+    void reserve(detail::file_handle const& file, std::size_t bytes) const;
 
     std::filesystem::path path_;
     detail::mapping_handle memory_;
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/mapped_file.ipp>
+#endif
 
 #endif

@@ -3,8 +3,9 @@
 #ifndef RESHARD_OS_PAGE_ADVICE_HPP
 #define RESHARD_OS_PAGE_ADVICE_HPP
 
+#include <reshard/core/config.hpp>
+
 #include <cstddef>
-#include <sys/mman.h>
 
 /// \file
 /// In which pages memory comes, and when.
@@ -19,24 +20,17 @@ struct page_advice {
 
 namespace detail {
 
-inline void advise_huge([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#if defined(MADV_HUGEPAGE)
-    ::madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-}
+RESHARD_DECL void advise_huge([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes);
 
 /// False where the system cannot.
-inline bool populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#if defined(__linux__)
-    constexpr int populate_write = 23; // MADV_POPULATE_WRITE of Linux 5.14
-    return ::madvise(memory, bytes, populate_write) == 0;
-#else
-    return false;
-#endif
-}
+RESHARD_DECL bool populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes);
 
 } // namespace detail
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/page_advice.ipp>
+#endif
 
 #endif

@@ -3,17 +3,14 @@
 #ifndef RESHARD_OS_PEER_MEMORY_HPP
 #define RESHARD_OS_PEER_MEMORY_HPP
 
-#include <reshard/core/error.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/os/system_calls.hpp>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <span>
-#include <string>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <system_error>
+
+#include <cstddef>
+#include <span>
 
 /// \file
 /// Memory of another process, read without its doing.
@@ -26,16 +23,7 @@ inline constexpr std::size_t most_runs_a_call = 256;
 namespace detail {
 
 /// Drops the first `bytes` of a list of runs.
-inline void drop(std::span<iovec>& runs, std::size_t bytes) {
-    while (!runs.empty() && bytes >= runs.front().iov_len) {
-        bytes -= runs.front().iov_len;
-        runs = runs.subspan(1);
-    }
-    if (bytes > 0) {
-        runs.front().iov_base = static_cast<std::byte*>(runs.front().iov_base) + bytes;
-        runs.front().iov_len -= bytes;
-    }
-}
+RESHARD_DECL void drop(std::span<iovec>& runs, std::size_t bytes);
 
 } // namespace detail
 
@@ -46,23 +34,13 @@ inline void drop(std::span<iovec>& runs, std::size_t bytes) {
 ///
 /// \pre as many bytes in `remote` as in `local`, at most `most_runs_a_call` runs in each; both are used up
 /// \throws error with errc::io where the system refuses, naming the process and the reason
-inline void read_peer(pid_t process, std::span<iovec> local, std::span<iovec> remote,
-                      system_calls const& calls = {}) {
-    while (!local.empty()) {
-        ssize_t const got =
-            calls.read_process(process, local.data(), local.size(), remote.data(), remote.size());
-        if (got > 0) {
-            detail::drop(local, static_cast<std::size_t>(got));
-            detail::drop(remote, static_cast<std::size_t>(got));
-        } else if (got == 0 || errno != EINTR) {
-            fail(errc::io,
-                 "the memory of process " + std::to_string(process) + " cannot be read: " +
-                     (got == 0 ? "nothing came" : std::generic_category().message(errno)) +
-                     "; without node_exchange::reads, ranks pass slots or messages");
-        }
-    }
-}
+RESHARD_DECL void read_peer(pid_t process, std::span<iovec> local, std::span<iovec> remote,
+                            system_calls const& calls = {});
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/peer_memory.ipp>
+#endif
 
 #endif

@@ -3,22 +3,17 @@
 #ifndef RESHARD_OS_SHARED_SEGMENT_HPP
 #define RESHARD_OS_SHARED_SEGMENT_HPP
 
-#include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
-#include <reshard/os/file_size_signal.hpp>
 #include <reshard/os/page_advice.hpp>
 #include <reshard/os/system_calls.hpp>
 
 #include <boost/interprocess/mapped_region.hpp>
+#include <sys/stat.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 /// \file
@@ -57,14 +52,8 @@ public:
     open_file() = default;
     explicit open_file(int file) : file_(file) {}
     open_file(open_file&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-    open_file& operator=(open_file&& other) noexcept {
-        std::swap(file_, other.file_);
-        return *this;
-    }
-    ~open_file() {
-        if (file_ >= 0)
-            ::close(file_);
-    }
+    open_file& operator=(open_file&& other) noexcept;
+    ~open_file();
 
     int number() const { return file_; }
     boost::interprocess::mapping_handle_t get_mapping_handle() const { return {file_, false}; }
@@ -80,30 +69,14 @@ public:
     segment_name() = default;
     explicit segment_name(std::string text) : text_(std::move(text)) {}
     segment_name(segment_name&& other) noexcept : text_(std::exchange(other.text_, {})) {}
-    segment_name& operator=(segment_name&& other) noexcept {
-        std::swap(text_, other.text_);
-        return *this;
-    }
-    ~segment_name() {
-        if (!text_.empty())
-            ::shm_unlink(text_.c_str());
-    }
+    segment_name& operator=(segment_name&& other) noexcept;
+    ~segment_name();
 
     std::string const& text() const { return text_; }
 
 private:
     std::string text_;
 };
-
-[[noreturn]] inline void fail_segment(std::string const& what, int problem) {
-    fail(errc::io, what + ": " + std::strerror(problem));
-}
-
-/// A name that no other segment of this or another process has.
-inline std::string new_segment_name() {
-    static std::atomic<unsigned> next = 0;
-    return "/reshard-" + std::to_string(::getpid()) + "-" + std::to_string(next++);
-}
 
 } // namespace detail
 
@@ -117,20 +90,7 @@ public:
     /// \throws error with errc::io when the system refuses: no such segments, not so much memory, or no
     ///         files of that size
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
-                                 system_calls const& calls = {}) {
-        shared_segment made;
-        if (kind == segment_kind::named)
-            made.take_name(calls);
-        else
-            made.file_ = detail::open_file(calls.create_unnamed("reshard"));
-        if (made.file_.number() < 0)
-            detail::fail_segment("a shared segment cannot be made", errno);
-        made.reserve(bytes, calls);
-        made.map(bytes);
-        made.take(advice);
-        made.set_address(kind);
-        return made;
-    }
+                                 system_calls const& calls = {});
 
     /// Maps a segment of another process of the node, which has not sealed it yet.
     ///
@@ -138,28 +98,10 @@ public:
     /// \throws error with errc::io when the system refuses, or when the path leads to another file,
     ///         as between containers
     static shared_segment open(segment_address const& told, index_t bytes,
-                               system_calls const& calls = {}) {
-        shared_segment opened;
-        opened.address_ = told;
-        opened.file_ = detail::open_file(told.kind == segment_kind::named
-                                             ? calls.open_named(told.path.c_str())
-                                             : calls.open_unnamed(told.path.c_str()));
-        if (opened.file_.number() < 0)
-            detail::fail_segment("the shared segment " + told.path + " cannot be opened", errno);
-        struct stat const found = opened.status();
-        if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
-            fail(errc::io,
-                 told.path + " is another file on this rank than on the one that made it");
-        opened.map(bytes);
-        opened.seal();
-        return opened;
-    }
+                               system_calls const& calls = {});
 
     /// Nobody opens it any more: the name is gone, and the file closed. The memory stays.
-    void seal() {
-        name_ = {};
-        file_ = {};
-    }
+    void seal();
 
     segment_address const& address() const { return address_; }
 
@@ -168,54 +110,17 @@ public:
 
 private:
     /// A name that nobody had: processes of other containers may have this one's number.
-    void take_name(system_calls const& calls) {
-        constexpr int tries = 100;
-        for (int i = 0; i < tries && file_.number() < 0; ++i) {
-            std::string const text = detail::new_segment_name();
-            file_ = detail::open_file(calls.create_named(text.c_str()));
-            if (file_.number() >= 0)
-                name_ = detail::segment_name(text); // another's name is not ours to take away
-            else if (errno != EEXIST)
-                return;
-        }
-    }
+    void take_name(system_calls const& calls);
 
-    void reserve(index_t bytes, system_calls const& calls) const {
-        std::string const what = "a shared segment of " + std::to_string(bytes) + " bytes";
-        detail::file_size_signal_held const held;
-        if (::ftruncate(file_.number(), bytes) != 0)
-            detail::fail_segment(what, errno);
-        if (int const problem = calls.reserve(file_.number(), bytes))
-            detail::fail_segment(what, problem);
-    }
+    void reserve(index_t bytes, system_calls const& calls) const;
 
-    void map(index_t bytes) {
-        namespace ipc = boost::interprocess;
-        memory_ = ipc::mapped_region(file_, ipc::read_write, 0, static_cast<std::size_t>(bytes));
-    }
+    void map(index_t bytes);
 
-    void take(page_advice advice) const {
-        if (advice.huge)
-            detail::advise_huge(memory_.get_address(), memory_.get_size());
-        if (advice.populate)
-            detail::populate(memory_.get_address(), memory_.get_size());
-    }
+    void take(page_advice advice) const;
 
-    void set_address(segment_kind kind) {
-        struct stat const found = status();
-        std::string const path =
-            kind == segment_kind::named
-                ? name_.text()
-                : "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
-        address_ = {kind, path, found.st_dev, found.st_ino};
-    }
+    void set_address(segment_kind kind);
 
-    struct stat status() const {
-        struct stat found = {};
-        if (::fstat(file_.number(), &found) != 0)
-            detail::fail_segment("a shared segment", errno);
-        return found;
-    }
+    struct stat status() const;
 
     detail::segment_name name_;
     detail::open_file file_;
@@ -224,5 +129,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/shared_segment.ipp>
+#endif
 
 #endif

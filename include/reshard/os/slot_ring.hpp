@@ -39,11 +39,7 @@ public:
     ring_sender(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// A slot to write to, or null while all are full.
-    std::byte* slot() {
-        if (filled_ - freed_ == slots_.count)
-            freed_ = shared_->freed.load(std::memory_order_acquire);
-        return filled_ - freed_ == slots_.count ? nullptr : slots_.at(filled_);
-    }
+    std::byte* slot();
 
     /// Hands over the slot; what was written to it is seen by who gets it.
     ///
@@ -64,11 +60,7 @@ public:
     ring_receiver(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// The next slot that was handed over, or null while there is none.
-    std::byte const* slot() {
-        if (filled_ == freed_)
-            filled_ = shared_->filled.load(std::memory_order_acquire);
-        return filled_ == freed_ ? nullptr : slots_.at(freed_);
-    }
+    std::byte const* slot();
 
     /// Gives back the slot.
     ///
@@ -83,5 +75,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/slot_ring.ipp>
+#endif
 
 #endif

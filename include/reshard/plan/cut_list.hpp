@@ -7,6 +7,7 @@
 #include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/source_indices.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 /// \file
@@ -120,26 +121,7 @@ private:
     }
 
     [[noreturn]] void fail_not_covered(std::uint32_t shard, box const& region,
-                                       placed_pattern const& cuts, std::size_t first) const {
-        box_list held(region.ndim());
-        for (std::size_t i = first; i < cuts.size(); ++i)
-            held.push_back(cuts[i].geometry.target_box());
-        auto const gap = find_gap(region, box_index(held));
-        std::string text = "elements " + to_string(gap->where) +
-                           wanted_by(problem_, target_.shards.holder(shard)) +
-                           " are held by nobody";
-        std::size_t named = 0;
-        pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
-            cut_to_target((*target_.pieces)[i], common, [&](piece const& lost) {
-                if (++named <= 3)
-                    text += "; source '" + std::string(problem_.sources[lost.source].key) +
-                            "' lacks " + to_string(lost.source_box());
-            });
-        });
-        if (named > 3)
-            text += "; and so on, " + std::to_string(named) + " boxes in all";
-        fail_tensor(errc::not_covered, target_.key, text);
-    }
+                                       placed_pattern const& cuts, std::size_t first) const;
 
     plan_problem const& problem_;
     target_side const& target_;
@@ -148,5 +130,9 @@ private:
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/cut_list.ipp>
+#endif
 
 #endif

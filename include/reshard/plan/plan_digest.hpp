@@ -3,10 +3,10 @@
 #ifndef RESHARD_PLAN_PLAN_DIGEST_HPP
 #define RESHARD_PLAN_PLAN_DIGEST_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/plan/options.hpp>
-#include <reshard/plan/problem.hpp>
 
 #include <cstdint>
 
@@ -38,13 +38,12 @@ std::uint64_t structure_digest(mapping const& program, Source const& source, Tar
 /// `make_plan`.
 ///
 /// \param structure what `structure_digest` returned
-inline std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {}) {
-    hasher digest;
-    digest.add(structure);
-    add_value(digest, scope);
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {});
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/plan_digest.ipp>
+#endif
 
 #endif

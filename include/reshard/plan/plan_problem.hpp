@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_PLAN_PROBLEM_HPP
 #define RESHARD_PLAN_PLAN_PROBLEM_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/expr/piece_list.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
@@ -50,18 +51,12 @@ struct plan_problem {
 
 /// How messages speak of the rank that wants a shard, between two commas; nothing where holders are
 /// files.
-inline std::string wanted_by(plan_problem const& problem, holder_t holder) {
-    return problem.source_names ? std::string()
-                                : ", which rank " + std::to_string(holder) + " wants,";
-}
+RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder);
 
 /// How messages speak of a source holder: its file, or its rank.
 ///
 /// \pre `holder < source_holders`
-inline std::string source_name(plan_problem const& problem, holder_t holder) {
-    return problem.source_names ? (*problem.source_names)[holder]
-                                : "rank " + std::to_string(holder);
-}
+RESHARD_DECL std::string source_name(plan_problem const& problem, holder_t holder);
 
 namespace detail {
 
@@ -72,5 +67,9 @@ namespace detail {
 } // namespace detail
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/plan_problem.ipp>
+#endif
 
 #endif

@@ -3,9 +3,9 @@
 #ifndef RESHARD_PLAN_SHARD_INDEX_HPP
 #define RESHARD_PLAN_SHARD_INDEX_HPP
 
+#include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/part_index.hpp>
-#include <reshard/layout/tensor_shards.hpp>
 
 #include <cstddef>
 #include <cstdint>

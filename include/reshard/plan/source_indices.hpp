@@ -53,15 +53,7 @@ private:
     }
 
     [[noreturn]] void fail_overlap(source_side const& source, shard_index const& index,
-                                   cover_fault const& fault) const {
-        auto const named = [&](std::uint32_t i) {
-            return source_name(problem_, source.shards.holder(index.replica(i, 0).shard)) +
-                   " holds " + to_string(index[i]);
-        };
-        fail_tensor(errc::overlap, source.key,
-                    "has shards that share elements " + to_string(fault.where) +
-                        " without being equal: " + named(fault.first) + ", " + named(fault.second));
-    }
+                                   cover_fault const& fault) const;
 
     plan_problem const& problem_;
     shard_kinds kinds_;
@@ -69,5 +61,9 @@ private:
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/source_indices.ipp>
+#endif
 
 #endif

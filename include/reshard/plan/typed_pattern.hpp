@@ -3,9 +3,9 @@
 #ifndef RESHARD_PLAN_TYPED_PATTERN_HPP
 #define RESHARD_PLAN_TYPED_PATTERN_HPP
 
-#include <reshard/plan/move_list.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/layout/typed_kind.hpp>
+#include <reshard/plan/move_list.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,9 +4,9 @@
 #define RESHARD_PLAN_TYPED_PROBLEM_HPP
 
 #include <reshard/expr/expression.hpp>
+#include <reshard/layout/typed_facts.hpp>
 #include <reshard/plan/part_index.hpp>
 #include <reshard/plan/plan_problem.hpp>
-#include <reshard/layout/typed_facts.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 

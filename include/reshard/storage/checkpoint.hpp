@@ -3,14 +3,16 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_HPP
 #define RESHARD_STORAGE_CHECKPOINT_HPP
 
-#include <reshard/core/hasher.hpp>
-#include <reshard/format/checkpoint.hpp>
+#include <reshard/bind/shard_views.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/safetensors_header.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/os/mapped_file.hpp>
-#include <reshard/storage/file_views.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <list>
@@ -28,22 +30,7 @@ namespace reshard {
 class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, and with errc::io
-    explicit checkpoint(std::filesystem::path const& path, safetensors_options const& options = {})
-        : metadata_(open_checkpoint(path, options)),
-          held_(std::make_unique<layout>(layout_of(metadata_))) {
-        std::vector<std::byte const*> files;
-        for (checkpoint_file const& file : metadata_.files) {
-            inputs_.emplace_back(file.path);
-            if (inputs_.back().bytes() != file.bytes)
-                fail(errc::corrupt_file, file.path.string() +
-                                             ": the file changed while it was opened, from " +
-                                             std::to_string(file.bytes) + " bytes to " +
-                                             std::to_string(inputs_.back().bytes()));
-            files.push_back(inputs_.back().data());
-            names_.push_back(file.path.string());
-        }
-        views_ = views_in_files<const_tensor_view>(metadata_, files);
-    }
+    explicit checkpoint(std::filesystem::path const& path, safetensors_options const& options = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
@@ -55,9 +42,7 @@ public:
     shard_views<const_tensor_view> const& views() const { return views_; }
 
     /// Shard `shard` of tensor `tensor` of the metadata.
-    const_tensor_view const& view(std::size_t tensor, std::size_t shard) const {
-        return views_.at(static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(shard));
-    }
+    const_tensor_view const& view(std::size_t tensor, std::size_t shard) const;
 
 private:
     checkpoint_metadata metadata_;
@@ -68,30 +53,11 @@ private:
 };
 
 /// The catalog of a checkpoint, for programs.
-inline catalog catalog_of(checkpoint const& source) { return catalog_of(source.files_layout()); }
+RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 /// A digest of what a checkpoint says of itself, to see that all ranks opened the same one. Not of all members:
 /// ranks may see it at different paths, and what files say beside their tensors moves nothing.
-inline std::uint64_t digest_of(checkpoint_metadata const& metadata) {
-    hasher digest;
-    for (checkpoint_file const& file : metadata.files) {
-        digest.add(file.path.filename().string());
-        digest.add(file.bytes);
-    }
-    for (checkpoint_tensor const& tensor : metadata.tensors) {
-        digest.add(tensor.key);
-        digest.add(static_cast<std::uint64_t>(tensor.dtype));
-        digest.add(tensor.shape);
-        for (checkpoint_shard const& shard : tensor.shards) {
-            flat_range const flat = shard.flat.value_or(flat_range{-1, -1});
-            digest.add(index_vector{shard.file, flat.begin, flat.end});
-            digest.add(shard.region.offset);
-            digest.add(shard.region.shape);
-            digest.add(shard.begin);
-        }
-    }
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Opens a checkpoint on every rank.
 ///
@@ -117,5 +83,9 @@ checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/checkpoint.ipp>
+#endif
 
 #endif

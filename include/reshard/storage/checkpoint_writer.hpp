@@ -3,16 +3,16 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
-#include <reshard/storage/file_views.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/os/mapped_file.hpp>
 #include <reshard/storage/staging.hpp>
 #include <reshard/storage/target_files.hpp>
 #include <reshard/storage/write_whole_file.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <filesystem>
 #include <list>
-#include <string>
 #include <vector>
 
 /// \file
@@ -47,15 +47,7 @@ public:
     std::vector<std::byte*> const& files() const { return files_; }
 
     /// The shards in the files that this process writes.
-    state_dict tensors() const {
-        state_dict all;
-        for (checkpoint_tensor const& tensor : plan_.metadata.tensors)
-            for (checkpoint_shard const& shard : tensor.shards)
-                if (std::byte* const file = files_[shard.file])
-                    all.add({tensor.key, tensor.dtype, tensor.shape, shard.region, shard.flat},
-                            view_in_file<tensor_view>(tensor, shard, file));
-        return all;
-    }
+    state_dict tensors() const;
 
     /// Waits for the disk, then makes the whole checkpoint appear; the index is written last.
     ///
@@ -76,13 +68,7 @@ public:
     }
 
 private:
-    void create(holder_t number) {
-        checkpoint_file const& file = plan_.metadata.files[number];
-        std::string const& header = plan_.headers[number];
-        outputs_.emplace_back(directory_.path() / file.path, static_cast<std::size_t>(file.bytes));
-        files_[number] = outputs_.back().data();
-        std::memcpy(files_[number], header.data(), header.size());
-    }
+    void create(holder_t number);
 
     checkpoint_plan const& plan_;
     staging directory_;
@@ -91,5 +77,9 @@ private:
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/checkpoint_writer.ipp>
+#endif
 
 #endif

@@ -3,11 +3,12 @@
 #ifndef RESHARD_STORAGE_COMPARE_HPP
 #define RESHARD_STORAGE_COMPARE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/group/gather_values.hpp>
-#include <reshard/storage/element_text.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,54 +42,20 @@ struct comparison {
 
 namespace detail {
 
-inline std::string kind_text(tensor_layout const& tensor) {
-    return std::string(code(tensor.dtype)) + " " + to_string(tensor.shape);
-}
-
 /// How a tensor that both checkpoints have differs, or nothing.
 ///
 /// \pre both are sound (see `check`)
-inline std::optional<tensor_difference> difference_of(stored_tensor const& a,
-                                                      stored_tensor const& b) {
-    tensor_layout const &x = a.tensor(), &y = b.tensor();
-    if (x.shape != y.shape || x.dtype != y.dtype)
-        return tensor_difference{x.key, {}, kind_text(x), kind_text(y)};
-    auto const index = first_difference(a, b);
-    if (!index)
-        return std::nullopt;
-    tensor_difference found{x.key, index, a.element(*index, element_text),
-                            b.element(*index, element_text)};
-    if (found.a == found.b) {
-        found.a += " " + a.element(*index, element_bits_text);
-        found.b += " " + b.element(*index, element_bits_text);
-    }
-    return found;
-}
+RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
+                                                            stored_tensor const& b);
 
 /// Refuses a tensor that has a gap, or of which there are two versions.
-inline void check(stored_tensor const& tensor) {
-    tensor.check_cover();
-    tensor.check_replicas();
-}
+RESHARD_DECL void check(stored_tensor const& tensor);
 
 /// The places in two checkpoints of the tensors that both have, by key.
 using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// Sorts the keys of two layouts into those of both, and those of one.
-inline common_tensors match_keys(layout const& a, layout const& b, comparison& result) {
-    common_tensors common;
-    std::size_t i = 0, j = 0;
-    while (i < a.tensors.size() || j < b.tensors.size()) {
-        bool const a_ended = i == a.tensors.size(), b_ended = j == b.tensors.size();
-        if (b_ended || (!a_ended && a.tensors[i].key < b.tensors[j].key))
-            result.only_a.push_back(a.tensors[i++].key);
-        else if (a_ended || b.tensors[j].key < a.tensors[i].key)
-            result.only_b.push_back(b.tensors[j++].key);
-        else
-            common.emplace_back(i++, j++);
-    }
-    return common;
-}
+RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
 /// The lowest number that some rank has, or `none` where all have that.
 template <group Group>
@@ -99,12 +66,7 @@ std::size_t lowest(Group const& world, std::size_t mine, std::size_t none) {
     return least;
 }
 
-inline std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {
-    hasher digest;
-    digest.add(digest_of(a.metadata()));
-    digest.add(digest_of(b.metadata()));
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
 
 } // namespace detail
 
@@ -140,5 +102,9 @@ comparison compare(Group const& world, checkpoint const& a, checkpoint const& b)
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/compare.ipp>
+#endif
 
 #endif

@@ -3,20 +3,24 @@
 #ifndef RESHARD_STORAGE_CONVERT_HPP
 #define RESHARD_STORAGE_CONVERT_HPP
 
-#include <reshard/bind/redistribute.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/bind/bind.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/layout/strictness.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/file_views.hpp>
 #include <reshard/storage/memory_watch.hpp>
 #include <reshard/storage/replicas.hpp>
-#include <reshard/storage/strict_keys.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 
 /// \file
@@ -56,42 +60,13 @@ struct convert_report {
 namespace detail {
 
 /// The files of a conversion, and what its strictness says of the keys.
-inline checkpoint_plan files_of(mapping const& program, convert_options const& options,
-                                strict_verdict& verdict) {
-    if (options.strict && options.wanted)
-        verdict = judge_keys(*options.strict, *options.wanted, keys_of(program));
-    return verdict.left_out.empty()
-               ? files_for(program, options.wanted, options.writing)
-               : files_for(program, without_left_out(*options.wanted, verdict), options.writing);
-}
+RESHARD_DECL checkpoint_plan files_of(mapping const& program, convert_options const& options,
+                                      strict_verdict& verdict);
 
 /// Runs what fills the files of this process; calls `progress` after each transfer.
-inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
-    index_t all = 0, done = 0, read = 0;
-    for (transfer const& part : bound.whole.transfers)
-        all = checked_add(all, wire_bytes(bound.whole, part), "the bytes of all transfers");
-    for (transfer const& part : bound.whole.transfers) {
-        run_locally(bound, part);
-        done += wire_bytes(bound.whole, part);
-        if (part.source_key != zero_source)
-            read = checked_add(read,
-                               byte_count(element_count(cut_of(bound.whole, part).extent),
-                                          bound.whole.source_dtypes[part.source_key]),
-                               "the bytes read");
-        if (progress)
-            progress(done, all);
-    }
-    return read;
-}
+RESHARD_DECL index_t fill_files(bound_plan const& bound, progress_function const& progress);
 
-inline index_t data_bytes(checkpoint_metadata const& written) {
-    index_t bytes = 0;
-    for (checkpoint_tensor const& tensor : written.tensors)
-        for (checkpoint_shard const& shard : tensor.shards)
-            bytes = checked_add(bytes, static_cast<index_t>(shard.end - shard.begin),
-                                "the bytes of all shards");
-    return bytes;
-}
+RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written);
 
 template <group Group>
 index_t largest_over(Group const& world, index_t mine) {
@@ -109,16 +84,9 @@ index_t sum_over(Group const& world, index_t mine) {
     return sum;
 }
 
-inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
-                                    checkpoint_plan const& files, convert_options const& options) {
-    hasher digest;
-    digest.add(digest_of(source.metadata()));
-    digest.add(digest_of(program));
-    digest.add(digest_of(files.metadata));
-    add_value(digest, options.writing);
-    add_value(digest, options.strict);
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
+                                          checkpoint_plan const& files,
+                                          convert_options const& options);
 
 } // namespace detail
 
@@ -178,5 +146,9 @@ convert_report convert(Group const& world, checkpoint const& source,
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/convert.ipp>
+#endif
 
 #endif

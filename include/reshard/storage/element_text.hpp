@@ -3,12 +3,9 @@
 #ifndef RESHARD_STORAGE_ELEMENT_TEXT_HPP
 #define RESHARD_STORAGE_ELEMENT_TEXT_HPP
 
-#include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/tensor/view.hpp>
 
-#include <array>
-#include <charconv>
-#include <complex>
 #include <string>
 
 /// \file
@@ -17,23 +14,6 @@
 namespace reshard {
 
 namespace detail {
-
-/// Element `place` of a tensor in memory, converted to `T`.
-template <class T>
-T element_as(const_tensor_view const& elements, index_t place) {
-    T value{};
-    data_type const wanted = data_type_of<T>;
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
-                  elements.data, &value);
-    return value;
-}
-
-template <class T>
-std::string number_text(T value) {
-    std::array<char, 32> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return {digits.data(), end};
-}
 
 constexpr bool is_integer(data_type dtype) {
     switch (dtype) {
@@ -54,34 +34,15 @@ constexpr bool is_integer(data_type dtype) {
 /// The element that lies `place` elements behind the first one: the shortest digits that mean it.
 ///
 /// \par Shape any; strides do not matter
-inline std::string element_text(const_tensor_view const& elements, index_t place) {
-    data_type const dtype = elements.dtype;
-    if (dtype == data_type::c64) {
-        auto const value = detail::element_as<std::complex<float>>(elements, place);
-        return "(" + detail::number_text(value.real()) + ", " + detail::number_text(value.imag()) +
-               ")";
-    }
-    if (detail::is_integer(dtype))
-        return detail::number_text(detail::element_as<std::int64_t>(elements, place));
-    if (dtype == data_type::u64)
-        return detail::number_text(detail::element_as<std::uint64_t>(elements, place));
-    if (dtype == data_type::f64)
-        return detail::number_text(detail::element_as<double>(elements, place));
-    return detail::number_text(detail::element_as<float>(elements, place));
-}
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
 
 /// The bits of the same element, in hexadecimal: tells two NaN apart.
-inline std::string element_bits_text(const_tensor_view const& elements, index_t place) {
-    std::array<unsigned char, 8> element{};
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
-    std::string text = "0x";
-    for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
-        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
-        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] & 15];
-    }
-    return text;
-}
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/element_text.ipp>
+#endif
 
 #endif

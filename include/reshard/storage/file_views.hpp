@@ -3,8 +3,8 @@
 #ifndef RESHARD_STORAGE_FILE_VIEWS_HPP
 #define RESHARD_STORAGE_FILE_VIEWS_HPP
 
-#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/bind/shard_views.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -3,8 +3,9 @@
 #ifndef RESHARD_STORAGE_LOAD_HPP
 #define RESHARD_STORAGE_LOAD_HPP
 
-#include <reshard/bind/redistribute.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/overlap.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/storage/at_path.hpp>
@@ -12,6 +13,7 @@
 #include <reshard/storage/strict_keys.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +35,7 @@ struct load_options {
 
 namespace detail {
 
-inline mapping by_name(checkpoint const& source, layout const& target) {
-    catalog const wanted = catalog_of(target);
-    return identity_mapping(catalog_of(source), &wanted);
-}
+RESHARD_DECL mapping by_name(checkpoint const& source, layout const& target);
 
 /// How to load: `program` is null for the tensors of the same names.
 struct load_call {
@@ -44,15 +43,7 @@ struct load_call {
     load_options const& options;
 };
 
-inline std::uint64_t digest_of_load(checkpoint const& source, load_call const& how) {
-    hasher digest;
-    add_value(digest, how.options.strict);
-    digest.add(digest_of(source.metadata()));
-    digest.add(how.program ? digest_of(*how.program) : 0);
-    for (std::string const& pattern : how.options.allow_shape_mismatch)
-        digest.add(pattern);
-    return digest.value();
-}
+RESHARD_DECL std::uint64_t digest_of_load(checkpoint const& source, load_call const& how);
 
 /// What one process of a load knows before it reads.
 struct load_plan {
@@ -64,30 +55,14 @@ struct load_plan {
 };
 
 /// The program of a load, in which tensors that the verdict leaves out keep their content.
-inline mapping program_for(checkpoint const& source, layout const& wanted, load_call const& how,
-                           strict_verdict const& verdict) {
-    if (verdict.left_out.empty())
-        return how.program ? *how.program : by_name(source, wanted);
-    mapping program =
-        how.program ? *how.program : by_name(source, without_left_out(wanted, verdict));
-    for (std::string const& key : verdict.left_out) {
-        tensor_layout const& tensor = *wanted.find(key);
-        program.add(key, tensor.shape, tensor.dtype);
-    }
-    return program;
-}
+RESHARD_DECL mapping program_for(checkpoint const& source, layout const& wanted,
+                                 load_call const& how, strict_verdict const& verdict);
 
 /// Plans what this process reads.
 ///
 /// \pre `work.program` and `work.wanted` are there, and `work` stays where it is
-inline void plan_load(load_plan& work, checkpoint const& source, state_dict const& target,
-                      holder_t me) {
-    work.problem = problem_of(work.program, source.files_layout(), work.wanted);
-    work.problem.source_names = &source.file_names();
-    work.whole =
-        make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
-    work.targets.add(target, work.wanted, me);
-}
+RESHARD_DECL void plan_load(load_plan& work, checkpoint const& source, state_dict const& target,
+                            holder_t me);
 
 template <group Group>
 strict_verdict load_as(Group const& world, checkpoint const& source, state_dict const& target,
@@ -148,5 +123,9 @@ strict_verdict load(Group const& world, checkpoint const& source, state_dict con
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/load.ipp>
+#endif
 
 #endif

@@ -3,9 +3,12 @@
 #ifndef RESHARD_STORAGE_LOAD_STATE_HPP
 #define RESHARD_STORAGE_LOAD_STATE_HPP
 
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/state_tensors.hpp>
 
+#include <filesystem>
 #include <vector>
 
 /// \file
@@ -22,41 +25,14 @@ struct state_load {
     state_dict tensors;
 
     /// \pre `state` stays as it is
-    void prepare(model_state const& state, layout const& stored) {
-        built = build_all(state);
-        bytes = bytes_of(state, stored);
-        add_tensors(tensors, state, built);
-        for (bytes_to_load& wanted : bytes)
-            tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
-    }
+    void prepare(model_state const& state, layout const& stored);
 
     /// Merges what was built, and puts the bytes in their places.
-    void finish(model_state& state) {
-        for (auto const& [deferred, shards] : built)
-            merge(*deferred, shards);
-        std::erase_if(state, [](auto const& named) {
-            return std::holds_alternative<stored_value>(named.second);
-        });
-        for (bytes_to_load& loaded : bytes) {
-            auto const [place, is_new] = state.try_emplace(loaded.name, stored_value{});
-            if (auto* const object = std::get_if<stored_object>(&place->second))
-                object->bytes = std::move(loaded.bytes);
-            else
-                place->second = stored_value{std::move(loaded.bytes)};
-        }
-    }
+    void finish(model_state& state);
 };
 
 /// Refuses a common value of a checkpoint whose name the state has for something else.
-inline void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
-    for (bytes_to_load const& wanted : bytes) {
-        auto const place = state.find(wanted.name);
-        if (wanted.key.starts_with(common_prefix) && place != state.end() &&
-            !std::holds_alternative<stored_value>(place->second))
-            fail(errc::usage, "'" + wanted.name + "' is a common value of the checkpoint, and " +
-                                  "something else in the state; give it another name there");
-    }
-}
+RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes);
 
 } // namespace detail
 
@@ -87,5 +63,9 @@ strict_verdict load_state(Group const& world, checkpoint const& source, model_st
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/load_state.ipp>
+#endif
 
 #endif

@@ -3,12 +3,10 @@
 #ifndef RESHARD_STORAGE_MEMORY_WATCH_HPP
 #define RESHARD_STORAGE_MEMORY_WATCH_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <algorithm>
-#include <fstream>
-
-#include <unistd.h>
 
 /// \file
 /// What a process takes of memory beside the files that it has mapped.
@@ -20,12 +18,7 @@ namespace reshard::detail {
 ///
 /// \par Units  bytes, in whole pages
 /// \par Source /proc/self/statm of Linux: resident pages less those of files and of shared memory
-inline index_t own_memory_bytes() {
-    std::ifstream counts("/proc/self/statm");
-    index_t all = 0, resident = 0, shared = 0;
-    counts >> all >> resident >> shared;
-    return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
-}
+RESHARD_DECL index_t own_memory_bytes();
 
 /// The most memory that a process came to have, at the moments of `look`, since it was made.
 class memory_watch {
@@ -39,5 +32,9 @@ private:
 };
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/memory_watch.ipp>
+#endif
 
 #endif

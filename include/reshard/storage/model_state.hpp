@@ -3,12 +3,13 @@
 #ifndef RESHARD_STORAGE_MODEL_STATE_HPP
 #define RESHARD_STORAGE_MODEL_STATE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/common_values.hpp>
 #include <reshard/tensor/tensor_factory.hpp>
 
-#include <algorithm>
 #include <any>
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -53,31 +54,18 @@ using model_state = std::map<std::string, state_entry, std::less<>>;
 
 /// True where every entry is a tensor, now or when it is built; so too where there is no entry, since
 /// a rank may own nothing.
-inline bool is_sharded(model_state const& state) {
-    return std::all_of(state.begin(), state.end(), [](auto const& named) {
-        return std::holds_alternative<local_shard>(named.second) ||
-               std::holds_alternative<deferred_tensor>(named.second);
-    });
-}
+RESHARD_DECL bool is_sharded(model_state const& state);
 
 /// The common values of a state, in the order of names. They refer to it.
-inline std::vector<common_value> common_values(model_state const& state) {
-    std::vector<common_value> values;
-    for (auto const& [name, entry] : state)
-        if (auto const* const value = std::get_if<stored_value>(&entry))
-            values.push_back({name, value->bytes});
-    return values;
-}
+RESHARD_DECL std::vector<common_value> common_values(model_state const& state);
 
 /// The objects of a state. They refer to it.
-inline std::vector<held_object> held_objects(model_state const& state) {
-    std::vector<held_object> objects;
-    for (auto const& [name, entry] : state)
-        if (auto const* const object = std::get_if<stored_object>(&entry))
-            objects.push_back({object->cell, object->bytes});
-    return objects;
-}
+RESHARD_DECL std::vector<held_object> held_objects(model_state const& state);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/model_state.ipp>
+#endif
 
 #endif

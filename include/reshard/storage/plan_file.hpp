@@ -3,15 +3,13 @@
 #ifndef RESHARD_STORAGE_PLAN_FILE_HPP
 #define RESHARD_STORAGE_PLAN_FILE_HPP
 
-#include <reshard/format/text_file.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/group/agree_digest.hpp>
-#include <reshard/plan/kept_plan.hpp>
+#include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_digest.hpp>
-#include <reshard/storage/write_whole_file.hpp>
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
 /// \file
 /// Plans in files: read again only for what they were made from.
@@ -22,9 +20,8 @@ namespace reshard {
 ///
 /// \param digest what `plan_digest` returned
 /// \throws error with errc::io, naming the file; then what is there is what it was
-inline void write_plan(std::filesystem::path const& path, std::uint64_t digest, plan const& whole) {
-    write_whole_file(path, to_bytes(kept_plan{digest, whole}));
-}
+RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
+                             plan const& whole);
 
 /// The plan that `write_plan` wrote.
 ///
@@ -33,21 +30,7 @@ inline void write_plan(std::filesystem::path const& path, std::uint64_t digest, 
 ///         version, with errc::corrupt_file for one that is cut off or altered, and
 ///         with errc::bad_layout for the plan of something else. With
 ///         errc::missing_file or errc::io where the file cannot be read
-inline plan read_plan(std::filesystem::path const& path, std::uint64_t digest) {
-    std::string const bytes = read_text_file(path);
-    kept_plan kept;
-    try {
-        kept = from_bytes<kept_plan>(bytes);
-    } catch (error const& problem) {
-        fail(problem.code(), path.string() + ": " + problem.what());
-    }
-    if (kept.digest != digest)
-        fail(errc::bad_layout, path.string() + ": this is the plan of other layouts, of another " +
-                                   "program or of other options, with digest " +
-                                   std::to_string(kept.digest) + "; those at hand have digest " +
-                                   std::to_string(digest) + "; plan again");
-    return std::move(kept.whole);
-}
+RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest);
 
 /// The plan of this rank from its own file, where every rank finds the right one.
 ///
@@ -67,5 +50,9 @@ plan read_plan(Group const& world, std::filesystem::path const& path, std::uint6
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/plan_file.ipp>
+#endif
 
 #endif

@@ -3,8 +3,9 @@
 #ifndef RESHARD_STORAGE_REPLICAS_HPP
 #define RESHARD_STORAGE_REPLICAS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_problem.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <cstddef>
@@ -16,22 +17,7 @@
 namespace reshard::detail {
 
 /// The places in `held` of the tensors that some target is made of, ascending.
-inline std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held) {
-    std::vector<bool> is_used(held.tensors.size(), false);
-    for (target_side const& target : work.targets)
-        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
-            key_id const source = target.pieces->source(i);
-            if (source == zero_source)
-                continue;
-            if (tensor_layout const* const tensor = held.find(work.sources[source].key))
-                is_used[static_cast<std::size_t>(tensor - held.tensors.data())] = true;
-        }
-    std::vector<std::size_t> used;
-    for (std::size_t i = 0; i < is_used.size(); ++i)
-        if (is_used[i])
-            used.push_back(i);
-    return used;
-}
+RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
@@ -51,5 +37,9 @@ void check_replicas(Group const& world, checkpoint const& source,
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/replicas.ipp>
+#endif
 
 #endif

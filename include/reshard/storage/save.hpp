@@ -4,12 +4,14 @@
 #define RESHARD_STORAGE_SAVE_HPP
 
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/at_path.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <filesystem>
 
 /// \file
 /// From tensors to a checkpoint.
@@ -24,11 +26,8 @@ enum class save_form {
 
 namespace detail {
 
-inline checkpoint_plan files_to_save(layout const& held, save_form form,
-                                     write_options const& options) {
-    return files_for(identity_mapping(catalog_of(held)),
-                     form == save_form::sharded ? std::optional(held) : std::nullopt, options);
-}
+RESHARD_DECL checkpoint_plan files_to_save(layout const& held, save_form form,
+                                           write_options const& options);
 
 } // namespace detail
 
@@ -59,5 +58,9 @@ void save(Group const& world, const_state_dict const& source, std::filesystem::p
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/save.ipp>
+#endif
 
 #endif

@@ -3,8 +3,12 @@
 #ifndef RESHARD_STORAGE_SAVE_STATE_HPP
 #define RESHARD_STORAGE_SAVE_STATE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/state_tensors.hpp>
+
+#include <cstdint>
+#include <filesystem>
 
 /// \file
 /// From a model's state to a checkpoint.
@@ -14,25 +18,8 @@ namespace reshard {
 namespace detail {
 
 /// All that one rank gives a checkpoint, as tensors; the first rank gives the common values.
-inline const_state_dict tensors_to_save(model_state const& state, built_state const& built,
-                                        bool is_first) {
-    const_state_dict all;
-    add_tensors(all, state, built);
-    for (held_object const& object : held_objects(state))
-        all.add(bytes_tensor(tensor_key(object.cell), object.bytes.size()),
-                view_of_bytes(object.bytes));
-    for (auto const& [descriptor, tensor] : all)
-        if (descriptor.key.starts_with(common_prefix))
-            fail(errc::bad_layout, "'" + descriptor.key + "': keys that begin with '" +
-                                       std::string(common_prefix) +
-                                       "' are those of common values; give it another one");
-    for (common_value const& value : common_values(state))
-        if (is_first)
-            all.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),
-                                 value.bytes.size()),
-                    view_of_bytes(value.bytes));
-    return all;
-}
+RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
+                                              bool is_first);
 
 } // namespace detail
 
@@ -60,5 +47,9 @@ void save_state(Group const& world, model_state const& state, std::filesystem::p
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/save_state.ipp>
+#endif
 
 #endif

@@ -4,10 +4,9 @@
 #define RESHARD_STORAGE_STORED_TENSOR_HPP
 
 #include <reshard/bind/place.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/plan/part_index.hpp>
-#include <reshard/layout/cover.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/first_difference.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,32 +18,18 @@
 
 namespace reshard::detail {
 
-/// The global index of the element at `place` in the memory of a shard.
-inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
-    box const region = table.region(shard);
-    auto const flat = table.flat(shard);
-    index_vector index = unravel_index(place + (flat ? flat->begin : 0), region.shape);
-    for (std::size_t axis = 0; axis < index.size(); ++axis)
-        index[axis] += region.offset[axis];
-    return index;
-}
-
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
 /// Flat ranges count as the boxes that they are: a box and a flat range of its elements are replicas.
 class stored_tensor {
 public:
-    stored_tensor(checkpoint const& source, std::size_t number)
-        : source_(source),
-          number_(number),
-          tensor_(source.files_layout().tensors[number]),
-          parts_(index_parts(tensor_.shards)) {}
+    stored_tensor(checkpoint const& source, std::size_t number);
 
     tensor_layout const& tensor() const { return tensor_; }
-    box_index const& boxes() const { return parts_.boxes; }
+    box_index const& boxes() const;
 
     /// The first shard that has box `i`; the others are replicas of it.
-    std::uint32_t shard(std::size_t i) const { return parts_.replica(i, 0).shard; }
+    std::uint32_t shard(std::size_t i) const;
     const_tensor_view const& view(std::size_t i) const { return view_of(shard(i)); }
 
     memory_place place(std::size_t i, index_vector const& global) const {
@@ -64,49 +49,20 @@ public:
     }
 
     /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
-    void check_cover() const {
-        auto const fault = find_cover_fault(whole(tensor_.shape), boxes());
-        if (!fault)
-            return;
-        bool const is_gap = fault->what == cover_fault::kind::gap;
-        fail(is_gap ? errc::not_covered : errc::overlap,
-             source_.metadata().path.string() + ": '" + tensor_.key + "': elements " +
-                 to_string(fault->where) + " are held by " +
-                 (is_gap ? "no file" : "more than one shard"));
-    }
+    void check_cover() const;
 
     /// \throws error with errc::overlap where replicas differ, naming both files, the key and the first
     ///         element that does
-    void check_replicas() const {
-        for (std::size_t i = 0; i < boxes().size(); ++i)
-            for (std::size_t which = 1; which < parts_.replicas(i); ++which)
-                if (!is_empty(boxes()[i]))
-                    check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard);
-    }
+    void check_replicas() const;
 
 private:
-    const_tensor_view const& view_of(std::uint32_t shard) const {
-        return source_.view(number_, shard);
-    }
+    const_tensor_view const& view_of(std::uint32_t shard) const;
 
-    memory_place place_of(std::uint32_t shard, index_vector const& global) const {
-        return place_in_shard(tensor_.shards, shard, global, view_of(shard).strides);
-    }
+    memory_place place_of(std::uint32_t shard, index_vector const& global) const;
 
-    std::string const& file(std::uint32_t shard) const {
-        return source_.file_names()[tensor_.shards.holder(shard)];
-    }
+    std::string const& file(std::uint32_t shard) const;
 
-    void check_copy(box const& region, std::uint32_t first, std::uint32_t second) const {
-        memory_place const a = place_of(first, region.offset), b = place_of(second, region.offset);
-        auto const found =
-            first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
-                             view_of(first), view_of(second));
-        if (found)
-            fail(errc::overlap, file(second) + ": '" + tensor_.key + "': element " +
-                                    to_string(global_index(tensor_.shards, second, *found)) +
-                                    " differs from the copy in " + file(first));
-    }
+    void check_copy(box const& region, std::uint32_t first, std::uint32_t second) const;
 
     checkpoint const& source_;
     std::size_t number_;
@@ -115,24 +71,13 @@ private:
 };
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
-inline std::optional<index_vector> first_difference(stored_tensor const& a,
-                                                    stored_tensor const& b) {
-    std::optional<index_vector> first;
-    for (std::size_t i = 0; i < a.boxes().size(); ++i)
-        b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
-            memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);
-            auto const found = first_difference(
-                {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides}, a.view(i),
-                b.view(j));
-            if (!found)
-                return;
-            index_vector const at = global_index(b.tensor().shards, b.shard(j), *found);
-            if (!first || at < *first)
-                first = at;
-        });
-    return first;
-}
+RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
+                                                          stored_tensor const& b);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/stored_tensor.ipp>
+#endif
 
 #endif

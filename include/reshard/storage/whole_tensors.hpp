@@ -4,6 +4,8 @@
 #define RESHARD_STORAGE_WHOLE_TENSORS_HPP
 
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <cstddef>
@@ -23,26 +25,16 @@ namespace reshard {
 namespace detail {
 
 /// The shards of each key.
-inline std::map<std::string, const_state_dict, std::less<>>
-shards_by_key(const_state_dict const& shards) {
-    std::map<std::string, const_state_dict, std::less<>> found;
-    for (const_local_shard const& shard : shards)
-        found[shard.descriptor.key].add(shard.descriptor, shard.tensor);
-    return found;
-}
+RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
+shards_by_key(const_state_dict const& shards);
 
 /// A whole tensor in memory of its own.
 class whole_tensor {
 public:
     /// \throws std::bad_alloc, error with errc::overflow
-    explicit whole_tensor(tensor_layout const& tensor)
-        : bytes_(static_cast<std::size_t>(byte_count(element_count(tensor.shape), tensor.dtype))),
-          descriptor_{tensor.key, tensor.dtype, tensor.shape, reshard::whole(tensor.shape), {}} {}
+    explicit whole_tensor(tensor_layout const& tensor);
 
-    tensor_view view() {
-        return {bytes_.data(), descriptor_.dtype, descriptor_.global_shape,
-                row_major_strides(descriptor_.global_shape)};
-    }
+    tensor_view view();
 
     shard_descriptor const& descriptor() const { return descriptor_; }
 
@@ -94,5 +86,9 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/whole_tensors.ipp>
+#endif
 
 #endif

@@ -3,17 +3,10 @@
 #ifndef RESHARD_STORAGE_WRITE_WHOLE_FILE_HPP
 #define RESHARD_STORAGE_WRITE_WHOLE_FILE_HPP
 
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <string>
 #include <string_view>
-#include <system_error>
-
-#include <unistd.h>
 
 /// \file
 /// A file that appears at once, complete, or not at all.
@@ -22,22 +15,7 @@ namespace reshard {
 
 namespace detail {
 
-inline void write_new_file(std::filesystem::path const& path, std::string_view text) {
-    mapped_output file(path, text.size());
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(file.data()));
-    file.sync();
-}
-
-/// A name beside `target` that no other writer has, be it of this process or another.
-inline std::filesystem::path name_beside(std::filesystem::path const& target) {
-    static std::atomic<unsigned> writers = 0;
-    auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
-    std::filesystem::path fresh = target;
-    fresh.replace_filename("." + target.filename().string() + ".partial-" +
-                           std::to_string(::getpid()) + "-" + std::to_string(now) + "-" +
-                           std::to_string(++writers));
-    return fresh;
-}
+RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_view text);
 
 } // namespace detail
 
@@ -47,22 +25,12 @@ inline std::filesystem::path name_beside(std::filesystem::path const& target) {
 /// A process that dies leaves `.NAME.partial-` and numbers, never half a file.
 ///
 /// \throws error with errc::io, naming the target; then what is there is what it was
-inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(target, ignored))
-        fail(errc::io, target.string() + ": cannot be written, since this is a directory");
-    std::filesystem::path const fresh = detail::name_beside(target);
-    try {
-        detail::write_new_file(fresh, text);
-        if (int const problem = detail::try_rename(fresh, target))
-            detail::fail_io(target, "cannot be put in place", problem);
-        detail::sync_directory(target.has_parent_path() ? target.parent_path() : ".");
-    } catch (error const& problem) {
-        std::filesystem::remove(fresh, ignored);
-        fail(problem.code(), target.string() + ": cannot be written: " + problem.what());
-    }
-}
+RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/write_whole_file.ipp>
+#endif
 
 #endif

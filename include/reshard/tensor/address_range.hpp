@@ -3,6 +3,7 @@
 #ifndef RESHARD_TENSOR_ADDRESS_RANGE_HPP
 #define RESHARD_TENSOR_ADDRESS_RANGE_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -67,15 +68,7 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
 /// What lies between the elements of a strided tensor is in the range too.
 ///
 /// \throws error with errc::overflow where strides lead out of 64 bits
-inline address_range addresses(const_tensor_view const& elements) {
-    auto const base = reinterpret_cast<std::uintptr_t>(elements.data);
-    if (element_count(elements.shape) == 0)
-        return {base, base};
-    auto const reach = detail::reach_of(elements.shape, elements.strides);
-    return {base - static_cast<std::uintptr_t>(byte_count(reach.before, elements.dtype)),
-            base + static_cast<std::uintptr_t>(byte_count(
-                       checked_add(reach.behind, 1, detail::strides_reach), elements.dtype))};
-}
+RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 
 /// False where the tensors certainly share no memory.
 ///
@@ -83,10 +76,12 @@ inline address_range addresses(const_tensor_view const& elements) {
 /// lie in overlapping ranges: exact answers are as hard as integer programming.
 ///
 /// \throws error with errc::overflow where strides lead out of 64 bits
-inline bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b) {
-    return a.memory == b.memory && overlap(addresses(a), addresses(b));
-}
+RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/address_range.ipp>
+#endif
 
 #endif

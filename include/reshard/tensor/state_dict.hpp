@@ -3,9 +3,9 @@
 #ifndef RESHARD_TENSOR_STATE_DICT_HPP
 #define RESHARD_TENSOR_STATE_DICT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/descriptor.hpp>
-#include <reshard/tensor/address_range.hpp>
-#include <reshard/tensor/own_overlap.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -35,47 +35,14 @@ using const_local_shard = basic_local_shard<const_tensor_view>;
 namespace detail {
 
 /// \throws error with errc::shape_mismatch where the tensor has another shape than the shard
-inline void check_shape(shard_descriptor const& shard, const_tensor_view const& elements) {
-    index_vector const expected = local_shape(shard);
-    if (expected.size() != elements.shape.size() || expected.size() != elements.strides.size())
-        fail(errc::shape_mismatch, "'" + shard.key + "': a shard of shape " + to_string(expected) +
-                                       " in a tensor of shape " + to_string(elements.shape) +
-                                       " with strides " + to_string(elements.strides));
-    for (std::size_t axis = 0; axis < expected.size(); ++axis)
-        if (expected[axis] != elements.shape[axis])
-            fail(errc::shape_mismatch, "'" + shard.key + "': axis " + std::to_string(axis) +
-                                           ": a shard of extent " + std::to_string(expected[axis]) +
-                                           " in a tensor of extent " +
-                                           std::to_string(elements.shape[axis]));
-}
+RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
 ///         errc::overflow where strides lead out of 64 bits
-inline void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
-    index_t const count = element_count(elements.shape);
-    if (elements.memory != memory_kind::host)
-        fail(errc::unsupported, "'" + shard.key + "': " + std::to_string(count) +
-                                    " elements in the memory of a device; copy them to the host");
-    if (elements.data == nullptr && count != 0)
-        fail(errc::usage,
-             "'" + shard.key + "': " + std::to_string(count) + " elements at a null address");
-    addresses(elements);
-}
+RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::memory_overlap where elements that will be written share an address
-inline void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
-    auto const found = own_overlap(elements.shape, elements.strides);
-    if (!found)
-        return;
-    std::string const axis = "'" + shard.key + "': axis " + std::to_string(found->axis) + ": ";
-    if (found->step == 0)
-        fail(errc::memory_overlap, axis + std::to_string(elements.shape[found->axis]) +
-                                       " elements at one address (stride 0) cannot be written");
-    fail(errc::memory_overlap,
-         axis + "a stride of " + std::to_string(elements.strides[found->axis]) +
-             " elements, where the axes within it take up " + std::to_string(found->taken) +
-             ": elements that share memory cannot be written");
-}
+RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
 
 /// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -177,5 +144,9 @@ std::string to_string(basic_state_dict<View> const& shards) {
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/state_dict.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TENSOR_TENSOR_FACTORY_HPP
 #define RESHARD_TENSOR_TENSOR_FACTORY_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <functional>
@@ -46,21 +47,17 @@ struct deferred_tensor {
 /// What a factory makes of its tensor now.
 ///
 /// \throws error with errc::usage for a factory without `build`, and what `build` throws
-inline built_shards build(deferred_tensor const& deferred) {
-    if (!deferred.factory.build)
-        fail(errc::usage, "'" + deferred.key + "': a tensor of shape " +
-                              to_string(deferred.tensor.shape) + " has a factory without build");
-    return deferred.factory.build(deferred.key, deferred.tensor);
-}
+RESHARD_DECL built_shards build(deferred_tensor const& deferred);
 
 /// Fills the tensor from what was built and then loaded.
 ///
 /// \throws error what the factory's `merge` throws
-inline void merge(deferred_tensor const& deferred, built_shards const& loaded) {
-    if (deferred.factory.merge)
-        deferred.factory.merge(loaded, deferred.tensor);
-}
+RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/tensor_factory.ipp>
+#endif
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef RESHARD_TENSOR_VIEW_HPP
 #define RESHARD_TENSOR_VIEW_HPP
 
-#include <reshard/core/strides.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/tensor/traits.hpp>
 
 #include <cstddef>
@@ -85,12 +85,12 @@ template <tensor T>
 void view(T const&&) = delete;
 
 /// `BF16 [4, 6] strides [6, 1]`; never an address or an element.
-inline std::string to_string(const_tensor_view const& elements) {
-    return std::string(code(elements.dtype)) + " " + to_string(elements.shape) + " strides " +
-           to_string(elements.strides) +
-           (elements.memory == memory_kind::device ? " on a device" : "");
-}
+RESHARD_DECL std::string to_string(const_tensor_view const& elements);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/view.ipp>
+#endif
 
 #endif

@@ -4,13 +4,8 @@
 #define RESHARD_AOA_MACRO_ARRAY_HPP
 
 #include <reshard/aoa/macro/context.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -21,44 +16,7 @@ namespace reshard::aoa {
 namespace detail {
 
 /// A name of the segments that are left: a text where they are all text.
-inline name make_name(program& code, std::vector<segment> segments, name const& like) {
-    bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
-    name made = text ? code.make_text(segments[0].text, like.where)
-                     : code.make_pattern(std::move(segments), like.where);
-    made.transposed = like.transposed;
-    return made;
-}
-
-/// Puts a text behind the last segment of a name.
-inline void append_text(std::vector<segment>& segments, std::string_view text) {
-    if (segments.empty() || segments.back().kind != segment::kind_type::text)
-        segments.push_back({});
-    segments.back().text += text;
-}
-
-/// Appends the names that stand for `array`.
-///
-/// \throws failed_statement with errc::bad_macro for a range without numbers
-inline void append_array(macro_context& context, statement const& one, name const& array,
-                         std::vector<name>& names) {
-    std::vector<segment> segments = context.code.pattern(array);
-    segment const range = segments.back();
-    segments.pop_back();
-    if (range.last <= range.first)
-        fail_in(one,
-                {errc::bad_macro,
-                 "the range [" + std::to_string(range.first) + ':' + std::to_string(range.last) +
-                     "] has no numbers; it goes from the first to one before the last",
-                 array.where});
-    auto const count = static_cast<std::size_t>(range.last - range.first);
-    context.spend(one, context.names, count);
-    context.spend(one, context.characters, count * name_length(context.code, array));
-    for (index_t i = range.first; i < range.last; ++i) {
-        std::vector<segment> element = segments;
-        append_text(element, '_' + std::to_string(i));
-        names.push_back(make_name(context.code, std::move(element), array));
-    }
-}
+RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like);
 
 } // namespace detail
 
@@ -67,26 +25,13 @@ inline void append_array(macro_context& context, statement const& one, name cons
 /// \throws     failed_statement with errc::bad_macro for a range without numbers
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
 ///             the name
-inline void expand_array(macro_context& context, statement const& one,
-                         std::vector<statement>& expanded) {
-    if (!detail::has_segment(context.code, one, segment::kind_type::array))
-        return expanded.push_back(one);
-    std::vector<name> names;
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < one.left + one.right; ++i) {
-        name const each_name = context.code.names(one)[i];
-        if (detail::has_segment(context.code, each_name, segment::kind_type::array))
-            detail::append_array(context, one, each_name, names);
-        else
-            names.push_back(each_name);
-        if (i + 1 == one.left)
-            left = names.size();
-    }
-    std::span<name const> const all(names);
-    expanded.push_back(
-        context.make(all.first(left), all.subspan(left), context.derive(one, "[a:b]")));
-}
+RESHARD_DECL void expand_array(macro_context& context, statement const& one,
+                               std::vector<statement>& expanded);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/array.ipp>
+#endif
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/program.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,13 +22,7 @@ namespace reshard::aoa {
 ///             number of parts
 class name_chain {
 public:
-    name_chain(program const& code, std::vector<statement> const& statements)
-        : statements_(statements),
-          text_versions_(code.text_count(), none),
-          fresh_versions_(code.fresh_count(), none) {
-        for (std::uint32_t i = 0; i < statements_.size(); ++i)
-            record(code, i);
-    }
+    name_chain(program const& code, std::vector<statement> const& statements);
 
     static constexpr std::uint32_t none = 0xffffffff;
 
@@ -38,9 +31,7 @@ public:
     std::size_t version_count() const { return versions_.size(); }
 
     /// The version that name number `i` of a statement reads or binds.
-    std::uint32_t version(statement const& of, std::uint32_t i) const {
-        return version_of_[of.names + i];
-    }
+    std::uint32_t version(statement const& of, std::uint32_t i) const;
     /// The name that a version is of.
     name const& name_of(std::uint32_t version) const { return versions_[version].called; }
 
@@ -55,11 +46,7 @@ public:
     }
 
     /// Whether no later statement binds the name again.
-    bool is_last(std::uint32_t version) const {
-        name const& called = versions_[version].called;
-        return (called.kind == name::kind_type::fresh ? fresh_versions_
-                                                      : text_versions_)[called.id] == version;
-    }
+    bool is_last(std::uint32_t version) const;
 
 private:
     struct entry {
@@ -73,37 +60,13 @@ private:
         std::uint32_t next; ///< of the same version
     };
 
-    std::uint32_t& current(name const& one) {
-        return (one.kind == name::kind_type::fresh ? fresh_versions_ : text_versions_)[one.id];
-    }
+    std::uint32_t& current(name const& one);
 
-    std::uint32_t bind(name const& one, std::uint32_t maker) {
-        versions_.push_back({one, maker, none});
-        return current(one) = static_cast<std::uint32_t>(versions_.size() - 1);
-    }
+    std::uint32_t bind(name const& one, std::uint32_t maker);
 
-    void record(program const& code, std::uint32_t i) {
-        statement const& one = statements_[i];
-        version_of_.resize(
-            std::max<std::size_t>(version_of_.size(), one.names + one.left + one.right), none);
-        for (std::uint32_t k = 0; k < one.left + one.right; ++k) {
-            name const& each_name = code.names(one)[k];
-            if (each_name.kind == name::kind_type::nothing)
-                continue;
-            if (k >= one.left)
-                version_of_[one.names + k] = bind(each_name, i);
-            else
-                version_of_[one.names + k] = read(each_name, i);
-        }
-    }
+    void record(program const& code, std::uint32_t i);
 
-    std::uint32_t read(name const& one, std::uint32_t reader) {
-        std::uint32_t const version = current(one) == none ? bind(one, none) : current(one);
-        std::uint32_t& first = versions_[version].first_read;
-        reads_.push_back({reader, first});
-        first = static_cast<std::uint32_t>(reads_.size() - 1);
-        return version;
-    }
+    std::uint32_t read(name const& one, std::uint32_t reader);
 
     std::vector<statement> statements_;
     std::vector<entry> versions_;
@@ -113,5 +76,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/chain.ipp>
+#endif
 
 #endif

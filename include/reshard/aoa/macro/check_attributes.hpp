@@ -3,10 +3,9 @@
 #ifndef RESHARD_AOA_MACRO_CHECK_ATTRIBUTES_HPP
 #define RESHARD_AOA_MACRO_CHECK_ATTRIBUTES_HPP
 
-#include <reshard/aoa/check_attribute.hpp>
-#include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/aoa/macro/context.hpp>
+#include <reshard/core/config.hpp>
 
-#include <algorithm>
 #include <vector>
 
 /// \file
@@ -14,36 +13,14 @@
 
 namespace reshard::aoa {
 
-namespace detail {
-
-/// Whether a statement has the word of a macro, which knows its attributes itself.
-inline bool has_macro_word(std::vector<attribute> const& list) {
-    return std::ranges::any_of(list, [](attribute const& one) {
-        attribute_word const* const word = find_attribute_word(one.word);
-        return word && word->value == value_kind::none;
-    });
-}
-
-} // namespace detail
-
 /// Breaks the statements with attributes that no statement can have: what is wrong is said once,
 /// and not for each layer.
-inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
-    for (statement& one : statements) {
-        std::vector<attribute> const& list = context.code.attributes(one);
-        if (list.empty() || detail::has_macro_word(list))
-            continue;
-        bool is_sound = true;
-        for (attribute const& each_attribute : list)
-            is_sound &= detail::succeeds(context, one, [&] {
-                check_attribute(each_attribute);
-                check_text(each_attribute);
-            });
-        if (!is_sound)
-            one = detail::broken(context, one);
-    }
-}
+RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/check_attributes.ipp>
+#endif
 
 #endif

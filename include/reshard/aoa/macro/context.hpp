@@ -5,13 +5,11 @@
 
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/macro/outline.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -19,7 +17,6 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
 /// \file
@@ -45,24 +42,10 @@ struct expand_options {
 };
 
 /// How many characters a name has, about.
-inline std::size_t name_length(program const& code, name const& one) {
-    if (one.kind != name::kind_type::pattern)
-        return code.text(one).size();
-    std::size_t length = 0;
-    for (segment const& part : code.pattern(one))
-        length += part.text.size() + 1;
-    return length;
-}
+RESHARD_DECL std::size_t name_length(program const& code, name const& one);
 
 /// How many characters the attributes of a statement have, about.
-inline std::size_t attribute_length(program const& code, statement const& one) {
-    std::size_t length = 0;
-    for (attribute const& each_attribute : code.attributes(one)) {
-        auto const* const text = std::get_if<std::string>(&each_attribute.value);
-        length += each_attribute.word.size() + (text ? text->size() : 1);
-    }
-    return length;
-}
+RESHARD_DECL std::size_t attribute_length(program const& code, statement const& one);
 
 /// What a macro throws: a statement, and its error.
 struct failed_statement {
@@ -98,63 +81,28 @@ struct macro_context {
     int searches_left = 32; ///< for what was meant; each looks at all keys
 
     /// Whether a name with open numbers may mean what a broken statement would have made.
-    bool is_lost(std::vector<segment> const& open) const {
-        return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
-    }
+    bool is_lost(std::vector<segment> const& open) const;
 
     /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers; nothing
     /// once it has been asked too often.
-    std::string near(catalog const* keys, std::vector<segment> const& open) {
-        if (!keys || searches_left == 0)
-            return {};
-        --searches_left;
-        std::string const wanted = detail::outline_of(open);
-        std::string outline;
-        nearest_text search(wanted, true);
-        for (catalog_entry const& entry : *keys) {
-            outline.clear();
-            detail::append_outline(outline, entry.key);
-            search.look_at(outline, entry.key);
-        }
-        return search.question();
-    }
+    std::string near(catalog const* keys, std::vector<segment> const& open);
 
     /// What a statement that `macro` makes of `parent` has in common with it.
-    statement derive(statement const& parent, std::string_view macro) const {
-        statement made = parent;
-        made.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
-        return made;
-    }
+    statement derive(statement const& parent, std::string_view macro) const;
 
     /// Counts what is about to be made, or done, for a statement.
     ///
     /// \throws failed_statement with errc::limit_exceeded when the program grows too large
-    void spend(statement const& about, budget& of, std::size_t amount) const {
-        if (!of.take(amount))
-            fail_in(about, {errc::limit_exceeded, of.refusal(), {}});
-    }
+    void spend(statement const& about, budget& of, std::size_t amount) const;
 
     /// The same for names, and for the characters that all of them have.
-    void count(statement const& about, std::size_t new_names, std::size_t new_characters) {
-        spend(about, names, new_names);
-        spend(about, characters, new_characters);
-    }
+    void count(statement const& about, std::size_t new_names, std::size_t new_characters);
 
     /// A statement of these names, otherwise like `like`.
-    statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
-        std::size_t length = attribute_length(code, like);
-        for (std::span<name const> const side : {from, to})
-            for (name const& one : side)
-                length += name_length(code, one);
-        count(like, from.size() + to.size(), length);
-        return code.make_statement(from, to, like);
-    }
+    statement make(std::span<name const> from, std::span<name const> to, statement const& like);
 
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
-    void warn(statement const& about, std::string kind, std::string key, std::string message) {
-        findings.push_back({severity::warning, std::move(kind), std::move(key), std::move(message),
-                            about.where, about.origin});
-    }
+    void warn(statement const& about, std::string kind, std::string key, std::string message);
 };
 
 /// What people call the tensors that names of a side mean.
@@ -163,30 +111,23 @@ inline std::string_view side_name(macro_context const& context, bool left) {
 }
 
 /// The first attribute of that word, or null.
-inline attribute const* find_attribute(program const& code, statement const& one,
-                                       std::string_view word) {
-    for (attribute const& candidate : code.attributes(one))
-        if (candidate.word == word)
-            return &candidate;
-    return nullptr;
-}
+RESHARD_DECL attribute const* find_attribute(program const& code, statement const& one,
+                                             std::string_view word);
 
 namespace detail {
 
 /// Whether a name has a segment of that kind.
-inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
-    return one.kind == name::kind_type::pattern &&
-           std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
-}
+RESHARD_DECL bool has_segment(program const& code, name const& one, segment::kind_type kind);
 
 /// Whether any name of a statement has a segment of that kind.
-inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
-    return std::ranges::any_of(code.names(one),
-                               [&](name const& n) { return has_segment(code, n, kind); });
-}
+RESHARD_DECL bool has_segment(program const& code, statement const& one, segment::kind_type kind);
 
 } // namespace detail
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/context.ipp>
+#endif
 
 #endif

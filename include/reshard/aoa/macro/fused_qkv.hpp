@@ -3,9 +3,9 @@
 #ifndef RESHARD_AOA_MACRO_FUSED_QKV_HPP
 #define RESHARD_AOA_MACRO_FUSED_QKV_HPP
 
-#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/macro/context.hpp>
+#include <reshard/core/config.hpp>
 
-#include <cstddef>
 #include <vector>
 
 /// \file
@@ -21,36 +21,13 @@ namespace reshard::aoa {
 ///             fit, or an attribute it does not have
 /// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where
 ///             `num_key_value_groups` is the number of key heads
-inline void expand_fused_qkv(macro_context& context, statement const& one,
-                             std::vector<statement>& expanded) {
-    if (!detail::is_fused(context, one, "fused_qkv"))
-        return expanded.push_back(one);
-    detail::fused_statement fused(
-        context, one, "fused_qkv",
-        "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
-        "s -> q, k, v, fused_qkv, ..., perhaps with axis=n");
-    auto const count = detail::read_heads(fused);
-    bool const fuses = one.left == 3 && one.right == 1;
-    fused.check_form(fuses || (one.left == 1 && one.right == 3));
-    std::vector<name> heads[3];
-    for (std::size_t i = 0; i < 3; ++i)
-        heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
-                                i == 0 ? count.query : count.key);
-    auto const order = detail::qkv_order(heads, static_cast<std::size_t>(count.key));
-    name const whole = fuses ? fused.right(0) : fused.left(0);
-    if (!fuses)
-        fused.append(expanded, {&whole, 1}, order);
-    for (std::size_t i = 0; i < 3; ++i) {
-        name const part = fuses ? fused.left(i) : fused.right(i);
-        if (fuses)
-            fused.append(expanded, {&part, 1}, heads[i]);
-        else
-            fused.append(expanded, heads[i], {&part, 1});
-    }
-    if (fuses)
-        fused.append(expanded, order, {&whole, 1});
-}
+RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded);
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/fused_qkv.ipp>
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_MAKE_KEY_PATTERN_HPP
 
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/macro/digits.hpp>
 #include <reshard/aoa/macro/key_pattern.hpp>
 
 #include <vector>

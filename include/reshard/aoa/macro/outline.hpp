@@ -4,9 +4,8 @@
 #define RESHARD_AOA_MACRO_OUTLINE_HPP
 
 #include <reshard/aoa/ast.hpp>
-#include <reshard/aoa/macro/digits.hpp>
+#include <reshard/core/config.hpp>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,26 +17,15 @@
 namespace reshard::aoa::detail {
 
 /// A key with each run of digits replaced by one `0`.
-inline void append_outline(std::string& outline, std::string_view text) {
-    for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
-        std::size_t const digit = next_digit(text, at);
-        outline += text.substr(at, digit - at);
-        at = digit;
-        if (at < text.size() && !outline.ends_with('0'))
-            outline += '0';
-    }
-}
+RESHARD_DECL void append_outline(std::string& outline, std::string_view text);
 
 /// The outline of all keys that a name with open numbers may mean.
-inline std::string outline_of(std::vector<segment> const& segments) {
-    std::string outline;
-    for (segment const& one : segments)
-        append_outline(outline, one.kind == segment::kind_type::text    ? one.text
-                                : one.kind == segment::kind_type::array ? "_0"
-                                                                        : "0");
-    return outline;
-}
+RESHARD_DECL std::string outline_of(std::vector<segment> const& segments);
 
 } // namespace reshard::aoa::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/outline.ipp>
+#endif
 
 #endif

@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -43,24 +42,13 @@ public:
 
     bool empty() const { return keys_.empty(); }
 
-    void add(std::span<index_t const> numbers, std::string_view key) {
-        numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
-        keys_.push_back(key);
-    }
+    void add(std::span<index_t const> numbers, std::string_view key);
 
     /// By ascending numbers, each key once; until the next `add`.
-    std::vector<key_match> const& sorted() {
-        if (sorted_from_ != keys_.size())
-            sort();
-        return sorted_;
-    }
+    std::vector<key_match> const& sorted();
 
 private:
-    static bool precedes(key_match const& a, key_match const& b) {
-        auto const order = std::lexicographical_compare_three_way(
-            a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end());
-        return order != 0 ? order < 0 : a.key < b.key;
-    }
+    static bool precedes(key_match const& a, key_match const& b);
 
     /// A match by its number, and two of its numbers, which mostly say all of the order.
     struct ranked_match {
@@ -72,35 +60,9 @@ private:
         return {{numbers_.data() + i * captures_, captures_}, keys_[i]};
     }
 
-    std::vector<ranked_match> ranked() const {
-        std::vector<ranked_match> matches;
-        matches.reserve(keys_.size());
-        for (std::size_t i = 0; i < keys_.size(); ++i) {
-            matches.push_back({{0, 0}, i});
-            std::copy_n(numbers_.data() + i * captures_, std::min<std::size_t>(captures_, 2),
-                        matches.back().first.begin());
-        }
-        std::ranges::sort(matches, [this](ranked_match const& a, ranked_match const& b) {
-            if (a.first[0] != b.first[0])
-                return a.first[0] < b.first[0];
-            if (a.first[1] != b.first[1])
-                return a.first[1] < b.first[1];
-            return precedes(at(a.match), at(b.match));
-        });
-        return matches;
-    }
+    std::vector<ranked_match> ranked() const;
 
-    void sort() {
-        sorted_.clear();
-        sorted_.reserve(keys_.size());
-        for (ranked_match const& one : ranked())
-            sorted_.push_back(at(one.match));
-        auto const is_same = [](key_match const& a, key_match const& b) {
-            return a.key == b.key && same_numbers(a, b);
-        };
-        sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), is_same), sorted_.end());
-        sorted_from_ = keys_.size();
-    }
+    void sort();
 
     std::size_t captures_;
     std::vector<index_t> numbers_; ///< those of one match after the other
@@ -120,11 +82,7 @@ private:
 class pattern_index {
 public:
     /// Adds a pattern; the result is its number.
-    std::size_t add(key_pattern pattern) {
-        buckets_.add(pattern, patterns_.size());
-        patterns_.push_back(std::move(pattern));
-        return patterns_.size() - 1;
-    }
+    std::size_t add(key_pattern pattern);
 
     bool empty() const { return patterns_.empty(); }
 
@@ -150,24 +108,7 @@ public:
     /// key takes a step, must outlive them.
     ///
     /// \throws error with errc::limit_exceeded when that takes more steps than are left
-    void search(catalog const& keys, std::vector<state_suffix> const& suffixes, budget& steps) {
-        steps_ = &steps;
-        matches_.clear();
-        for (key_pattern const& pattern : patterns_)
-            matches_.emplace_back(pattern.captures);
-        auto const add = [&](std::string_view key) {
-            for_each_match(key, [&](std::size_t pattern, std::span<index_t const> numbers) {
-                matches_[pattern].add(numbers, key);
-                return true;
-            });
-        };
-        for (catalog_entry const& entry : keys)
-            for_each_parameter_name(keys, entry, suffixes, add);
-        open_.clear();
-        for (detail::match_list const& list : matches_)
-            open_.push_back(list.empty());
-        has_open_ = std::ranges::find(open_, true) != open_.end();
-    }
+    void search(catalog const& keys, std::vector<state_suffix> const& suffixes, budget& steps);
 
     /// Whether some pattern matches no key.
     ///
@@ -177,14 +118,7 @@ public:
     /// Says that a statement makes `name`, which is a match of the patterns that match no key.
     ///
     /// \pre `search` has been called since the last pattern was added
-    void add_made(std::string_view name) {
-        take_steps(1);
-        for_each_match(name, [&](std::size_t pattern, std::span<index_t const> numbers) {
-            if (open_[pattern])
-                matches_[pattern].add(numbers, made_.emplace_back(name));
-            return true;
-        });
-    }
+    void add_made(std::string_view name);
 
     /// The matches of a pattern by ascending numbers, each key once; they last until the next
     /// `add_made`.
@@ -195,10 +129,7 @@ public:
     }
 
 private:
-    void take_steps(std::size_t amount) const {
-        if (steps_ && !steps_->take(amount))
-            fail(errc::limit_exceeded, steps_->refusal());
-    }
+    void take_steps(std::size_t amount) const;
 
     std::vector<key_pattern> patterns_;
     detail::pattern_buckets buckets_;
@@ -211,5 +142,9 @@ private:
 };
 
 } // namespace reshard::aoa
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/pattern_index.ipp>
+#endif
 
 #endif

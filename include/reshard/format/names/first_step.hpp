@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_NAMES_FIRST_STEP_HPP
 #define RESHARD_FORMAT_NAMES_FIRST_STEP_HPP
 
-#include <reshard/expr/cast.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/model/optimizer_state.hpp>
 
@@ -23,25 +23,13 @@ namespace reshard {
 ///
 /// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage` when it steps for
 ///             the first time, so that there is nothing to load into before
-inline mapping before_first_step(std::vector<tensor_sharding> const& parameters,
-                                 std::vector<state_kind> const& kinds) {
-    mapping program;
-    for (tensor_sharding const& parameter : parameters) {
-        expression const value = program.source(parameter.key, parameter.shape, parameter.dtype);
-        for (state_kind const& kind : kinds) {
-            if (!is_kept_for(kind, parameter.dtype))
-                continue;
-            std::string const key = key_of(kind, parameter.key);
-            if (kind.scalar_shape)
-                program.add(key, *kind.scalar_shape, kind.dtype);
-            else
-                program.define(key, kind.is_master ? cast(value, kind.dtype)
-                                                   : zeros(parameter.shape, kind.dtype));
-        }
-    }
-    return program;
-}
+RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
+                                       std::vector<state_kind> const& kinds);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/names/impl/first_step.ipp>
+#endif
 
 #endif

@@ -3,16 +3,13 @@
 #ifndef RESHARD_FORMAT_NAMES_NUMBERED_NAMES_HPP
 #define RESHARD_FORMAT_NAMES_NUMBERED_NAMES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/model/experts.hpp>
 #include <reshard/model/pipeline.hpp>
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 /// \file
 /// Names with numbers of a stage or of an expert-parallel rank, and with those of the model.
@@ -30,22 +27,8 @@ struct numbered_name {
 /// `layers.`. Nothing where there is none; an empty `before` means the name's beginning.
 ///
 /// \throws error with errc::overflow for a number that does not fit 64 bits
-inline std::optional<numbered_name> number_behind(std::string_view name, std::string_view before) {
-    for (std::size_t at = name.find(before); at != std::string_view::npos;
-         at = before.empty() ? std::string_view::npos : name.find(before, at + 1)) {
-        std::string_view const rest = name.substr(at + before.size());
-        std::size_t const digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-        if ((at > 0 && name[at - 1] != '.') || digits == 0 ||
-            (digits < rest.size() && rest[digits] != '.'))
-            continue;
-        index_t number = 0;
-        if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
-            fail(errc::overflow, "'" + std::string(name) + "': the number " +
-                                     std::string(rest.substr(0, digits)) + " does not fit 64 bits");
-        return numbered_name{name.substr(0, at + before.size()), number, rest.substr(digits)};
-    }
-    return std::nullopt;
-}
+RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
+                                                        std::string_view before);
 
 /// The name in which `change` gives the number behind `before` another value; without one, the name as it is.
 template <class Change>
@@ -63,31 +46,27 @@ std::string renumbered(std::string_view name, std::string_view before, Change co
 ///
 /// \throws     error with errc::bad_layout for a layer that the chunk does not have
 /// \par Source PipelinePretrainedModel of PaddleNLP, which keeps a table of both names
-inline std::string name_in_model(std::string_view name, std::string_view before,
-                                 pipeline const& stages, layer_place chunk) {
-    return renumbered(name, before, [&](index_t layer) {
-        return stages.layer_at({chunk.stage, chunk.chunk, layer});
-    });
-}
+RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
+                                       pipeline const& stages, layer_place chunk);
 
 /// The name by which the stage of a layer knows what has that name in the model.
 ///
 /// \post   `name_in_model` of it, for that stage and chunk, is `name`
 /// \throws error with errc::bad_layout for a layer that is not there
-inline std::string name_on_stage(std::string_view name, std::string_view before,
-                                 pipeline const& stages) {
-    return renumbered(name, before, [&](index_t layer) { return stages.place_of(layer).local; });
-}
+RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
+                                       pipeline const& stages);
 
 /// The name in the model of what an expert-parallel rank knows by a number of its own.
 ///
 /// \throws     error with errc::bad_layout for an expert or a rank that is not there
 /// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved
-inline std::string name_in_model(std::string_view name, std::string_view before,
-                                 expert_numbers const& experts, index_t rank) {
-    return renumbered(name, before, [&](index_t local) { return experts.global(rank, local); });
-}
+RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
+                                       expert_numbers const& experts, index_t rank);
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/names/impl/numbered_names.ipp>
+#endif
 
 #endif

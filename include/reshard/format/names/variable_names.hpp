@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_NAMES_VARIABLE_NAMES_HPP
 #define RESHARD_FORMAT_NAMES_VARIABLE_NAMES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/model/optimizer_state.hpp>
 
 #include <functional>
@@ -27,69 +28,15 @@ struct variable_name {
 
 namespace detail {
 
-inline constexpr std::string_view slice_prefix = "slice@";
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
 
-/// What stands before an underscore and a number at the end of a name; nothing where there are none.
-inline std::optional<std::string_view> without_number(std::string_view name) {
-    auto const last = name.find_last_not_of("0123456789");
-    if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_')
-        return std::nullopt;
-    return name.substr(0, last);
-}
-
 /// What stands before `ending` at the end of a name; nothing where it does not end so.
-inline std::optional<std::string_view> without_ending(std::string_view name,
-                                                      std::string_view ending) {
-    if (!name.ends_with(ending))
-        return std::nullopt;
-    return name.substr(0, name.size() - ending.size());
-}
-
-/// The variable's part of a suffix: `_moment1` of `.moment1_0`.
-inline std::string accumulator_ending(state_kind const& kind) {
-    std::string_view const word = std::string_view(kind.suffix).substr(1);
-    return "_" + std::string(without_number(word).value_or(word));
-}
-
-/// Takes the accumulator off the end of a name: the suffix of its key, or nothing.
-inline std::string take_accumulator(std::string_view& name, std::vector<state_kind> const& kinds) {
-    auto const numberless = without_number(name);
-    for (state_kind const& kind : kinds) {
-        if (kind.is_master || kind.suffix.empty() || !numberless)
-            continue;
-        if (auto const rest = without_ending(*numberless, accumulator_ending(kind))) {
-            name = *rest;
-            return kind.suffix;
-        }
-    }
-    return {};
-}
+RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view name,
+                                                            std::string_view ending);
 
 /// Takes the segment `master_weights` out of a name; tells whether there was one.
-inline bool take_master_segment(std::string& name) {
-    auto const at = name.find(master_segment);
-    bool const is_segment = at == 0 || (at != std::string::npos && name[at - 1] == '.');
-    if (is_segment)
-        name.erase(at, master_segment.size());
-    return is_segment;
-}
-
-/// Takes what says that a variable is a master weight off a name; tells whether there was any.
-inline bool take_master(std::string& name) {
-    auto const rest = without_ending(without_number(name).value_or(name), master_suffix);
-    if (rest)
-        name.resize(rest->size());
-    return take_master_segment(name) || rest;
-}
-
-inline std::string master_key_suffix(std::vector<state_kind> const& kinds) {
-    for (state_kind const& kind : kinds)
-        if (kind.is_master)
-            return kind.suffix;
-    return {};
-}
+RESHARD_DECL bool take_master_segment(std::string& name);
 
 } // namespace detail
 
@@ -101,20 +48,8 @@ inline std::string master_key_suffix(std::vector<state_kind> const& kinds) {
 /// \throws     error with errc::unknown_key for a name that leaves no parameter
 /// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack `slice@`, and each
 ///             path strips for itself
-inline variable_name parse_variable(std::string_view name,
-                                    std::vector<state_kind> const& kinds = paddle_states()) {
-    std::string_view rest = name;
-    variable_name result;
-    result.suffix = detail::take_accumulator(rest, kinds);
-    if (rest.starts_with(detail::slice_prefix))
-        rest.remove_prefix(detail::slice_prefix.size());
-    result.parameter = rest;
-    if (detail::take_master(result.parameter) && result.suffix.empty())
-        result.suffix = detail::master_key_suffix(kinds);
-    if (result.parameter.empty())
-        fail(errc::unknown_key, "the variable '" + std::string(name) + "' names no parameter");
-    return result;
-}
+RESHARD_DECL variable_name parse_variable(std::string_view name,
+                                          std::vector<state_kind> const& kinds = paddle_states());
 
 /// The key of each parameter, by the name of its variable.
 using variable_keys = std::map<std::string, std::string, std::less<>>;
@@ -122,15 +57,8 @@ using variable_keys = std::map<std::string, std::string, std::less<>>;
 /// The key of a variable: that of its parameter, and which state it is.
 ///
 /// \throws error with errc::unknown_key for a variable of a parameter that is not there
-inline std::string key_of_variable(std::string_view name, variable_keys const& parameters,
-                                   std::vector<state_kind> const& kinds = paddle_states()) {
-    variable_name const variable = parse_variable(name, kinds);
-    auto const found = parameters.find(variable.parameter);
-    if (found == parameters.end())
-        fail(errc::unknown_key, "the variable '" + std::string(name) + "' belongs to '" +
-                                    variable.parameter + "', and no parameter has this name");
-    return found->second + variable.suffix;
-}
+RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
+                                         std::vector<state_kind> const& kinds = paddle_states());
 
 /// How an optimizer came to the variable of a parameter.
 struct variable_form {
@@ -144,21 +72,14 @@ struct variable_form {
 /// master weight first, then the accumulators, which are named by it.
 ///
 /// \post `parse_variable` of each gives `parameter` and the suffix of its kind
-inline std::vector<std::string>
+RESHARD_DECL std::vector<std::string>
 state_variables(std::string_view parameter, variable_form form,
-                std::vector<state_kind> const& kinds = paddle_states()) {
-    std::string base(parameter);
-    std::vector<std::string> names;
-    if (form.has_master)
-        names.push_back(base += std::string(detail::master_suffix) + "_0");
-    else if (form.is_slice)
-        base.insert(0, detail::slice_prefix);
-    for (state_kind const& kind : kinds)
-        if (!kind.is_master && !kind.suffix.empty())
-            names.push_back(base + detail::accumulator_ending(kind) + "_0");
-    return names;
-}
+                std::vector<state_kind> const& kinds = paddle_states());
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/names/impl/variable_names.ipp>
+#endif
 
 #endif

@@ -1,0 +1,24 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_AST_IPP
+#define RESHARD_AOA_IMPL_AST_IPP
+
+#include <reshard/aoa/ast.hpp>
+
+#include <algorithm>
+
+namespace reshard {
+
+namespace aoa {
+
+RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
+                                             std::string_view word) {
+    auto const place = std::ranges::find(list, word, &attribute::word);
+    return place == list.end() ? nullptr : &*place;
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,180 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_CHECK_IPP
+#define RESHARD_AOA_IMPL_CHECK_IPP
+
+#include <reshard/aoa/check.hpp>
+
+#include <reshard/aoa/lower.hpp>
+#include <reshard/expr/check.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+RESHARD_DECL bool program_report::ok() const { return first_error_of(findings) == nullptr; }
+
+RESHARD_DECL std::string why_not_invertible(program_report const& of) {
+    if (!of.ok())
+        return "the program has errors";
+    if (of.losses.empty())
+        return {};
+    destruction const& first = of.losses.front();
+    std::string text = "'" + first.what.key + "' " + first.text;
+    if (first.where.last > first.where.first)
+        text += " (the statement at " + place_text(of.code, first.where) + ")";
+    std::size_t const more = of.losses.size() - 1;
+    return text + (more > 0 ? "; and " + std::to_string(more) + " more" : "");
+}
+
+namespace detail {
+
+/// Puts findings in the order of the program's text; those that belong to no place come last.
+inline void sort_findings(std::vector<finding>& findings) {
+    auto const place = [](finding const& one) {
+        return one.where.last > one.where.first ? std::pair(0, one.where.first) : std::pair(1, 0u);
+    };
+    std::ranges::stable_sort(findings, {}, place);
+}
+
+/// A check at work, behind `expand_all` and `lower_all`.
+class program_checker {
+public:
+    program_checker(expansion const& expanded, lowering const& lowered, catalog const& source,
+                    catalog const* target)
+        : expanded_(expanded), lowered_(lowered), source_(source), target_(target) {}
+
+    program_report run(std::vector<state_suffix> const& suffixes) {
+        result_.code = expanded_.code;
+        result_.findings = expanded_.findings;
+        result_.findings.insert(result_.findings.end(), lowered_.findings.begin(),
+                                lowered_.findings.end());
+        if (result_.ok()) {
+            note_idle();
+            warn_dropped();
+            add_report(reshard::check(lowered_.map, source_, target_), suffixes);
+        } else
+            result_.keys = classify(lowered_.map, source_);
+        sort_findings(result_.findings);
+        return std::move(result_);
+    }
+
+private:
+    using bytes = std::pair<std::uint32_t, std::uint32_t>;
+    static bytes bytes_of(text_span where) { return {where.first, where.last}; }
+
+    /// Statements of which nothing that the macros made of them changes anything.
+    void note_idle() {
+        std::unordered_set<std::uint32_t> const idle(lowered_.idle.begin(), lowered_.idle.end());
+        std::map<bytes, bool> works;
+        auto const& statements = expanded_.code.statements();
+        if (!idle.empty())
+            for (std::uint32_t i = 0; i < statements.size(); ++i)
+                works[bytes_of(statements[i].where)] |= !idle.contains(i);
+        for (std::uint32_t const i : lowered_.idle)
+            if (bool& done = works[bytes_of(statements[i].where)]; !done) {
+                done = true;
+                std::string const key(expanded_.code.text(expanded_.code.left(statements[i])[0]));
+                result_.findings.push_back(
+                    {severity::note, "no_effect", key,
+                     "the statement changes nothing: '" + key + "' is already what it makes of it",
+                     statements[i].where, 0});
+            }
+    }
+
+    /// Values that nothing uses, once for each name that the user wrote.
+    void warn_dropped() {
+        std::map<bytes, std::size_t> counts;
+        for (dropped_value const& one : lowered_.dropped)
+            counts[bytes_of(one.where)] += !one.is_reported;
+        for (dropped_value const& one : lowered_.dropped) {
+            if (one.is_reported)
+                continue;
+            std::size_t const count = std::exchange(counts[bytes_of(one.where)], 0);
+            if (count > 0)
+                result_.findings.push_back(
+                    {severity::warning, "not_used", one.key,
+                     "nothing reads '" + one.key + "'" +
+                         (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
+                         ", and the target does not want " + (count > 1 ? "them" : "it"),
+                     one.where, one.origin});
+        }
+    }
+
+    void add_report(reshard::report&& found, std::vector<state_suffix> const& suffixes) {
+        std::unordered_set<std::string_view> const left(lowered_.unexpected.begin(),
+                                                        lowered_.unexpected.end());
+        for (mapping_finding const& one : found.findings)
+            if (one.level == severity::error && !left.contains(one.key))
+                result_.findings.push_back({one.level, one.code, one.key, one.message, {}, 0});
+        result_.keys = std::move(found.keys);
+        destruction_finder finder(expanded_.code, lowered_);
+        for (loss const& one : found.losses)
+            result_.losses.push_back(finder.find(one));
+        note_losses(finder, suffixes);
+    }
+
+    /// What is lost without another finding about it; the state of a tensor goes with the tensor.
+    void note_losses(destruction_finder const& finder, std::vector<state_suffix> const& suffixes) {
+        auto const usages = usages_of(lowered_.map);
+        std::unordered_set<std::string_view> keys, shadowed;
+        for (destruction const& one : result_.losses)
+            if (one.what.what != loss::kind::rounded)
+                keys.insert(one.what.key);
+        for (finding const& one : lowered_.findings)
+            if (one.code == "shadowed" || one.code == "replaced")
+                shadowed.insert(one.key);
+        for (destruction const& one : result_.losses) {
+            std::string_view const parameter = parameter_of(one.what.key, suffixes);
+            bool const follows = parameter.size() < one.what.key.size() && keys.contains(parameter);
+            if (follows || one.what.what == loss::kind::removed ||
+                shadowed.contains(one.what.key) ||
+                finder.is_dropped(one.what, usages[one.what.source]))
+                continue;
+            bool const rounds = one.what.what == loss::kind::rounded;
+            result_.findings.push_back({severity::note, rounds ? "rounded" : "unused", one.what.key,
+                                        "'" + one.what.key + "' " + one.text, one.where,
+                                        one.origin});
+        }
+    }
+
+    expansion const& expanded_;
+    lowering const& lowered_;
+    catalog const& source_;
+    catalog const* target_;
+    program_report result_;
+};
+
+} // namespace detail
+
+RESHARD_DECL program_report check(expansion const& expanded, lowering const& lowered,
+                                  catalog const& source, catalog const* target) {
+    return detail::program_checker(expanded, lowered, source, target)
+        .run(with_scales(expanded.code.state_suffixes(), expanded.code));
+}
+
+RESHARD_DECL program_report check(program const& written, catalog const& source,
+                                  catalog const* target, check_options const& options) {
+    expansion const expanded = expand_all(written, source, target, options.expanding);
+    if (!expanded.is_complete) {
+        program_report stopped{expanded.code, expanded.findings, {}, {}};
+        detail::sort_findings(stopped.findings);
+        return stopped;
+    }
+    lowering const lowered = lower_all(expanded.code, source, target, options.lowering);
+    return check(expanded, lowered, source, target);
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

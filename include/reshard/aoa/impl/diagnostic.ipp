@@ -1,0 +1,46 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_DIAGNOSTIC_IPP
+#define RESHARD_AOA_IMPL_DIAGNOSTIC_IPP
+
+#include <reshard/aoa/diagnostic.hpp>
+
+#include <reshard/aoa/place.hpp>
+
+#include <algorithm>
+
+namespace reshard {
+
+namespace aoa {
+
+RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
+    std::vector<std::string> chain;
+    for (; !whole.origin(origin).macro.empty(); origin = whole.origin(origin).parent)
+        chain.push_back(std::string(whole.origin(origin).macro) + " from " +
+                        place_text(whole, whole.origin(origin).where));
+    return chain;
+}
+
+RESHARD_DECL std::string kind_of(finding const& one) {
+    std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
+    std::ranges::replace(kind, '_', ' ');
+    return kind;
+}
+
+RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
+                                     std::string const& kind) {
+    bool const placed = one.where.last > one.where.first;
+    std::string const file = whole.file().empty() ? "program" : whole.file();
+    std::string text = (placed ? place_text(whole, one.where) : file) + ": " + kind + one.message;
+    if (placed)
+        text += '\n' + excerpt(whole.line_at(one.where.first));
+    for (std::string const& macro : macro_chain(whole, one.origin))
+        text += "\n  expanded by " + macro;
+    return text;
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

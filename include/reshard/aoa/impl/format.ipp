@@ -1,0 +1,146 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_FORMAT_IPP
+#define RESHARD_AOA_IMPL_FORMAT_IPP
+
+#include <reshard/aoa/format.hpp>
+
+#include <reshard/aoa/statement_text.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+namespace detail {
+
+/// The columns that a line has at most, where it can be broken.
+inline constexpr std::size_t page_width = 100;
+
+/// The columns that the left side has at most for its arrow to stand below others.
+inline constexpr std::size_t left_width = 56;
+
+RESHARD_DECL std::string spread_statement::joined(std::vector<std::string> const& pieces) {
+    std::string text;
+    for (std::string const& piece : pieces)
+        text += (text.empty() ? "" : " ") + piece;
+    return text;
+}
+
+RESHARD_DECL std::string spread_statement::before_arrow() const {
+    std::string const text = joined(left);
+    return text.substr(0, text.size() - 3);
+}
+
+RESHARD_DECL std::size_t spread_statement::width() const {
+    return characters(joined(left)) + characters(joined(right)) + 1;
+}
+
+RESHARD_DECL bool spread_statement::can_align() const {
+    return width() <= page_width && characters(before_arrow()) <= left_width;
+}
+
+RESHARD_DECL spread_statement spread(program const& whole, statement const& one) {
+    spread_statement result;
+    for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
+        name const& each = whole.names(one)[i];
+        std::string text = bare_name_text(whole, each) + (each.transposed ? "^T" : "");
+        bool const is_last = i + 1 == whole.names(one).size() && whole.attributes(one).empty();
+        text += i + 1 == one.left ? " ->" : is_last ? "" : ",";
+        (i < one.left ? result.left : result.right).push_back(std::move(text));
+    }
+    for (attribute const& each : whole.attributes(one))
+        result.right.push_back(attribute_text(each) +
+                               (&each == &whole.attributes(one).back() ? "" : ","));
+    return result;
+}
+
+/// Adds pieces to a text, in new lines where they would go beyond the page.
+inline void add_filled(std::string& text, std::vector<std::string> const& pieces,
+                       std::size_t column) {
+    for (std::string const& piece : pieces) {
+        bool const fits = column + 1 + characters(piece) <= page_width;
+        text += column == 0 ? "" : fits ? " " : "\n    ";
+        column = characters(piece) + (column == 0 ? 0 : fits ? column + 1 : 4);
+        text += piece;
+    }
+}
+
+RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arrow) {
+    std::string const left = one.before_arrow(), right = spread_statement::joined(one.right);
+    std::string text;
+    if (one.can_align() && arrow + 4 + characters(right) <= page_width) {
+        text = left + std::string(arrow - characters(left), ' ') + " -> " + right;
+    } else if (one.width() <= page_width) {
+        text = left + " -> " + right;
+    } else {
+        add_filled(text, one.left, 0);
+        text += "\n    " + one.right.front();
+        add_filled(text, {one.right.begin() + 1, one.right.end()},
+                   4 + characters(one.right.front()));
+    }
+    return text + (one.comments.behind.empty() ? "" : "  " + one.comments.behind) + '\n';
+}
+
+/// The column for the arrows of statements that stand below each other.
+inline std::size_t arrow_column(std::vector<spread_statement> const& all, std::size_t first,
+                                std::size_t last) {
+    std::size_t column = 0;
+    for (std::size_t i = first; i < last; ++i)
+        if (all[i].can_align())
+            column = std::max(column, characters(all[i].before_arrow()));
+    return column;
+}
+
+RESHARD_DECL std::vector<spread_statement> spread(program const& whole,
+                                                  std::vector<std::string>& above) {
+    std::string_view const text = whole.source_text();
+    auto const& statements = whole.statements();
+    std::vector<spread_statement> all;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        std::size_t const first = statements[i].where.first;
+        std::size_t const next =
+            i + 1 < statements.size() ? statements[i + 1].where.first : text.size();
+        all.push_back(spread(whole, statements[i]));
+        all.back().comments = comments_of(text.substr(first, next - first));
+    }
+    above = comment_lines(all.empty() ? text : text.substr(0, statements[0].where.first));
+    return all;
+}
+
+} // namespace detail
+
+RESHARD_DECL std::string format(program const& written) {
+    std::vector<std::string> above;
+    std::vector<detail::spread_statement> const all = detail::spread(written, above);
+    std::string text;
+    auto const add_lines = [&](std::vector<std::string> const& lines) {
+        for (std::string const& line : lines)
+            text += text.empty() && line.empty() ? "" : line + '\n';
+    };
+    add_lines(above);
+    std::size_t block_end = 0, arrow = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i == block_end) {
+            while (++block_end < all.size() && all[block_end - 1].comments.below.empty() &&
+                   all[block_end].comments.inside.empty())
+                continue;
+            arrow = detail::arrow_column(all, i, block_end);
+        }
+        add_lines(all[i].comments.inside);
+        text += detail::formatted(all[i], arrow);
+        add_lines(all[i].comments.below);
+    }
+    while (text.ends_with("\n\n"))
+        text.pop_back();
+    return text;
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

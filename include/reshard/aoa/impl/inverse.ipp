@@ -1,0 +1,189 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_INVERSE_IPP
+#define RESHARD_AOA_IMPL_INVERSE_IPP
+
+#include <reshard/aoa/inverse.hpp>
+
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/list_text.hpp>
+#include <reshard/core/cast_chain.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+namespace detail {
+
+inline attribute text_attribute(std::string word, std::string value, attribute const& like) {
+    return {std::move(word), std::move(value), '"', like.where};
+}
+
+inline attribute_list inverse_permute(attribute_step const& step) {
+    std::vector<index_t> const order = parse_list(*step.what);
+    if (order.empty())
+        return {*step.what};
+    std::vector<index_t> inverse(order.size());
+    bool is_identity = true;
+    for (std::size_t axis = 0; axis < order.size(); ++axis) {
+        inverse[static_cast<std::size_t>(order[axis])] = static_cast<index_t>(axis);
+        is_identity = is_identity && order[axis] == static_cast<index_t>(axis);
+    }
+    if (is_identity)
+        return {};
+    return {text_attribute("permute", list_text(inverse), *step.what)};
+}
+
+/// A pair of types says itself what it is reversed to, so it may round.
+inline attribute_list inverse_cast(attribute_step const& step, bool allow_rounding) {
+    std::string const before(reshard::name(step.before.dtype));
+    std::string const after(reshard::name(step.after.dtype));
+    if (before == after)
+        return {};
+    bool const is_pair = step.what->word == "dst_dtype";
+    if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
+        throw statement_error{errc::not_invertible,
+                              "the cast from " + before + " to " + after +
+                                  " rounds, and what it rounds off is lost; write  src_dtype=\"" +
+                                  before + "\", dst_dtype=\"" + after +
+                                  "\"  if it is to be cast back all the same (option "
+                                  "allow_rounding)",
+                              step.what->where};
+    if (!is_castable(step.after.dtype, step.before.dtype))
+        throw statement_error{errc::not_invertible, after + " cannot be cast back to " + before,
+                              step.what->where};
+    if (!is_pair)
+        return {text_attribute("dtype", before, *step.what)};
+    return {text_attribute("src_dtype", after, *step.what),
+            text_attribute("dst_dtype", before, *step.what)};
+}
+
+/// Refuses what leaves elements out.
+inline void refuse_smaller(attribute_step const& step) {
+    index_vector const &before = step.before.shape, &after = step.after.shape;
+    for (std::size_t axis = 0; axis < before.size(); ++axis)
+        if (after[axis] < before[axis])
+            throw statement_error{errc::not_invertible,
+                                  step.what->word + " leaves " + std::to_string(after[axis]) +
+                                      " of the " + std::to_string(before[axis]) +
+                                      " elements along axis " + std::to_string(axis),
+                                  step.what->where};
+}
+
+/// What was added behind a tensor is cut off again.
+inline attribute_list inverse_resize(attribute_step const& step) {
+    refuse_smaller(step);
+    index_vector const &before = step.before.shape, &after = step.after.shape;
+    if (before == after)
+        return {};
+    std::string text;
+    for (std::size_t axis = 0; axis < before.size(); ++axis)
+        text += std::string(axis == 0 ? "" : ", ") +
+                (before[axis] == after[axis] ? ":" : "0:" + std::to_string(before[axis]));
+    return {text_attribute("slice", '[' + text + ']', *step.what)};
+}
+
+inline attribute_list inverse_reshape(attribute_step const& step) {
+    if (step.before.shape == step.after.shape)
+        return {};
+    return {text_attribute("reshape", list_text(step.before.shape), *step.what)};
+}
+
+} // namespace detail
+
+RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding) {
+    std::string const& word = step.what->word;
+    if (word == "permute")
+        return detail::inverse_permute(step);
+    if (word == "dtype" || word == "dst_dtype")
+        return detail::inverse_cast(step, allow_rounding);
+    if (word == "reshape")
+        return detail::inverse_reshape(step);
+    if (word == "slice" || word == "resize")
+        return detail::inverse_resize(step);
+    throw statement_error{errc::unsupported, "'" + word + "' has no reverse", step.what->where};
+}
+
+RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
+                                       bool allow_rounding) {
+    attribute_list list;
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+        for (attribute& one : inverse_of(*step, allow_rounding))
+            list.push_back(std::move(one));
+    return list;
+}
+
+RESHARD_DECL bool inverse_statement::are_equal(std::vector<attribute_list> const& lists) {
+    return std::ranges::all_of(lists,
+                               [&](attribute_list const& list) { return list == lists.front(); });
+}
+
+namespace detail {
+
+inline std::vector<attribute_list>
+inverses_of(std::vector<std::vector<attribute_step>> const& steps, bool allow_rounding) {
+    std::vector<attribute_list> lists;
+    lists.reserve(steps.size());
+    for (std::vector<attribute_step> const& one : steps)
+        lists.push_back(inverse_of(one, allow_rounding));
+    return lists;
+}
+
+/// The extents of operands along an axis, where they differ.
+inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operands, index_t axis) {
+    std::vector<index_t> sizes;
+    for (tensor_facts const& one : operands) {
+        auto const ndim = static_cast<index_t>(one.shape.size());
+        sizes.push_back(one.shape[static_cast<std::size_t>(axis < 0 ? axis + ndim : axis)]);
+    }
+    bool const is_even = std::ranges::all_of(sizes, [&](index_t n) { return n == sizes[0]; });
+    return is_even ? std::vector<index_t>() : sizes;
+}
+
+RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of) {
+    std::vector<attribute> cuts;
+    index_t offset = 0;
+    for (tensor_facts const& one : of.joined) {
+        auto const ndim = static_cast<index_t>(one.shape.size());
+        index_t const axis = std::get<index_t>(of.axis->value);
+        auto const cut = static_cast<std::size_t>(axis < 0 ? axis + ndim : axis);
+        std::string text;
+        for (std::size_t i = 0; i < one.shape.size(); ++i)
+            text += std::string(i == 0 ? "[" : ", ") +
+                    (i == cut ? std::to_string(offset) + ':' + std::to_string(offset + one.shape[i])
+                              : ":");
+        cuts.push_back(text_attribute("slice", text + ']', *of.axis));
+        offset += one.shape[cut];
+    }
+    return cuts;
+}
+
+} // namespace detail
+
+RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding) {
+    inverse_statement result;
+    result.operands = detail::inverses_of(of.parts, allow_rounding);
+    result.results = detail::inverses_of(of.operands, allow_rounding);
+    for (attribute const* const one : of.declared)
+        result.declared.push_back(*one);
+    if (!of.axis)
+        return result;
+    result.join.push_back(*of.axis);
+    result.cuts = detail::cuts_of(of);
+    if (of.joined.size() > 1)
+        if (auto const sizes = detail::uneven_sizes(of.joined, std::get<index_t>(of.axis->value));
+            !sizes.empty())
+            result.join.push_back(detail::text_attribute("sizes", list_text(sizes), *of.axis));
+    return result;
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

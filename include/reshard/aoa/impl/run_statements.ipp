@@ -1,0 +1,235 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
+#define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
+
+#include <reshard/aoa/run_statements.hpp>
+
+#include <reshard/aoa/check_fused_cut.hpp>
+#include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/repeated_name.hpp>
+#include <reshard/core/config.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+namespace detail {
+
+RESHARD_DECL void statement_runner::run_statements() {
+    find_removed();
+    for (statement const& one : in_.code.statements())
+        guarded(one, [&] { run(one); });
+}
+
+RESHARD_DECL bool statement_runner::is_single(statement const& one) const {
+    return one.left == 1 && one.right == 1;
+}
+
+RESHARD_DECL void statement_runner::find_removed() {
+    for (statement const& one : in_.code.statements())
+        if (is_removal(in_.code, one) && in_.code.left(one)[0].kind != name::kind_type::pattern) {
+            binding& removed = in_.names[in_.code.left(one)[0]];
+            if (std::exchange(removed.is_removed, true))
+                continue;
+            removed.where = in_.code.left(one)[0].where;
+            removed.origin = one.origin;
+        }
+}
+
+RESHARD_DECL void statement_runner::run(statement const& one) {
+    if (in_.code.is_broken(one))
+        return pass_over(one);
+    for (name const& each_name : in_.code.names(one))
+        if (each_name.transposed || each_name.kind == name::kind_type::pattern)
+            throw statement_error{errc::bad_macro, "the program has not been expanded",
+                                  each_name.where};
+    if (is_removal(in_.code, one))
+        return remove(one);
+    if (is_addition(in_.code, one))
+        return add(one);
+    for (name const& each_name : in_.code.names(one))
+        if (each_name.kind == name::kind_type::nothing)
+            throw statement_error{errc::syntax,
+                                  "'_' stands alone on its side, with one name on the other",
+                                  each_name.where};
+    if (one.left > 1 && one.right > 1)
+        throw statement_error{errc::syntax,
+                              "a statement has several names on one side only, here are " +
+                                  std::to_string(one.left) + " and " + std::to_string(one.right),
+                              {}};
+    make(one);
+}
+
+RESHARD_DECL void statement_runner::pass_over(statement const& one) {
+    for (name const& each_name : in_.code.left(one))
+        try {
+            in_.names.read(each_name);
+        } catch (statement_error const&) {
+        } catch (no_value const&) {
+        }
+    throw no_value{};
+}
+
+RESHARD_DECL void statement_runner::check_bare(statement const& one, std::string_view what) const {
+    if (!in_.code.attributes(one).empty())
+        throw statement_error{errc::syntax, std::string(what) + " has no attributes",
+                              in_.code.attributes(one)[0].where};
+}
+
+RESHARD_DECL void statement_runner::remove(statement const& one) {
+    check_bare(one, "a removal");
+    name const& removed = in_.code.left(one)[0];
+    std::string const key(in_.code.text(removed));
+    if (in_.names[removed].value != binding::none)
+        throw statement_error{errc::unknown_key,
+                              "'" + key + "' is removed here, and the statement at " +
+                                  place_text(in_.code, in_.names[removed].where) + " makes it",
+                              removed.where, key};
+    binding const& first = in_.names[removed];
+    if (first.where.first != removed.where.first)
+        in_.warn(one, "no_effect", key,
+                 "'" + key + "' has been removed by the statement at " +
+                     place_text(in_.code, first.where));
+    else if (in_.source.find_parameter(key) == source_names::none)
+        in_.warn(one, "no_effect", key,
+                 "'" + key + "' is not in the source, so nothing is removed" + in_.names.near(key));
+    else
+        in_.result.map.remove(key);
+}
+
+RESHARD_DECL void statement_runner::add(statement const& one) {
+    check_bare(one, "an addition");
+    name const& added = in_.code.right(one)[0];
+    std::string const key(in_.code.text(added));
+    in_.names[added].is_added = true;
+    if (in_.names[added].value != binding::none)
+        in_.warn(one, "no_effect", key,
+                 "'" + key + "' is made by an earlier statement, which holds");
+    else if (!in_.target || !in_.target->find(key))
+        in_.warn(one, "no_effect", key,
+                 "'" + key + "' is not " +
+                     (in_.target ? "in the target, so nothing is known of what is added" +
+                                       in_.names.near(key, *in_.target)
+                                 : "added: without a target nobody knows its shape"));
+}
+
+RESHARD_DECL void statement_runner::make(statement const& one) {
+    read_operands(one);
+    check_results(one);
+    check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
+    if (one.attributes == 0 && is_single(one))
+        rename(one, operands_[0]);
+    else
+        make(one, operands_);
+    for (std::uint32_t const id : operands_)
+        in_.names.release(id);
+}
+
+RESHARD_DECL void statement_runner::read_operands(statement const& one) {
+    operands_.clear();
+    std::unordered_set<std::uint32_t> seen;
+    text_span last;
+    for (name const& each_name : in_.code.left(one))
+        try {
+            operands_.push_back(read(one, each_name));
+        } catch (statement_error const& problem) {
+            if (std::exchange(last, each_name.where) != each_name.where &&
+                seen.insert(each_name.id).second)
+                in_.report(problem.code, make_finding(in_.code, one, problem));
+        } catch (no_value const&) {
+        }
+    if (operands_.size() < one.left)
+        throw no_value{};
+}
+
+RESHARD_DECL void statement_runner::rename(statement const& one, std::uint32_t operand) {
+    name const &from = in_.code.left(one)[0], &to = in_.code.right(one)[0];
+    if (from.kind == to.kind && from.id == to.id)
+        in_.note_idle(one);
+    in_.names.bind(to, operand, one.origin);
+}
+
+RESHARD_DECL void statement_runner::make(statement const& one,
+                                         std::vector<std::uint32_t> const& operands) {
+    auto const right = in_.code.right(one);
+    std::vector<expression const*> values;
+    values.reserve(operands.size());
+    for (std::uint32_t const id : operands)
+        values.push_back(&in_.names.value(id).tensor);
+    check_fused_cut(in_.code, one, *values[0]);
+    auto const called = [this, &one](std::size_t k) {
+        return shown_name(in_.code, one, in_.code.names(one)[k]);
+    };
+    operation step(std::move(values), called, right.size());
+    step.allow(in_.pieces);
+    if (find_attribute(in_.code.attributes(one), "reshape"))
+        step.expect(in_.wanted_shape(in_.code.text(right[0])));
+    std::vector<expression> made = step.run(in_.code.attributes(one));
+    if (auto const doubt = heads_.look_at(in_.code, one, made))
+        in_.warn(one, "head_size", first_key(in_.code, one), *doubt);
+    if (is_single(one) && step.remarks().empty() &&
+        !find_attribute(in_.code.attributes(one), "scales") &&
+        made[0] == in_.names.value(operands[0]).tensor)
+        in_.note_idle(one);
+    std::vector<key_id> sources;
+    auto const empty = static_cast<std::size_t>(std::ranges::count_if(
+        made, [](expression const& tensor) { return !has_source_elements(tensor); }));
+    if (empty > 0)
+        sources = in_.names.sources_of(operands);
+    if (!in_.pieces.take(empty * sources.size()))
+        throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        bound_value value{std::move(made[i])};
+        if (!has_source_elements(value.tensor))
+            value.sources = sources;
+        in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
+    }
+    if (in_.code.origin(one.origin).macro.empty())
+        for (operation_remark const& said : step.remarks())
+            in_.warn(one, said.code, said.key, said.message);
+}
+
+RESHARD_DECL std::uint32_t statement_runner::read(statement const& one, name const& which) {
+    binding& bound = in_.names[which];
+    bool const is_shadow =
+        bound.value != binding::none && bound.uses == 0 && bound.source_value == binding::none &&
+        which.kind == name::kind_type::text && in_.names.source(which) != source_names::none;
+    bound.is_shadow = bound.is_shadow || is_shadow;
+    if (is_shadow)
+        in_.warn(one, "shadowed", std::string(in_.code.text(which)),
+                 "'" + std::string(in_.code.text(which)) +
+                     "' is what an earlier statement made; the source's tensor of that name "
+                     "is not used");
+    return in_.names.read(which);
+}
+
+RESHARD_DECL void statement_runner::check_results(statement const& one) {
+    auto const right = in_.code.right(one);
+    if (name const* const again = repeated_name(right)) {
+        std::string const key(in_.code.text(*again));
+        throw statement_error{errc::syntax,
+                              "'" + key +
+                                  "' stands twice on the right; each tensor that a statement "
+                                  "makes needs a name of its own",
+                              again->where, key};
+    }
+    for (name const& each_name : right) {
+        in_.check_bindable(each_name);
+        in_.warn_overwritten(one, each_name);
+    }
+}
+
+} // namespace detail
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,112 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_IMPL_PATTERN_INDEX_IPP
+#define RESHARD_AOA_MACRO_IMPL_PATTERN_INDEX_IPP
+
+#include <reshard/aoa/macro/pattern_index.hpp>
+
+#include <reshard/core/config.hpp>
+
+#include <compare>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+namespace detail {
+
+RESHARD_DECL void match_list::add(std::span<index_t const> numbers, std::string_view key) {
+    numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+    keys_.push_back(key);
+}
+
+RESHARD_DECL std::vector<key_match> const& match_list::sorted() {
+    if (sorted_from_ != keys_.size())
+        sort();
+    return sorted_;
+}
+
+RESHARD_DECL bool match_list::precedes(key_match const& a, key_match const& b) {
+    auto const order = std::lexicographical_compare_three_way(a.numbers.begin(), a.numbers.end(),
+                                                              b.numbers.begin(), b.numbers.end());
+    return order != 0 ? order < 0 : a.key < b.key;
+}
+
+RESHARD_DECL auto match_list::ranked() const -> std::vector<ranked_match> {
+    std::vector<ranked_match> matches;
+    matches.reserve(keys_.size());
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+        matches.push_back({{0, 0}, i});
+        std::copy_n(numbers_.data() + i * captures_, std::min<std::size_t>(captures_, 2),
+                    matches.back().first.begin());
+    }
+    std::ranges::sort(matches, [this](ranked_match const& a, ranked_match const& b) {
+        if (a.first[0] != b.first[0])
+            return a.first[0] < b.first[0];
+        if (a.first[1] != b.first[1])
+            return a.first[1] < b.first[1];
+        return precedes(at(a.match), at(b.match));
+    });
+    return matches;
+}
+
+RESHARD_DECL void match_list::sort() {
+    sorted_.clear();
+    sorted_.reserve(keys_.size());
+    for (ranked_match const& one : ranked())
+        sorted_.push_back(at(one.match));
+    auto const is_same = [](key_match const& a, key_match const& b) {
+        return a.key == b.key && same_numbers(a, b);
+    };
+    sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), is_same), sorted_.end());
+    sorted_from_ = keys_.size();
+}
+
+} // namespace detail
+
+RESHARD_DECL std::size_t pattern_index::add(key_pattern pattern) {
+    buckets_.add(pattern, patterns_.size());
+    patterns_.push_back(std::move(pattern));
+    return patterns_.size() - 1;
+}
+
+RESHARD_DECL void pattern_index::search(catalog const& keys,
+                                        std::vector<state_suffix> const& suffixes, budget& steps) {
+    steps_ = &steps;
+    matches_.clear();
+    for (key_pattern const& pattern : patterns_)
+        matches_.emplace_back(pattern.captures);
+    auto const add = [&](std::string_view key) {
+        for_each_match(key, [&](std::size_t pattern, std::span<index_t const> numbers) {
+            matches_[pattern].add(numbers, key);
+            return true;
+        });
+    };
+    for (catalog_entry const& entry : keys)
+        for_each_parameter_name(keys, entry, suffixes, add);
+    open_.clear();
+    for (detail::match_list const& list : matches_)
+        open_.push_back(list.empty());
+    has_open_ = std::ranges::find(open_, true) != open_.end();
+}
+
+RESHARD_DECL void pattern_index::add_made(std::string_view name) {
+    take_steps(1);
+    for_each_match(name, [&](std::size_t pattern, std::span<index_t const> numbers) {
+        if (open_[pattern])
+            matches_[pattern].add(numbers, made_.emplace_back(name));
+        return true;
+    });
+}
+
+RESHARD_DECL void pattern_index::take_steps(std::size_t amount) const {
+    if (steps_ && !steps_->take(amount))
+        fail(errc::limit_exceeded, steps_->refusal());
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

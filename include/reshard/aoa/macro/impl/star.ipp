@@ -1,0 +1,166 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_IMPL_STAR_IPP
+#define RESHARD_AOA_MACRO_IMPL_STAR_IPP
+
+#include <reshard/aoa/macro/star.hpp>
+
+#include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/macro/running_order.hpp>
+#include <reshard/aoa/statement_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace reshard {
+
+namespace aoa {
+
+namespace detail {
+
+/// What is wrong with a name with a star, before any key is looked at.
+inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
+    name const& starred = context.code.names(one)[which];
+    auto const& segments = context.code.pattern(starred);
+    auto const stars = std::ranges::count(segments, segment::kind_type::star, &segment::kind);
+    auto const refuse = [&](std::string message) {
+        fail_in(one, {errc::bad_macro, std::move(message), starred.where});
+    };
+    if (stars > 1)
+        refuse("a name has one '*' at most, here are " + std::to_string(stars));
+    if (starred.transposed)
+        refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
+               "own");
+    bool const on_left = which < one.left;
+    if (!(on_left ? context.left : context.right))
+        refuse("'*' " + std::string(on_left ? "left" : "right") +
+               " of '->' stands for keys of the target, and the target is not known");
+}
+
+/// The names with a star of one side of all statements, and the keys that they stand for.
+struct star_side {
+    pattern_index index;
+    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the place of the name
+};
+
+/// Adds the names with a star of one statement to the side that they stand on.
+inline void collect_stars(macro_context const& context, statement const& one,
+                          star_side (&sides)[2]) {
+    auto const is_starred = [&](std::uint32_t i) {
+        return has_segment(context.code, context.code.names(one)[i], segment::kind_type::star);
+    };
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i)
+        if (is_starred(i))
+            check_star(context, one, i);
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        if (!is_starred(i))
+            continue;
+        name const& each_name = context.code.names(one)[i];
+        auto const first_number = [](segment const&) { return std::optional<std::size_t>(0); };
+        star_side& side = sides[i >= one.left];
+        std::size_t const pattern =
+            side.index.add(make_key_pattern(context.code.pattern(each_name), first_number));
+        side.patterns.insert_or_assign(one.names + i, pattern);
+    }
+}
+
+/// Says that no key is name number `i` of a statement, which has a star.
+[[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& one,
+                                          std::uint32_t i) {
+    name const starred = context.code.names(one)[i];
+    std::vector<segment> const& segments = context.code.pattern(starred);
+    bool const is_read = (i < one.left) != context.options.reverse;
+    if (is_read && context.is_lost(segments))
+        throw no_value{};
+    fail_in(one, {errc::unknown_key,
+                  "no key of the " + std::string(side_name(context, i < one.left)) +
+                      (is_read ? " and nothing that " + maker_text(context) + " makes" : "") +
+                      " is '" + pattern_text(segments) + "' with a number for '*'" +
+                      context.near(i < one.left ? context.left : context.right, segments),
+                  starred.where});
+}
+
+/// The names that stand for name number `i`, which has a star, of a statement.
+inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
+                           star_side& side, std::vector<name>& names) {
+    name const starred = context.code.names(one)[i];
+    auto const& matches = side.index.matches(side.patterns.at(one.names + i));
+    if (matches.empty())
+        fail_on_no_match(context, one, i);
+    context.spend(one, context.names, matches.size());
+    for (key_match const& found : matches)
+        names.push_back(context.code.make_text(found.key, starred.where));
+}
+
+/// A statement with the keys that its stars stand for.
+inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
+    std::vector<name> names;
+    std::size_t left = 0;
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        name const each_name = context.code.names(one)[i];
+        if (has_segment(context.code, each_name, segment::kind_type::star))
+            append_matches(context, one, i, sides[i >= one.left], names);
+        else
+            names.push_back(each_name);
+        if (i + 1 == one.left)
+            left = names.size();
+    }
+    std::span<name const> const all(names);
+    return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
+}
+
+/// Appends a removal or an addition for each key that the star of one stands for.
+inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
+                        std::vector<statement>& expanded) {
+    statement const all = expand_stars(context, one, sides);
+    bool const removes = is_removal(context.code, one);
+    auto const keys = removes ? context.code.left(all) : context.code.right(all);
+    std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
+    name const nothing = removes ? context.code.right(all)[0] : context.code.left(all)[0];
+    for (name const& key : starred)
+        expanded.push_back(
+            context.make({removes ? &key : &nothing, 1}, {removes ? &nothing : &key, 1}, all));
+}
+
+} // namespace detail
+
+RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements) {
+    detail::star_side sides[2];
+    for (statement& one : statements)
+        attempt(context, one, [&] { detail::collect_stars(context, one, sides); });
+    if (sides[0].index.empty() && sides[1].index.empty())
+        return;
+    if (!sides[0].index.empty())
+        sides[0].index.search(*context.left, context.options.state_suffixes, context.steps);
+    if (!sides[1].index.empty())
+        sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
+    pattern_index& read = sides[context.options.reverse].index;
+    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+        std::size_t const first = expanded.size();
+        if (!detail::has_segment(context.code, statements[i], segment::kind_type::star))
+            expanded.push_back(statements[i]);
+        else
+            attempt(context, statements[i], expanded, [&](statement const& one) {
+                if (is_removal(context.code, one) || is_addition(context.code, one))
+                    detail::append_bare(context, one, sides, expanded);
+                else
+                    expanded.push_back(detail::expand_stars(context, one, sides));
+            });
+        for (std::size_t made = first; made < expanded.size(); ++made)
+            detail::add_made(context, expanded[made], read);
+    };
+    statements = detail::expand_in_order(context, statements.size(), expand);
+}
+
+} // namespace aoa
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,78 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_IMPL_OVERLAP_IPP
+#define RESHARD_BIND_IMPL_OVERLAP_IPP
+
+#include <reshard/bind/overlap.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace reshard {
+
+namespace detail {
+
+template <class View>
+void list_memory(basic_state_dict<View> const& held, bool is_target,
+                 std::vector<used_memory>& all) {
+    for (auto const& local : held)
+        if (address_range const bytes = addresses(local.tensor); !bytes.empty())
+            all.push_back({bytes, &local.descriptor.key, is_target,
+                           static_cast<index_t>(bytes.bytes()) ==
+                               byte_count(element_count(local.tensor.shape), local.tensor.dtype)});
+}
+
+inline void keep_furthest(used_memory const*& furthest, used_memory const& one) {
+    if (!furthest || one.bytes.end > furthest->bytes.end)
+        furthest = &one;
+}
+
+RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one) {
+    if (!before || before->bytes.end <= one.bytes.begin)
+        return;
+    auto const named = [](used_memory const& tensor) {
+        return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
+    };
+    fail(errc::memory_overlap, named(*before) + " and " + named(one) + " share memory; give the " +
+                                   "target memory of its own");
+}
+
+} // namespace detail
+
+RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
+                               std::span<state_dict const> target) {
+    std::vector<detail::used_memory> all;
+    for (const_state_dict const& one : source)
+        detail::list_memory(one, false, all);
+    for (state_dict const& one : target)
+        detail::list_memory(one, true, all);
+    std::sort(all.begin(), all.end(),
+              [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
+    detail::used_memory const* sources =
+        nullptr; // of each kind the one that reaches furthest so far
+    detail::used_memory const* targets = nullptr;
+    detail::used_memory const* dense_targets = nullptr;
+    detail::used_memory const* last_target = nullptr; // a first byte always belongs to an element
+    for (detail::used_memory const& one : all) {
+        if (one.is_target) {
+            detail::check_apart(sources, one);
+            detail::check_apart(dense_targets, one);
+            detail::check_apart(
+                last_target && last_target->bytes.begin == one.bytes.begin ? last_target : nullptr,
+                one);
+            last_target = &one;
+            detail::keep_furthest(targets, one);
+            if (one.is_dense)
+                detail::keep_furthest(dense_targets, one);
+        } else {
+            detail::check_apart(targets, one);
+            detail::keep_furthest(sources, one);
+        }
+    }
+}
+
+} // namespace reshard
+
+#endif

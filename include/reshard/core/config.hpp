@@ -1,0 +1,19 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_CONFIG_HPP
+#define RESHARD_CORE_CONFIG_HPP
+
+/// \file
+/// How the library is compiled: with the program that includes it, or once.
+///
+/// Without any macro every header defines what it declares. With RESHARD_SEPARATE_COMPILATION,
+/// defined alike in all sources of a program, headers declare only, and one source file includes
+/// `<reshard/impl/src.hpp>`; the CMake targets `reshard::compiled_*` do both.
+
+#ifdef RESHARD_SEPARATE_COMPILATION
+#define RESHARD_DECL
+#else
+#define RESHARD_DECL inline
+#endif
+
+#endif

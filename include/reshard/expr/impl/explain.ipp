@@ -1,0 +1,98 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_EXPLAIN_IPP
+#define RESHARD_EXPR_IMPL_EXPLAIN_IPP
+
+#include <reshard/expr/explain.hpp>
+
+#include <reshard/core/nearest.hpp>
+#include <reshard/expr/cut_piece.hpp>
+#include <reshard/layout/main_copies.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL void check_region(std::string const& key, index_vector const& shape,
+                               box const& region) {
+    if (region.ndim() != shape.size())
+        fail(errc::shape_mismatch,
+             "'" + key + "' has " + axis_count(shape.size()) + ", shape " + to_string(shape) +
+                 ", and the box of " + to_string(region.shape) + " from " +
+                 to_string(region.offset) + " has " + std::to_string(region.ndim()));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        index_t const first = region.offset[axis], extent = region.shape[axis];
+        if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
+            fail(errc::shape_mismatch, "'" + key + "': axis " + std::to_string(axis) +
+                                           ": a box of " + std::to_string(extent) +
+                                           " elements from " + std::to_string(first) +
+                                           " leaves the extent " + std::to_string(shape[axis]));
+    }
+}
+
+} // namespace detail
+
+RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view key,
+                                        std::optional<box> const& region) {
+    mapping_output const* const output = program.find(key);
+    if (!output)
+        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target" +
+                                    did_you_mean_key(key, program.outputs(), &mapping_output::key));
+    box const wanted = region.value_or(whole(output->value.shape));
+    detail::check_region(output->key, output->value.shape, wanted);
+    std::vector<piece> found;
+    for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
+        piece const part = output->value.pieces[i];
+        if (auto const common = intersect(part.target_box(), wanted))
+            cut_to_target(part, *common, [&](piece const& one) { found.push_back(one); });
+    }
+    std::sort(found.begin(), found.end(),
+              [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
+    return found;
+}
+
+RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std::string_view key,
+                                                     std::optional<box> const& region) {
+    source_list const& sources = program.sources();
+    key_id id = 0;
+    while (id < sources.size() && sources.key(id) != key)
+        ++id;
+    if (id == sources.size())
+        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the source" +
+                                    did_you_mean_key(key, sources, &mapping_source::key));
+    box const wanted = region.value_or(whole(sources[id].shape));
+    detail::check_region(std::string(key), sources[id].shape, wanted);
+    std::vector<destination> found;
+    for (mapping_output const& output : program.outputs())
+        for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
+            if (output.value.pieces.source(i) != id)
+                continue;
+            piece const part = output.value.pieces[i];
+            if (auto const common = intersect(part.source_box(), wanted))
+                cut_to_source(part, *common, [&](piece const& one) {
+                    found.push_back({output.key, one});
+                });
+        }
+    std::ranges::stable_sort(found, {},
+                             [](destination const& one) { return one.part.source_offset; });
+    return found;
+}
+
+RESHARD_DECL std::vector<located_piece> locate(piece const& part, shard_table const& source) {
+    std::vector<located_piece> found;
+    for (std::uint32_t const i : main_copies(source))
+        for (box const& held : source.boxes(i))
+            if (auto const common = intersect(part.source_box(), held))
+                cut_to_source(part, *common, [&](piece const& one) { found.push_back({one, i}); });
+    std::sort(found.begin(), found.end(), [](located_piece const& a, located_piece const& b) {
+        return a.part.target_offset < b.part.target_offset;
+    });
+    return found;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,149 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_MAPPING_IPP
+#define RESHARD_EXPR_IMPL_MAPPING_IPP
+
+#include <reshard/expr/mapping.hpp>
+
+#include <reshard/core/nearest.hpp>
+#include <reshard/layout/cover.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace reshard {
+
+RESHARD_DECL void validate(mapping_output const& output) {
+    check_tensor(output.key, output.value.dtype, output.value.shape);
+}
+
+RESHARD_DECL mapping::mapping(catalog const& source) {
+    std::size_t characters = 0;
+    for (catalog_entry const& entry : source)
+        characters += entry.key.size();
+    sources_.reserve(source.size(), characters);
+    for (catalog_entry const& entry : source)
+        sources_.push_back({entry.key, entry.shape, entry.dtype});
+}
+
+RESHARD_DECL expression mapping::source(std::string_view key, index_vector const& shape,
+                                        data_type dtype) {
+    for (; placed_ < sources_.size(); ++placed_)
+        source_places_.append(sources_.key(placed_), placed_);
+    auto const key_at = [this](key_id i) { return sources_.key(i); };
+    if (auto const place = source_places_.find(key, key_at))
+        return known(*place, shape, dtype);
+    sources_.push_back({key, shape, dtype});
+    return source_tensor(placed_, shape, dtype);
+}
+
+RESHARD_DECL expression mapping::source(key_id id) const {
+    BOOST_ASSERT(id < sources_.size());
+    mapping_source const tensor = sources_[id];
+    return source_tensor(id, tensor.shape, tensor.dtype);
+}
+
+RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, data_type dtype) {
+    put({std::string(key), zeros(shape, dtype), true});
+}
+
+RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
+    auto const place = outputs_.find(key);
+    return place != outputs_.end() ? &*place : nullptr;
+}
+
+RESHARD_DECL bool mapping::operator==(mapping const& other) const {
+    return sources_ == other.sources_ && outputs_ == other.outputs_ && removed_ == other.removed_ &&
+           relations_ == other.relations_;
+}
+
+RESHARD_DECL void mapping::put(mapping_output output) {
+    bool const is_last = outputs_.empty() || outputs_.rbegin()->key < output.key;
+    auto place = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
+    if (place != outputs_.end() && place->key == output.key)
+        place = outputs_.erase(place);
+    outputs_.insert(place, std::move(output));
+}
+
+RESHARD_DECL expression mapping::known(key_id i, index_vector const& shape, data_type dtype) const {
+    mapping_source const tensor = sources_[i];
+    if (tensor.shape != shape)
+        fail(errc::shape_mismatch, "'" + std::string(tensor.key) + "' has the shape " +
+                                       to_string(tensor.shape) + ", not " + to_string(shape));
+    if (tensor.dtype != dtype)
+        fail(errc::dtype_mismatch, "'" + std::string(tensor.key) + "' is " +
+                                       std::string(name(tensor.dtype)) + ", not " +
+                                       std::string(name(dtype)));
+    return source_tensor(i, shape, dtype);
+}
+
+namespace detail {
+
+/// What keeps `part` from being a piece of `output`, or nothing.
+inline char const* unfit_piece(piece const& part, expression const& output,
+                               source_list const& sources) {
+    if (!contains(whole(output.shape), part.target_box()))
+        return "leaves the tensor";
+    if (result(part.stored, part.casts) != output.dtype)
+        return "has another data type than the tensor";
+    if (part.source == zero_source)
+        return nullptr;
+    if (part.source >= sources.size())
+        return "is of a source that there is not";
+    mapping_source const source = sources[part.source];
+    if (source.dtype != part.stored)
+        return "has another data type than its source";
+    if (source.shape.size() != part.source_offset.size() ||
+        !contains(whole(source.shape), part.source_box()))
+        return "leaves its source";
+    return nullptr;
+}
+
+/// \throws error with errc::bad_layout where the pieces are not those of a tensor: in its bounds, and each
+///         element once
+inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
+    piece_list const& pieces = output.value.pieces;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        if (char const* const fault = unfit_piece(pieces[i], output.value, sources))
+            fail(errc::bad_layout, "it has a piece " + to_string(pieces.target_box(i)) + " of '" +
+                                       output.key + "' that " + fault);
+    if (auto const fault =
+            find_cover_fault(whole(output.value.shape), box_index(pieces.target_boxes())))
+        fail(errc::bad_layout, "it has pieces of '" + output.key + "' that have the elements " +
+                                   to_string(fault->where) + " not exactly once");
+    if (output.added && output.value != zeros(output.value.shape, output.value.dtype))
+        fail(errc::bad_layout,
+             "it has '" + output.key + "' as a tensor that is added, with a source");
+}
+
+} // namespace detail
+
+RESHARD_DECL void validate(mapping const& program) {
+    std::vector<std::string_view> keys;
+    for (mapping_source const& source : program.sources())
+        keys.push_back(source.key);
+    std::sort(keys.begin(), keys.end());
+    if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
+        fail(errc::bad_layout, "it has the source '" + std::string(*twice) + "' twice");
+    for (mapping_output const& output : program.outputs())
+        detail::check_pieces_of(output, program.sources());
+}
+
+RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target) {
+    mapping result(source);
+    for (catalog_entry const& wanted : target ? *target : source) {
+        catalog_entry const* const entry = source.find(wanted.key);
+        if (!entry)
+            fail(errc::unknown_key, "'" + wanted.key +
+                                        "' is wanted, and the source does not have it" +
+                                        did_you_mean_key(wanted.key, source, &catalog_entry::key));
+        result.define(wanted.key, result.source(static_cast<key_id>(entry - &source[0])));
+    }
+    return result;
+}
+
+} // namespace reshard
+
+#endif

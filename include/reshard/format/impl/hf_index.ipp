@@ -1,0 +1,80 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_HF_INDEX_IPP
+#define RESHARD_FORMAT_IMPL_HF_INDEX_IPP
+
+#include <reshard/format/hf_index.hpp>
+
+#include <reshard/format/json_cursor.hpp>
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/json_text.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+/// Refuses a file name that would lead out of the directory.
+inline void check_file_name(json_cursor const& place, std::string const& name) {
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
+        name.find('\0') != name.npos)
+        place.refuse(json_quoted(name) + " is not the name of a file beside the index");
+}
+
+} // namespace detail
+
+RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view file) {
+    auto const document = parse_json(text, file, errc::corrupt_file);
+    json_cursor const root(document, file, errc::corrupt_file);
+    hf_index index;
+    for (auto const& [key, name] : root.at("weight_map").members()) {
+        detail::check_file_name(name, name.text());
+        index.weight_map.emplace(key, name.text());
+    }
+    if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
+        if (auto const total = metadata->find("total_size"); total && total->is_count())
+            index.total_bytes = total->count();
+    return index;
+}
+
+RESHARD_DECL std::string to_json(hf_index const& index) {
+    std::string text = "{\n  \"metadata\": {";
+    if (index.total_bytes)
+        text += "\n    \"total_size\": " + std::to_string(*index.total_bytes) + "\n  ";
+    text += "},\n  \"weight_map\": {";
+    std::string_view separator = "\n    ";
+    for (auto const& [key, file] : index.weight_map) {
+        text += std::string(separator) + json_quoted(key) + ": " + json_quoted(file);
+        separator = ",\n    ";
+    }
+    return text + "\n  }\n}\n";
+}
+
+RESHARD_DECL std::string five_digits(std::size_t number) {
+    std::string const digits = std::to_string(number);
+    return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
+}
+
+RESHARD_DECL std::string hf_file_name(std::size_t number, std::size_t count) {
+    if (count == 1)
+        return std::string(hf_single_name);
+    return "model-" + five_digits(number + 1) + "-of-" + five_digits(count) + ".safetensors";
+}
+
+RESHARD_DECL std::vector<std::vector<std::size_t>>
+split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes) {
+    std::vector<std::vector<std::size_t>> files(1);
+    index_t bytes = 0;
+    for (std::size_t i = 0; i < tensor_bytes.size(); ++i) {
+        if (!files.back().empty() && (bytes > most_bytes || tensor_bytes[i] > most_bytes - bytes)) {
+            files.emplace_back();
+            bytes = 0;
+        }
+        files.back().push_back(i);
+        bytes += tensor_bytes[i];
+    }
+    return files;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,103 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_LAYOUT_TABLE_IPP
+#define RESHARD_FORMAT_IMPL_LAYOUT_TABLE_IPP
+
+#include <reshard/format/layout_table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
+    std::vector<std::size_t> order(shards.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return shards.holder(a) < shards.holder(b);
+    });
+    shard_table sorted(shards.ndim());
+    for (std::size_t const i : order)
+        sorted.push_back(shards.holder(i), shards.region(i), shards.flat(i));
+    return sorted;
+}
+
+/// The data type of a row that must agree with what a program yields.
+inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
+                              catalog_entry const& yielded) {
+    if (row.shape != yielded.shape)
+        fail(errc::shape_mismatch, quoted(table, row) + " has the shape " + to_string(row.shape) +
+                                       " in the layout, but the program yields " +
+                                       to_string(yielded.shape));
+    if (row.dtype && *row.dtype != yielded.dtype)
+        fail(errc::dtype_mismatch,
+             quoted(table, row) + " has the data type " + std::string(code(*row.dtype)) +
+                 " in the layout, but the program yields " + std::string(code(yielded.dtype)) +
+                 "; to cast it, add the attribute dtype=\"" + std::string(name(*row.dtype)) +
+                 "\" to the statement that yields it, as in: " + row.key + " -> " + row.key +
+                 ", dtype=\"" + std::string(name(*row.dtype)) + "\"");
+    try {
+        check_size(row.key, row.shape, yielded.dtype);
+    } catch (error const& thrown) {
+        fail(thrown.code(), table.file + ": " + thrown.what());
+    }
+    return yielded.dtype;
+}
+
+RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
+                                                  layout const& target) {
+    std::string keys;
+    std::size_t count = 0;
+    for (catalog_entry const& entry : yielded)
+        if (!target.find(entry.key)) {
+            keys += (count++ ? ", '" : "'") + entry.key + "'";
+        }
+    if (count == 0)
+        return std::nullopt;
+    return table.file + ": " + std::to_string(count) +
+           " keys that the program yields are not in the layout and are not written: " + keys;
+}
+
+} // namespace detail
+
+RESHARD_DECL layout source_layout(layout_table const& table) {
+    layout result{table.ranks, {}};
+    for (layout_row const& row : table.rows) {
+        if (!row.dtype)
+            fail(errc::bad_layout, detail::quoted(table, row) +
+                                       " has no data type; the layout of a source needs one, as in "
+                                       "\"dtype\": \"BF16\"");
+        result.tensors.push_back({row.key, *row.dtype, row.shape, row.shards});
+    }
+    return result;
+}
+
+RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded) {
+    completed_layout result{{table.ranks, {}}, table.notes};
+    for (layout_row const& row : table.rows) {
+        catalog_entry const* const entry = yielded.find(row.key);
+        if (!entry)
+            fail(errc::unknown_key,
+                 detail::quoted(table, row) + " is yielded by neither the program nor the source");
+        result.target.tensors.push_back(
+            {row.key, detail::agreed_dtype(table, row, *entry), row.shape, row.shards});
+    }
+    if (auto note = detail::unwritten(table, yielded, result.target))
+        result.notes.push_back(std::move(*note));
+    return result;
+}
+
+RESHARD_DECL layout_table table_of(layout const& whole_layout) {
+    layout_table table{{}, whole_layout.holders, {}, {}};
+    for (tensor_layout const& tensor : whole_layout.tensors)
+        table.rows.push_back({tensor.key, tensor.dtype, tensor.shape, tensor.shards});
+    return table;
+}
+
+} // namespace reshard
+
+#endif

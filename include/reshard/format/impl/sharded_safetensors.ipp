@@ -1,0 +1,161 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_SHARDED_SAFETENSORS_IPP
+#define RESHARD_FORMAT_IMPL_SHARDED_SAFETENSORS_IPP
+
+#include <reshard/format/sharded_safetensors.hpp>
+
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/json_cursor.hpp>
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/json_text.hpp>
+
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace reshard {
+
+RESHARD_DECL std::string sharded_file_name(std::size_t rank, std::size_t number,
+                                           std::size_t count) {
+    return "shard-" + five_digits(rank + 1) + "-model-" + five_digits(number + 1) + "-of-" +
+           five_digits(count) + ".safetensors";
+}
+
+RESHARD_DECL bool is_sharded(safetensors_header const& header) {
+    return header.metadata.contains(std::string(sharding_info_name));
+}
+
+namespace detail {
+
+inline flat_range flat_range_from(json_cursor const& place) {
+    auto const ends = place.elements();
+    if (ends.size() != 2)
+        place.refuse("a flat range is a list of 2 numbers, these are " +
+                     std::to_string(ends.size()));
+    return {ends[0].count(), ends[1].count()};
+}
+
+/// What `RESHARD` says of a shard.
+inline void read_own_info(json_cursor const& place, file_shard& shard) {
+    if (auto const shape = place.find("shape"))
+        shard.global_shape = shape->extents();
+    if (auto const region = place.find("region"))
+        shard.region = {region->at("offset").extents(), region->at("shape").extents()};
+    if (auto const flat = place.find("flat_range"))
+        shard.flat = flat_range_from(*flat);
+}
+
+RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored,
+                             std::string_view what) {
+    auto const wrong = [&](std::string const& text) {
+        fail(errc::corrupt_file, std::string(what) + "flat range " + to_string(*shard.flat) + text);
+    };
+    if (stored != index_vector{shard.flat->size()})
+        wrong(" has " + std::to_string(shard.flat->size()) +
+              " elements, but the tensor in the file has the shape " + to_string(stored));
+    index_t const elements = element_count_of(shard.region.shape, what);
+    if (shard.flat->end > elements)
+        wrong(" leaves its region of " + std::to_string(elements) + " elements");
+}
+
+RESHARD_DECL void check_region(file_shard const& shard, std::string_view what) {
+    std::size_t const ndim = shard.region.shape.size();
+    if (shard.region.offset.size() != ndim)
+        fail(errc::corrupt_file, std::string(what) + std::to_string(shard.region.offset.size()) +
+                                     " offsets, but a shape of " + std::to_string(ndim) + " axes");
+    if (shard.global_shape && shard.global_shape->size() != ndim)
+        fail(errc::corrupt_file, std::string(what) + "a global shape of " +
+                                     std::to_string(shard.global_shape->size()) +
+                                     " axes, but a shard of " + std::to_string(ndim) + " axes");
+    for (std::size_t axis = 0; axis < ndim; ++axis) {
+        index_t const offset = shard.region.offset[axis];
+        index_t const room = (shard.global_shape ? (*shard.global_shape)[axis]
+                                                 : std::numeric_limits<index_t>::max()) -
+                             offset;
+        if (room < shard.region.shape[axis])
+            fail(errc::corrupt_file, std::string(what) + "axis " + std::to_string(axis) + ": " +
+                                         std::to_string(shard.region.shape[axis]) +
+                                         " elements from " + std::to_string(offset) +
+                                         " on leave the global extent " +
+                                         std::to_string(offset + room));
+    }
+}
+
+/// What `DCP_SHARDING_INFO` or `RESHARD` is about, but the file does not hold.
+inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors) {
+    std::set<std::string_view> names;
+    for (safetensors_entry const& tensor : tensors)
+        names.insert(tensor.name);
+    for (auto const& [key, place] : info.members())
+        if (!names.contains(key))
+            place.refuse("the file has no such tensor");
+}
+
+inline std::string info_text(safetensors_header const& header, std::string_view key) {
+    auto const found = header.metadata.find(std::string(key));
+    return found == header.metadata.end() ? "{}" : found->second;
+}
+
+} // namespace detail
+
+RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& header,
+                                                      std::string_view file) {
+    BOOST_ASSERT(is_sharded(header));
+    std::string const offsets_name = std::string(file) + ": " + std::string(sharding_info_name);
+    std::string const own_name = std::string(file) + ": " + std::string(reshard_info_name);
+    auto const offsets_document =
+        parse_json(detail::info_text(header, sharding_info_name), offsets_name, errc::corrupt_file);
+    auto const own_document =
+        parse_json(detail::info_text(header, reshard_info_name), own_name, errc::corrupt_file);
+    json_cursor const offsets(offsets_document, offsets_name, errc::corrupt_file);
+    json_cursor const own(own_document, own_name, errc::corrupt_file);
+    detail::check_known(offsets, header.tensors);
+    detail::check_known(own, header.tensors);
+    std::vector<file_shard> shards;
+    for (safetensors_entry const& entry : header.tensors) {
+        std::string const what = std::string(file) + ": " + detail::quoted(entry);
+        file_shard shard = whole_tensor(entry, header.data_offset, file);
+        index_vector const stored = shard.region.shape;
+        shard.global_shape.reset();
+        shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
+        if (auto const place = own.find(entry.name))
+            detail::read_own_info(*place, shard);
+        detail::check_region(shard, what);
+        if (shard.flat)
+            detail::check_flat(shard, stored, what);
+        else if (shard.region.shape != stored)
+            fail(errc::corrupt_file, what + "a region of shape " + to_string(shard.region.shape) +
+                                         ", but the tensor in the file has the shape " +
+                                         to_string(stored));
+        shards.push_back(std::move(shard));
+    }
+    return shards;
+}
+
+RESHARD_DECL std::map<std::string, std::string>
+sharding_metadata(std::span<file_shard const> shards) {
+    std::string offsets;
+    std::string own;
+    for (file_shard const& shard : shards) {
+        BOOST_ASSERT(shard.global_shape);
+        std::string const begin = (offsets.empty() ? "{" : ",") + json_quoted(shard.key) + ":{";
+        index_vector const saved =
+            shard.flat ? index_vector{shard.flat->begin} : shard.region.offset;
+        offsets += begin + "\"saved_offsets\":" + json_list(saved) + "}";
+        own += begin + "\"shape\":" + json_list(*shard.global_shape);
+        if (shard.flat)
+            own += ",\"region\":{\"offset\":" + json_list(shard.region.offset) +
+                   ",\"shape\":" + json_list(shard.region.shape) + "},\"flat_range\":" +
+                   json_list(index_vector{shard.flat->begin, shard.flat->end});
+        own += "}";
+    }
+    return {{"format", "pt"},
+            {"DCP_VERSION", "1.0"},
+            {std::string(sharding_info_name), offsets.empty() ? "{}" : offsets + "}"},
+            {std::string(reshard_info_name), own.empty() ? "{}" : own + "}"}};
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,52 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NAMES_IMPL_NUMBERED_NAMES_IPP
+#define RESHARD_FORMAT_NAMES_IMPL_NUMBERED_NAMES_IPP
+
+#include <reshard/format/names/numbered_names.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+
+namespace reshard {
+
+RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
+                                                        std::string_view before) {
+    for (std::size_t at = name.find(before); at != std::string_view::npos;
+         at = before.empty() ? std::string_view::npos : name.find(before, at + 1)) {
+        std::string_view const rest = name.substr(at + before.size());
+        std::size_t const digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        if ((at > 0 && name[at - 1] != '.') || digits == 0 ||
+            (digits < rest.size() && rest[digits] != '.'))
+            continue;
+        index_t number = 0;
+        if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
+            fail(errc::overflow, "'" + std::string(name) + "': the number " +
+                                     std::string(rest.substr(0, digits)) + " does not fit 64 bits");
+        return numbered_name{name.substr(0, at + before.size()), number, rest.substr(digits)};
+    }
+    return std::nullopt;
+}
+
+RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
+                                       pipeline const& stages, layer_place chunk) {
+    return renumbered(name, before, [&](index_t layer) {
+        return stages.layer_at({chunk.stage, chunk.chunk, layer});
+    });
+}
+
+RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
+                                       pipeline const& stages) {
+    return renumbered(name, before, [&](index_t layer) { return stages.place_of(layer).local; });
+}
+
+RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
+                                       expert_numbers const& experts, index_t rank) {
+    return renumbered(name, before, [&](index_t local) { return experts.global(rank, local); });
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,33 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_IMPL_AGREE_IPP
+#define RESHARD_GROUP_IMPL_AGREE_IPP
+
+#include <reshard/group/agree.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL std::string encode(local_error const& problem) {
+    return problem ? static_cast<char>(1 + static_cast<int>(problem->code())) +
+                         std::string(problem->what())
+                   : std::string(1, '\0');
+}
+
+RESHARD_DECL local_error decode(std::string const& bytes) {
+    if (bytes.empty() || bytes.front() == '\0')
+        return std::nullopt;
+    return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
+}
+
+RESHARD_DECL std::string named_call(std::string const& bytes) {
+    auto const end = bytes.rfind('#');
+    return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

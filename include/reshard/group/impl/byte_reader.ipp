@@ -1,0 +1,53 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_IMPL_BYTE_READER_IPP
+#define RESHARD_GROUP_IMPL_BYTE_READER_IPP
+
+#include <reshard/group/byte_reader.hpp>
+
+#include <reshard/core/config.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL void byte_reader::end() const {
+    if (!rest_.empty())
+        refuse_archive("of a " + std::string(name_) + " has " + std::to_string(rest_.size()) +
+                       " bytes behind its end");
+}
+
+RESHARD_DECL std::size_t byte_reader::get_count() {
+    auto const count = get_number<std::uint64_t>();
+    if (count > rest_.size())
+        end_too_early(count);
+    return static_cast<std::size_t>(count);
+}
+
+RESHARD_DECL std::size_t byte_reader::get_below(std::size_t limit, std::string_view what) {
+    auto const number = get_number<std::uint8_t>();
+    if (number >= limit)
+        refuse_archive("has " + std::string(what) + " " + std::to_string(number) + " of " +
+                       std::to_string(limit));
+    return number;
+}
+
+RESHARD_DECL std::string_view byte_reader::take(std::size_t bytes) {
+    if (bytes > rest_.size())
+        end_too_early(bytes);
+    std::string_view const taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+}
+
+RESHARD_DECL void byte_reader::end_too_early(std::uint64_t needed) const {
+    refuse_archive("of a " + std::string(name_) +
+                   " cannot be read to its end: " + std::to_string(rest_.size()) +
+                   " bytes are left, and " + std::to_string(needed) + " or more are to follow");
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,31 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_IMPL_BYTES_IPP
+#define RESHARD_GROUP_IMPL_BYTES_IPP
+
+#include <reshard/group/bytes.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form) {
+    if (from.get<std::uint32_t>() != wire_mark)
+        refuse_archive("does not hold a " + std::string(form.name) + ", or is damaged");
+}
+
+RESHARD_DECL void check_head(byte_reader& from, stored_form const& form) {
+    check_mark(from, form);
+    if (from.get<std::uint8_t>() != form.number)
+        refuse_archive("holds something else than a " + std::string(form.name));
+    if (auto const version = from.get<std::uint8_t>(); version != wire_version)
+        fail(errc::unsupported, "the archive holds a " + std::string(form.name) + " of version " +
+                                    std::to_string(version) + ", and this library reads version " +
+                                    std::to_string(wire_version));
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

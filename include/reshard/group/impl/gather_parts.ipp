@@ -1,0 +1,85 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_IMPL_GATHER_PARTS_IPP
+#define RESHARD_GROUP_IMPL_GATHER_PARTS_IPP
+
+#include <reshard/group/gather_parts.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL void check_part(local_part const& part) {
+    if (part.key.empty())
+        fail(errc::bad_layout, "a part of shape " + to_string(part.shape) + " has no key");
+    if (part.axis && *part.axis >= part.shape.size())
+        fail(errc::shape_mismatch, "'" + part.key + "': no axis " + std::to_string(*part.axis) +
+                                       " in a tensor of shape " + to_string(part.shape));
+    for (std::size_t axis = 0; axis < part.shape.size(); ++axis)
+        if (part.shape[axis] < 0)
+            fail(errc::bad_layout, "'" + part.key + "': axis " + std::to_string(axis) +
+                                       " has the extent " + std::to_string(part.shape[axis]));
+}
+
+RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& other,
+                                    std::size_t rank) {
+    auto const said = [&](std::string const& what, std::string const& one, std::string const& two) {
+        return "'" + first.key + "' has " + what + " " + one + " on rank 0 and " + two +
+               " on rank " + std::to_string(rank);
+    };
+    if (first.dtype != other.dtype)
+        fail(errc::dtype_mismatch,
+             said("the data type", std::string(code(first.dtype)), std::string(code(other.dtype))));
+    auto const axis_name = [](local_part const& part) {
+        return part.axis ? "along axis " + std::to_string(*part.axis) : std::string("as copies");
+    };
+    if (first.axis != other.axis)
+        fail(errc::shape_mismatch, said("parts", axis_name(first), axis_name(other)));
+    index_vector expected = first.shape;
+    if (first.axis && expected.size() == other.shape.size())
+        expected[*first.axis] = other.shape[*first.axis];
+    if (expected != other.shape)
+        fail(errc::shape_mismatch,
+             said("a part of shape", to_string(first.shape), to_string(other.shape)) +
+                 (first.axis
+                      ? "; they may differ along axis " + std::to_string(*first.axis) + " only"
+                      : "; copies are equal"));
+}
+
+RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
+                                  std::vector<local_part> const& other, std::size_t rank) {
+    for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
+        bool const only_first =
+            i >= other.size() || (i < first.size() && first[i].key < other[i].key);
+        if (!only_first && i < first.size() && first[i].key == other[i].key)
+            continue;
+        std::string const there = "rank " + std::to_string(rank);
+        fail(errc::ranks_disagree,
+             "'" + (only_first ? first : other)[i].key + "' is on " +
+                 (only_first ? "rank 0 and not on " + there : there + " and not on rank 0") +
+                 "; every rank of the group has a part of each tensor");
+    }
+}
+
+RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& all,
+                                         std::size_t rank, std::size_t i) {
+    local_part const& mine = all[rank][i];
+    shard_descriptor shard{mine.key, mine.dtype, mine.shape, whole(mine.shape), {}};
+    if (mine.axis) {
+        index_t& extent = shard.global_shape[*mine.axis] = 0;
+        for (std::size_t other = 0; other < all.size(); ++other) {
+            if (other == rank)
+                shard.region.offset[*mine.axis] = extent;
+            extent = checked_add(extent, all[other][i].shape[*mine.axis],
+                                 "the extents of '" + mine.key + "'");
+        }
+    }
+    check(shard);
+    return shard;
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,174 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_COMPACT_LAYOUT_IPP
+#define RESHARD_LAYOUT_IMPL_COMPACT_LAYOUT_IPP
+
+#include <reshard/layout/compact_layout.hpp>
+
+#include <reshard/layout/validate_grids.hpp>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace reshard {
+
+RESHARD_DECL tensor_shards tensor_spread::view() const {
+    return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
+}
+
+namespace detail {
+
+RESHARD_DECL void check_apart(std::vector<flat_grid> const& grids, index_vector const& shape) {
+    auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+        if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))
+            fail(errc::bad_layout, "it has a grid of shape " + to_string(grids[i].grid().shape()) +
+                                       " at offset " + to_string(grids[i].offset()) +
+                                       ", which leaves a tensor of shape " + to_string(shape));
+        for (std::size_t k = 0; k < i; ++k)
+            if (auto const common = intersect(place(grids[i]), place(grids[k])))
+                fail(errc::bad_layout,
+                     "it has grids that share the elements " + to_string(*common));
+    }
+}
+
+RESHARD_DECL void check_holders(shard_grid const& grid, holder_t holders) {
+    if (index_t const end = end_of_holders(grid.recipe()); end > holders)
+        fail(errc::bad_layout,
+             "it has shards on " + std::to_string(end) + " ranks of " + std::to_string(holders));
+}
+
+} // namespace detail
+
+RESHARD_DECL void validate(tensor_spread const& spread) {
+    check_tensor("a tensor", data_type::u8, spread.shape);
+    if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+        return validate(tensor_layout{"a tensor", data_type::u8, spread.shape, *table});
+    if (auto const* const list = std::get_if<grid_list>(&spread.shards))
+        return detail::check_apart(list->grids(), spread.shape);
+    if (auto const& grid = std::get<shard_grid>(spread.shards); grid.shape() != spread.shape)
+        fail(errc::bad_layout, "it has a grid of shape " + to_string(grid.shape()) +
+                                   " for a tensor of shape " + to_string(spread.shape));
+}
+
+RESHARD_DECL void validate(compact_layout const& all) {
+    detail::check_sorted(all.tensors);
+    for (tensor_spread const& spread : all.spreads)
+        if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+            detail::check_holders(*table, "a tensor", all.holders);
+        else if (auto const* const grid = std::get_if<shard_grid>(&spread.shards))
+            detail::check_holders(*grid, all.holders);
+        else
+            for (flat_grid const& one : std::get<grid_list>(spread.shards).grids())
+                detail::check_holders(one.grid(), all.holders);
+    for (compact_tensor const& tensor : all.tensors) {
+        if (tensor.spread >= all.spreads.size())
+            fail(errc::bad_layout, "it has '" + tensor.key + "' spread in way " +
+                                       std::to_string(tensor.spread) + " of " +
+                                       std::to_string(all.spreads.size()));
+        check_tensor(tensor.key, tensor.dtype, all.spread_of(tensor).shape);
+    }
+}
+
+namespace detail {
+
+RESHARD_DECL std::uint32_t spread_numbers::number_of(tensor_spread spread) {
+    std::uint64_t const digest = digest_of(spread);
+    auto const [first, last] = known_.equal_range(digest);
+    for (auto place = first; place != last; ++place)
+        if (spreads_[place->second] == spread)
+            return place->second;
+    auto const number = static_cast<std::uint32_t>(spreads_.size());
+    known_.emplace(digest, number);
+    spreads_.push_back(std::move(spread));
+    return number;
+}
+
+RESHARD_DECL std::uint64_t spread_numbers::digest_of(tensor_spread const& spread) {
+    tensor_shards const shards = spread.view();
+    hasher digest;
+    digest.add(spread.shape);
+    shards.add_geometry(digest);
+    digest.add(std::uint64_t{shards.size()});
+    if (shards.size() > 0)
+        digest.add(std::uint64_t{shards.holder(0)} << 32 | shards.holder(shards.size() - 1));
+    return digest.value();
+}
+
+} // namespace detail
+
+RESHARD_DECL compact_layout compact_layout_of(layout all) {
+    compact_layout result{all.holders, {}, {}};
+    detail::spread_numbers numbers(result.spreads);
+    for (tensor_layout& one : all.tensors) {
+        std::uint32_t const number = numbers.number_of({one.shape, std::move(one.shards)});
+        result.tensors.push_back({std::move(one.key), one.dtype, number});
+    }
+    return result;
+}
+
+RESHARD_DECL layout layout_of(compact_layout const& all) {
+    layout result{all.holders, {}};
+    for (compact_tensor const& one : all.tensors) {
+        tensor_spread const& spread = all.spread_of(one);
+        tensor_shards const shards = spread.view();
+        tensor_layout tensor{one.key, one.dtype, spread.shape, shard_table(spread.shape.size())};
+        tensor.shards.reserve(shards.size());
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            tensor.shards.push_back(shards.holder(i), shards.region(i), shards.flat(i));
+        result.tensors.push_back(std::move(tensor));
+    }
+    return result;
+}
+
+namespace detail {
+
+RESHARD_DECL std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis) {
+    box line = whole(grid.shape());
+    for (std::size_t other = 0; other < grid.ndim(); ++other)
+        if (other != axis)
+            line.shape[other] = std::min<index_t>(1, line.shape[other]);
+    std::vector<index_t> begins;
+    grid.for_each_overlap(
+        line, [&](std::uint32_t, box const& common) { begins.push_back(common.offset[axis]); });
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+}
+
+RESHARD_DECL std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (flat_grid const& one : all.grids())
+        for (index_t const begin : begins_of(one.grid(), axis))
+            begins.push_back(one.offset()[axis] + begin);
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+}
+
+} // namespace detail
+
+RESHARD_DECL catalog catalog_of(compact_layout const& all) {
+    std::vector<catalog_entry> kinds;
+    for (tensor_spread const& spread : all.spreads) {
+        kinds.push_back({{}, {}, spread.shape, {}});
+        for (std::size_t axis = 0; axis < spread.shape.size(); ++axis)
+            detail::add_parts(
+                kinds.back(), axis,
+                std::visit([axis](auto const& shards) { return detail::begins_of(shards, axis); },
+                           spread.shards));
+    }
+    std::vector<catalog_entry> entries;
+    entries.reserve(all.tensors.size());
+    for (compact_tensor const& one : all.tensors) {
+        entries.push_back(kinds[one.spread]);
+        entries.back().key = one.key;
+        entries.back().dtype = one.dtype;
+    }
+    return catalog(std::move(entries));
+}
+
+} // namespace reshard
+
+#endif

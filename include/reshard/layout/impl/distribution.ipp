@@ -1,0 +1,50 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_DISTRIBUTION_IPP
+#define RESHARD_LAYOUT_IMPL_DISTRIBUTION_IPP
+
+#include <reshard/layout/distribution.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
+                                  std::vector<placement> const& placements) {
+    using kind = placement_fault::kind;
+    std::string const wanted = std::to_string(fault.wanted);
+    std::string const there = std::to_string(fault.there);
+    if (fault.what == kind::count)
+        return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
+               "); give one for each";
+    std::string const name =
+        "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
+    std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
+    switch (fault.what) {
+    case kind::coordinate:
+        return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
+               wanted;
+    case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
+    case kind::uneven:
+        return axis + name + " cuts the extent " + there + " into " + wanted +
+               " parts, which cannot be equal; use a ceil split or give sizes";
+    case kind::size_count:
+        return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
+    case kind::negative_size: return axis + name + " has a size of " + wanted;
+    default:
+        return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;
+    }
+}
+
+} // namespace detail
+
+RESHARD_DECL std::string to_string(distribution const& how) {
+    std::string text = to_string(how.shape()) + " on " + to_string(how.ranks());
+    for (std::size_t i = 0; i < how.placements().size(); ++i)
+        text += (i ? "; " : ": ") + to_string(how.placements()[i]);
+    return text;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,85 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_STRICTNESS_IPP
+#define RESHARD_LAYOUT_IMPL_STRICTNESS_IPP
+
+#include <reshard/layout/strictness.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/nearest.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace reshard {
+
+RESHARD_DECL strictness strictness_from_name(std::string_view text) {
+    auto const& names = detail::strictness_names;
+    auto const found = std::ranges::find(names, text);
+    if (found != std::end(names))
+        return static_cast<strictness>(found - std::begin(names));
+    std::string known;
+    for (std::string_view const each_name : names)
+        known += (known.empty() ? "" : ", ") + std::string(each_name);
+    fail(errc::usage, "there is no strictness '" + std::string(text) + "'" +
+                          did_you_mean(text, names) + "; there are " + known);
+}
+
+RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
+                                       std::vector<std::string> available) {
+    for (auto* const keys : {&wanted, &available}) {
+        std::ranges::sort(*keys);
+        keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
+    }
+    key_mismatch result;
+    std::ranges::set_difference(wanted, available, std::back_inserter(result.unexpected));
+    std::ranges::set_difference(available, wanted, std::back_inserter(result.missing));
+    return result;
+}
+
+RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found) {
+    key_mismatch const unexpected{found.unexpected, {}};
+    switch (mode) {
+    case strictness::assume_ok_unexpected: return {};
+    case strictness::log_unexpected: return {unexpected, {}, {}, found.unexpected};
+    case strictness::log_all: return {found, {}, {}, found.unexpected};
+    case strictness::raise_unexpected: return {{}, unexpected, {}, {}};
+    case strictness::raise_all: return {{}, found, {}, {}};
+    case strictness::return_unexpected: return {{}, {}, unexpected, found.unexpected};
+    case strictness::return_all: return {{}, {}, found, found.unexpected};
+    case strictness::ignore_all: return {{}, {}, {}, found.unexpected};
+    }
+    return {};
+}
+
+namespace detail {
+
+/// `2 keys are wanted and not there: 'a', 'b'`, or nothing.
+inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
+    constexpr std::size_t most = 4;
+    if (keys.empty())
+        return {};
+    std::string text = std::to_string(keys.size()) +
+                       (keys.size() == 1 ? " key is " : " keys are ") + std::string(what) + ": ";
+    for (std::size_t i = 0; i < std::min(keys.size(), most); ++i)
+        text += (i > 0 ? ", '" : "'") + keys[i] + "'";
+    return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"
+                              : text;
+}
+
+} // namespace detail
+
+RESHARD_DECL std::string describe(key_mismatch const& keys) {
+    std::string const first = detail::mismatch_part(keys.unexpected, "wanted and not there");
+    std::string const second = detail::mismatch_part(keys.missing, "there and not wanted");
+    return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+RESHARD_DECL void raise(strict_verdict const& verdict) {
+    if (!verdict.raise.empty())
+        fail(errc::unknown_key, describe(verdict.raise));
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,56 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MODEL_IMPL_MODEL_PART_IPP
+#define RESHARD_MODEL_IMPL_MODEL_PART_IPP
+
+#include <reshard/model/model_part.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace reshard {
+
+namespace detail {
+
+/// Appends what a part has, its own tensors first.
+inline void append_tensors(model_part const& part, std::string const& before, int depth,
+                           std::vector<parallel_tensor>& all) {
+    constexpr int deepest = 64;
+    if (depth > deepest)
+        fail(errc::limit_exceeded, "more than " + std::to_string(deepest) +
+                                       " parts of a model stand in one another at '" + before +
+                                       part.name + "'");
+    std::string const prefix = part.name.empty() ? before : before + part.name + ".";
+    for (parallel_tensor const& tensor : part.tensors) {
+        all.push_back(tensor);
+        all.back().key = prefix + tensor.key;
+    }
+    for (model_part const& inner : part.parts)
+        append_tensors(inner, prefix, depth + 1, all);
+}
+
+/// \throws error with errc::bad_layout for a key that stands twice
+inline void check_keys(std::vector<parallel_tensor> const& tensors) {
+    std::vector<std::string_view> keys;
+    for (parallel_tensor const& tensor : tensors)
+        keys.push_back(tensor.key);
+    std::sort(keys.begin(), keys.end());
+    auto const twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end())
+        fail(errc::bad_layout, "two parts of the model have a tensor '" + std::string(*twice) +
+                                   "'; parts beside one another need different names");
+}
+
+} // namespace detail
+
+RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
+                                                     std::string const& prefix) {
+    std::vector<parallel_tensor> all;
+    detail::append_tensors(whole, prefix, 1, all);
+    detail::check_keys(all);
+    return all;
+}
+
+} // namespace reshard
+
+#endif

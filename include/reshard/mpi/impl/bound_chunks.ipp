@@ -1,0 +1,61 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_BOUND_CHUNKS_IPP
+#define RESHARD_MPI_IMPL_BOUND_CHUNKS_IPP
+
+#include <reshard/mpi/bound_chunks.hpp>
+
+#include <reshard/core/config.hpp>
+
+namespace reshard {
+
+namespace detail {
+
+/// The largest piece of a local transfer between two looks at the network.
+inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
+
+RESHARD_DECL bound_chunks<std::byte const>
+chunk_binder::sends(std::vector<lane> const& lanes) const {
+    return bind<std::byte const>(lanes, [this](packet const& one, data_type& stored) {
+        transfer const& moved = bound_.whole.transfers[one.transfer];
+        stored = bound_.whole.source_dtypes[moved.source_key];
+        return source_end(bound_, moved);
+    });
+}
+
+RESHARD_DECL bound_chunks<std::byte> chunk_binder::receives(std::vector<lane> const& lanes) const {
+    return bind<std::byte>(lanes, [this](packet const& one, data_type& stored) {
+        transfer const& moved = bound_.whole.transfers[one.transfer];
+        stored = bound_.whole.target_dtypes[moved.target_key];
+        return target_end(bound_, moved);
+    });
+}
+
+RESHARD_DECL std::vector<bound_copy>
+chunk_binder::copies(std::vector<std::uint32_t> const& numbers) const {
+    std::vector<bound_copy> bound;
+    for (std::uint32_t const number : numbers)
+        add_local(bound_.whole.transfers[number], bound);
+    join_blocks(std::span(bound), copies_, &affine_copy::target_strides,
+                [](bound_copy const& one) { return one.target; });
+    return bound;
+}
+
+RESHARD_DECL void chunk_binder::add_local(transfer const& moved,
+                                          std::vector<bound_copy>& copies) const {
+    index_t const bits_each = bits(bound_.whole.target_dtypes[moved.target_key]);
+    copy_ends const ends{source_end(bound_, moved), target_end(bound_, moved)};
+    for_each_copy(moved, ends, std::max<index_t>(1, local_piece_bytes * 8 / bits_each),
+                  [&](bound_copy const& one) { copies.push_back(one); });
+}
+
+RESHARD_DECL byte_place chunk_binder::place_of(memory_place const& place, box const& region,
+                                               data_type dtype) {
+    return byte_place_of(place.offset + linear_offset(region.offset, place.strides), dtype);
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,178 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_EXCHANGE_IPP
+#define RESHARD_MPI_IMPL_EXCHANGE_IPP
+
+#include <reshard/mpi/exchange.hpp>
+
+#include <reshard/core/config.hpp>
+
+#include <sched.h>
+
+#include <cstdio>
+
+namespace reshard {
+
+RESHARD_DECL exchange::exchange(boost::mpi::communicator const& world, bound_plan const& bound,
+                                process_transfers const& all)
+    : world_(world), bound_(bound), reads_(bound, all.reads), meetings_(all.meetings) {
+    detail::chunk_binder const binder(bound_, stores_for(all), copies_);
+    std::vector<std::uint32_t> moved;
+    for (std::uint32_t const number : all.local)
+        (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
+            .push_back(number);
+    local_ = all.on_node.empty()
+                 ? binder.copies(moved)
+                 : detail::node_copies(binder, bound_,
+                                       detail::with_local(bound_, all.on_node, moved), copies_);
+    outgoing_.open(binder.sends(all.sends));
+    incoming_.open(binder.receives(all.receives));
+    detail::chunk_binder const packed(bound_, stores_for(all), copies_, false);
+    for (ring_transfers const& one : all.through_rings) {
+        rings_.add(packed.sends({one.sends}), one.to);
+        rings_.add(packed.receives({one.receives}), one.from);
+    }
+}
+
+RESHARD_DECL void exchange::run() {
+    outgoing_.rewind();
+    incoming_.rewind();
+    rings_.rewind();
+    reads_.rewind();
+    post();
+    meet(); // nobody touches memory whose owner still uses it
+    run_local();
+    run_reads();
+    while (pending_ > 0 || !rings_.is_done())
+        advance(true);
+    meet();
+}
+
+RESHARD_DECL index_t exchange::staging_bytes() const {
+    return outgoing_.staging_bytes + incoming_.staging_bytes;
+}
+
+RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
+    index_t bytes = 0;
+    for (std::uint32_t const number : all.local)
+        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[number]);
+    for (node_transfer const& one : all.on_node)
+        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
+    auto const add = [&](lane const& one) {
+        for (chunk const& part : one.chunks)
+            bytes += part.bytes;
+    };
+    for (lane const& one : all.receives)
+        add(one);
+    for (ring_transfers const& one : all.through_rings)
+        add(one.receives);
+    for (remote_transfer const& one : all.reads)
+        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
+    return bytes >= streaming_threshold ? stores::streaming : stores::cached;
+}
+
+RESHARD_DECL void exchange::meet() {
+    for (yielding_barrier const& one : meetings_)
+        one.wait([this] {
+            int there = 0;
+            if (!advance(false))
+                MPI_Iprobe(MPI_ANY_SOURCE, tag, world_, &there, MPI_STATUS_IGNORE);
+        });
+}
+
+RESHARD_DECL void exchange::run_local() {
+    for (std::uint32_t const number : zeros_)
+        run_locally(bound_, bound_.whole.transfers[number]);
+    index_t bytes = 0;
+    side_by_side blocks;
+    for (bound_copy const& one : local_) {
+        blocks.add(copies_[one.copy], one.source, one.target, one.joins_next);
+        bytes += one.bytes;
+        if (bytes >= chunk_bytes) {
+            while (advance(false)) // others wait for all that can be sent, not for one chunk
+                ;
+            bytes = 0;
+        }
+    }
+}
+
+RESHARD_DECL void exchange::run_reads() {
+    try {
+        while (reads_.advance())
+            while (advance(false))
+                ;
+    } catch (error const& problem) {
+        std::fprintf(stderr, "reshard: rank %d: %s\n", world_.rank(), problem.what());
+        MPI_Abort(world_, 1);
+    }
+}
+
+RESHARD_DECL void exchange::post() {
+    while (incoming_.can_start())
+        receive(incoming_.start());
+    while (outgoing_.can_start())
+        send(outgoing_.start());
+}
+
+RESHARD_DECL void exchange::receive(std::size_t slot) {
+    bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+    MPI_Irecv(part.direct ? part.direct : incoming_.wire[slot], part.bytes, MPI_BYTE, part.peer,
+              tag, world_, &requests_[slot]);
+    ++pending_;
+}
+
+RESHARD_DECL void exchange::send(std::size_t slot) {
+    bound_chunk<std::byte const> const& part = *outgoing_.under_way[slot];
+    std::byte* const wire = outgoing_.wire[slot];
+    side_by_side blocks;
+    for (std::size_t i = part.first; i < part.last; ++i) {
+        auto const& one = outgoing_.all.packets[i];
+        blocks.add(copies_[one.copy], one.memory, wire + one.wire, one.joins_next);
+    }
+    MPI_Isend(part.direct ? part.direct : wire, part.bytes, MPI_BYTE, part.peer, tag, world_,
+              &requests_[in_flight + slot]);
+    ++pending_;
+}
+
+RESHARD_DECL void exchange::unpack(std::size_t slot) const {
+    bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+    side_by_side blocks;
+    for (std::size_t i = part.first; i < part.last; ++i) {
+        auto const& one = incoming_.all.packets[i];
+        blocks.add(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory, one.joins_next);
+    }
+}
+
+RESHARD_DECL bool exchange::advance(bool wait) {
+    bool const moved = rings_.advance();
+    bool const only_requests = rings_.is_done();
+    if (wait && !moved && !only_requests)
+        ::sched_yield(); // the other end may need this core
+    bool const finished = pending_ > 0 && finish_request(wait && !moved && only_requests);
+    return moved || finished;
+}
+
+RESHARD_DECL bool exchange::finish_request(bool wait) {
+    int which = MPI_UNDEFINED;
+    int done = 1;
+    if (wait)
+        MPI_Waitany(2 * in_flight, requests_.data(), &which, MPI_STATUS_IGNORE);
+    else
+        MPI_Testany(2 * in_flight, requests_.data(), &which, &done, MPI_STATUS_IGNORE);
+    if (!done || which == MPI_UNDEFINED)
+        return false;
+    --pending_;
+    auto const slot = static_cast<std::size_t>(which) % in_flight;
+    if (static_cast<std::size_t>(which) < in_flight) {
+        unpack(slot);
+        incoming_.finish(slot);
+    } else {
+        outgoing_.finish(slot);
+    }
+    post();
+    return true;
+}
+
+} // namespace reshard
+
+#endif

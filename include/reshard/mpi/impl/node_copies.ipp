@@ -1,0 +1,142 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_NODE_COPIES_IPP
+#define RESHARD_MPI_IMPL_NODE_COPIES_IPP
+
+#include <reshard/mpi/node_copies.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks that get a
+/// part of it before the next one is read.
+///
+/// Each source is then read once, from its beginning to its end, however short the runs are that go to
+/// one rank; and ranks begin with their own part and then their neighbours', so that no memory is
+/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
+/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
+class panel_order {
+public:
+    panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
+        : binder_(binder), bound_(bound), copies_(copies) {}
+
+    void add(node_transfer const& one) {
+        transfer const& moved = bound_.whole.transfers[one.number];
+        std::vector<bound_copy> panels;
+        binder_.for_each_copy(moved, one.ends, panel_elements(one),
+                              [&](bound_copy const& copy) { panels.push_back(copy); });
+        if (panels.size() == 1 && is_small(panels[0].bytes))
+            return (one.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
+        void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
+        std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
+        for (std::size_t i = 0; i < panels.size(); ++i)
+            panels_.push_back({group, i, one.turn, one.is_pull, panels[i]});
+    }
+
+    std::vector<bound_copy> copies() && {
+        std::vector<bound_copy> sorted = joined_panels();
+        join_blocks(std::span(small_pushes_), copies_, &affine_copy::source_strides,
+                    [](bound_copy const& one) { return one.source; });
+        join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
+                    [](bound_copy const& one) { return one.target; });
+        for (auto const* const small : {&small_pushes_, &small_pulls_})
+            sorted.insert(sorted.end(), small->begin(), small->end());
+        return sorted;
+    }
+
+private:
+    struct panel {
+        std::size_t group;
+        std::size_t number;
+        int turn;
+        bool is_pull;
+        bound_copy copy;
+    };
+
+    static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
+
+    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as moves
+    /// between two looks at the network. All of it where it is small.
+    index_t panel_elements(node_transfer const& one) const {
+        transfer const& moved = bound_.whole.transfers[one.number];
+        index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
+        affine_copy const fused =
+            fuse({cut_of(bound_.whole, moved).extent, 0, one.ends.source.place.strides, 0,
+                  one.ends.target.place.strides});
+        index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
+        if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
+            return most;
+        if (!has_rows(fused))
+            return 4 * most; // blocks that are long on both sides
+        index_t const pitch =
+            magnitude((one.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
+        index_t const rows = std::max<index_t>(1, most / std::max<index_t>(1, pitch));
+        return std::min(rows, fused.extent.end()[-2]) * fused.extent.end()[-1];
+    }
+
+    std::vector<bound_copy> joined_panels() {
+        std::stable_sort(panels_.begin(), panels_.end(), [](panel const& a, panel const& b) {
+            return std::tie(a.group, a.number, a.turn) < std::tie(b.group, b.number, b.turn);
+        });
+        std::vector<bound_copy> sorted;
+        sorted.reserve(panels_.size());
+        for (std::size_t i = 0; i < panels_.size(); ++i) {
+            sorted.push_back(panels_[i].copy);
+            sorted.back().joins_next = i + 1 < panels_.size() && join(panels_[i], panels_[i + 1]);
+        }
+        return sorted;
+    }
+
+    /// True where both are parts of the same rows.
+    bool join(panel const& a, panel const& b) const {
+        return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
+               are_alike(copies_[a.copy.copy], copies_[b.copy.copy],
+                         a.is_pull ? &affine_copy::target_strides : &affine_copy::source_strides);
+    }
+
+    chunk_binder const& binder_;
+    bound_plan const& bound_;
+    copy_table const& copies_;
+    boost::unordered_flat_map<void const*, std::size_t> groups_;
+    std::vector<panel> panels_;
+    std::vector<bound_copy> small_pushes_;
+    std::vector<bound_copy> small_pulls_;
+};
+
+RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
+                                                 bound_plan const& bound,
+                                                 std::vector<node_transfer> const& all,
+                                                 copy_table const& copies) {
+    panel_order order(binder, bound, copies);
+    for (node_transfer const& one : all)
+        order.add(one);
+    return std::move(order).copies();
+}
+
+RESHARD_DECL std::vector<node_transfer> with_local(bound_plan const& bound,
+                                                   std::vector<node_transfer> const& on_node,
+                                                   std::vector<std::uint32_t> const& local) {
+    std::vector<node_transfer> all;
+    bool const is_pull = std::ranges::all_of(on_node, &node_transfer::is_pull);
+    for (std::uint32_t const number : local) {
+        transfer const& moved = bound.whole.transfers[number];
+        all.push_back({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});
+    }
+    all.insert(all.end(), on_node.begin(), on_node.end());
+    return all;
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_NODE_REACH_IPP
+#define RESHARD_MPI_IMPL_NODE_REACH_IPP
+
+#include <reshard/mpi/node_reach.hpp>
+
+#include <reshard/group/bytes.hpp>
+#include <reshard/tensor/address_range.hpp>
+
+#include <algorithm>
+
+namespace reshard {
+
+namespace detail {
+
+/// The number of a rank within the node of an arena whose memory it shares; nothing for others.
+inline std::optional<int> node_number(arena_state const* arena, int rank) {
+    if (!arena || !arena->segments)
+        return std::nullopt;
+    auto const& ranks = arena->node_ranks;
+    auto const place = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (place == ranks.end() || *place != rank)
+        return std::nullopt;
+    return static_cast<int>(place - ranks.begin());
+}
+
+RESHARD_DECL node_reach::node_reach(bound_plan const& bound, side_arenas const& arenas,
+                                    mpi_group const& ranks)
+    : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
+
+RESHARD_DECL std::vector<addressed_text> node_reach::tell(sorted_transfers const& all) const {
+    std::vector<addressed_text> texts;
+    for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+        std::vector<told_end> ends;
+        for (std::uint32_t const number : incoming(all, peer))
+            ends.push_back(told(own_target(number), arenas_.target));
+        for (std::uint32_t const number : outgoing(all, peer))
+            ends.push_back(told(own_source(number), arenas_.source));
+        if (!ends.empty())
+            texts.push_back({peer, list_to_bytes(ends)});
+    }
+    return texts;
+}
+
+RESHARD_DECL std::vector<node_transfer>
+node_reach::take(sorted_transfers& all, std::vector<addressed_text> const& told) const {
+    std::vector<node_transfer> made;
+    for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+        auto const text = std::find_if(told.begin(), told.end(),
+                                       [&](auto const& one) { return one.rank == peer; });
+        auto const ends =
+            text == told.end() ? std::vector<told_end>() : list_from_bytes<told_end>(text->bytes);
+        auto from = ends.begin();
+        take_pushed(from, peer, all.to[at(peer)], made);
+        take_pulled(from, peer, all.from[at(peer)], made);
+    }
+    return made;
+}
+
+RESHARD_DECL auto node_reach::incoming(sorted_transfers const& all, int peer) const
+    -> numbers const& {
+    return node_number(arenas_.target.get(), peer) ? all.from[at(peer)] : none_;
+}
+
+RESHARD_DECL auto node_reach::outgoing(sorted_transfers const& all, int peer) const
+    -> numbers const& {
+    return node_number(arenas_.source.get(), peer) ? all.to[at(peer)] : none_;
+}
+
+RESHARD_DECL transfer const& node_reach::moved(std::uint32_t number) const {
+    return bound_.whole.transfers[number];
+}
+
+RESHARD_DECL std::optional<bound_end<void const*>>
+node_reach::own_target(std::uint32_t number) const {
+    transfer const& one = moved(number);
+    if (bits(bound_.whole.target_dtypes[one.target_key]) < 8 ||
+        !holds(*arenas_.target, bound_.targets.at(one.target_key, one.target_shard)))
+        return std::nullopt;
+    auto const end = target_end(bound_, one);
+    return bound_end<void const*>{end.data, end.place};
+}
+
+RESHARD_DECL std::optional<bound_end<void const*>>
+node_reach::own_source(std::uint32_t number) const {
+    transfer const& one = moved(number);
+    source_side const& side = bound_.problem.sources[one.source_key];
+    if (!holds(*arenas_.source, bound_.sources.at(side.tensor, one.source_shard)))
+        return std::nullopt;
+    return source_end(bound_, one);
+}
+
+RESHARD_DECL bool node_reach::holds(arena_state const& arena, const_tensor_view const& tensor) {
+    int const me = arena.node.rank();
+    auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(me));
+    address_range const bytes = addresses(tensor);
+    return bytes.begin >= first &&
+           bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
+}
+
+RESHARD_DECL auto node_reach::told(std::optional<bound_end<void const*>> const& end,
+                                   std::shared_ptr<arena_state const> const& arena) -> told_end {
+    if (!end)
+        return std::nullopt;
+    auto const* const data = static_cast<std::byte const*>(end->data);
+    return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->place};
+}
+
+RESHARD_DECL std::optional<bound_end<void*>>
+node_reach::next_end(told_ends& from, arena_state const& arena, int peer) {
+    told_end const end = *from++;
+    if (!end)
+        return std::nullopt;
+    std::byte* const first = arena.segments->data(*node_number(&arena, peer));
+    return bound_end<void*>{first + end->data, end->place};
+}
+
+RESHARD_DECL void node_reach::take_pushed(told_ends& from, int peer, numbers& all,
+                                          std::vector<node_transfer>& made) const {
+    bool const is_told = node_number(arenas_.target.get(), peer).has_value();
+    bool const tells = node_number(arenas_.source.get(), peer).has_value();
+    std::erase_if(all, [&](std::uint32_t number) {
+        auto const target = is_told ? next_end(from, *arenas_.target, peer) : std::nullopt;
+        if (target)
+            made.push_back(
+                {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
+        return target || (tells && own_source(number));
+    });
+}
+
+RESHARD_DECL void node_reach::take_pulled(told_ends& from, int peer, numbers& all,
+                                          std::vector<node_transfer>& made) const {
+    bool const is_told = node_number(arenas_.source.get(), peer).has_value();
+    bool const tells = node_number(arenas_.target.get(), peer).has_value();
+    std::erase_if(all, [&](std::uint32_t number) {
+        auto const source = is_told ? next_end(from, *arenas_.source, peer) : std::nullopt;
+        if (tells && own_target(number))
+            return true;
+        if (source)
+            made.push_back({number,
+                            turn_of(peer),
+                            true,
+                            {{source->data, source->place}, target_end(bound_, moved(number))}});
+        return source.has_value();
+    });
+}
+
+RESHARD_DECL std::vector<yielding_barrier> meetings_of(side_arenas const& arenas) {
+    std::vector<yielding_barrier> meetings;
+    for (arena_state const* const one : {arenas.source.get(), arenas.target.get()})
+        if (one && one->segments && (meetings.empty() || arenas.source != arenas.target))
+            meetings.emplace_back(one->segments->barrier(),
+                                  static_cast<std::uint32_t>(one->node.size()));
+    return meetings;
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+#endif

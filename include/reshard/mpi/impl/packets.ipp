@@ -1,0 +1,34 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_PACKETS_IPP
+#define RESHARD_MPI_IMPL_PACKETS_IPP
+
+#include <reshard/mpi/packets.hpp>
+
+#include <reshard/mpi/cut_transfer.hpp>
+
+#include <algorithm>
+
+namespace reshard {
+
+RESHARD_DECL std::vector<chunk>
+chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers, index_t limit) {
+    std::vector<chunk> chunks;
+    for (std::uint32_t const number : numbers) {
+        transfer const& part = whole.transfers[number];
+        data_type const dtype = wire_dtype(whole, part);
+        index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
+        detail::cut_transfer(cut_of(whole, part), elements, [&](box const& region) {
+            index_t const bytes = byte_count(element_count(region), dtype);
+            if (chunks.empty() || chunks.back().bytes + bytes > limit)
+                chunks.emplace_back();
+            chunks.back().packets.push_back({number, region, bytes});
+            chunks.back().bytes += bytes;
+        });
+    }
+    return chunks;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,247 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_SHARD_DIRECTORY_IPP
+#define RESHARD_MPI_IMPL_SHARD_DIRECTORY_IPP
+
+#include <reshard/mpi/shard_directory.hpp>
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// Lists for other ranks, as texts.
+template <class T>
+std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists) {
+    std::vector<addressed_text> texts;
+    for (auto const& [rank, list] : lists)
+        texts.push_back({rank, list_to_bytes(list)});
+    return texts;
+}
+
+/// The keys for which this rank was told shards, with the levels on which `ranks` ranks file them.
+class key_merger {
+public:
+    explicit key_merger(int ranks) : ranks_(ranks) {}
+
+    void add(shard_descriptor const& shard, holder_t holder) {
+        check(shard);
+        auto const [place, is_new] = known_.try_emplace(shard.key);
+        auto& [first, key] = place->second;
+        if (is_new) {
+            first = {shard.key, shard.dtype, shard.global_shape,
+                     shard_table(shard.global_shape.size())};
+            first.shards.push_back(holder, shard.region, shard.flat);
+            key = {shard.key, shard.dtype, shard.global_shape, holder, {}};
+        }
+        check_same_tensor(first, shard, holder);
+        for (box const& part : boxes_of(shard.region, shard.flat))
+            if (!is_empty(part))
+                add(level_of(part, shard.global_shape, ranks_), key.levels);
+    }
+
+    std::vector<directory_key> keys() const {
+        std::vector<directory_key> keys;
+        for (auto const& [text, both] : known_)
+            keys.push_back(both.second);
+        return keys;
+    }
+
+private:
+    static void add(bucket_level const& level, std::vector<bucket_level>& levels) {
+        if (std::find(levels.begin(), levels.end(), level) == levels.end())
+            levels.push_back(level);
+    }
+
+    int ranks_;
+    std::map<std::string, std::pair<tensor_layout, directory_key>> known_;
+};
+
+} // namespace detail
+
+RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
+                                                    sparse_exchange& exchange,
+                                                    std::vector<shard_descriptor> const& held) {
+    std::vector<addressed_text> texts;
+    agree_on(world, [&] {
+        std::map<int, std::vector<shard_descriptor>> lists;
+        for (shard_descriptor const& shard : held) {
+            hasher digest;
+            digest.add(shard.key);
+            lists[detail::rank_of(digest, world.size())].push_back(shard);
+        }
+        texts = detail::addressed(lists);
+    });
+    auto const told = exchange.run(texts);
+    std::string mine;
+    agree_on(world, [&] {
+        detail::key_merger merger(world.size());
+        for (addressed_text const& one : told)
+            for (shard_descriptor const& shard : list_from_bytes<shard_descriptor>(one.bytes))
+                merger.add(shard, static_cast<holder_t>(one.rank));
+        mine = list_to_bytes(merger.keys());
+    });
+    auto const all = world.all_gather(mine);
+    std::vector<directory_key> keys;
+    agree_on(world, [&] {
+        for (std::string const& bytes : all)
+            for (directory_key& one : list_from_bytes<directory_key>(bytes))
+                keys.push_back(std::move(one));
+        std::sort(keys.begin(), keys.end(),
+                  [](directory_key const& a, directory_key const& b) { return a.key < b.key; });
+    });
+    return keys;
+}
+
+RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys, holder_t holders) {
+    layout all{holders, {}};
+    for (directory_key const& one : keys)
+        all.tensors.push_back({one.key, one.dtype, one.shape, shard_table(one.shape.size())});
+    return all;
+}
+
+RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exchange& exchange,
+                                              std::vector<directory_key> const& keys,
+                                              std::vector<shard_descriptor> const& held)
+    : world_(world), exchange_(exchange), keys_(keys), filed_(keys.size()) {
+    std::vector<addressed_text> texts;
+    agree_on(world, [&] { texts = detail::addressed(sorted_out(held)); });
+    auto const told = exchange_.run(texts);
+    agree_on(world, [&] {
+        for (directory_entry& entry : entries_of(told))
+            filed_[entry.key].push_back(std::move(entry));
+    });
+}
+
+RESHARD_DECL std::size_t shard_directory::find(std::string_view key) const {
+    return static_cast<std::size_t>(find_tensor(keys_, key) - keys_.begin());
+}
+
+RESHARD_DECL std::vector<directory_entry>
+shard_directory::look_up(std::vector<directory_entry> const& questions,
+                         plan_options const& options) {
+    std::vector<addressed_text> texts;
+    agree_on(world_, [&] { texts = detail::addressed(sorted_out(questions)); });
+    auto const asked = exchange_.run(texts);
+    agree_on(world_, [&] {
+        texts.clear();
+        for (addressed_text const& one : asked)
+            texts.push_back({one.rank, list_to_bytes(answer(one, options))});
+    });
+    auto const told = exchange_.run(texts);
+    std::vector<directory_entry> found;
+    agree_on(world_, [&] {
+        found = entries_of(told);
+        keep_each_once(found);
+    });
+    return found;
+}
+
+RESHARD_DECL void shard_directory::file(directory_entry const& one, box const& region,
+                                        bucket_level const& level, lists& all) const {
+    if (is_empty(region))
+        return;
+    for_each_bucket(region, keys_[one.key].shape, level, [&](index_vector const& bucket) {
+        hasher digest;
+        digest.add(std::uint64_t{one.key});
+        digest.add(level);
+        digest.add(bucket);
+        auto& list = all[detail::rank_of(digest, world_.size())];
+        if (list.empty() || list.back() != one)
+            list.push_back(one);
+    });
+}
+
+RESHARD_DECL auto shard_directory::sorted_out(std::vector<shard_descriptor> const& held) const
+    -> lists {
+    lists all;
+    std::vector<std::uint32_t> shards(keys_.size(), 0);
+    for (shard_descriptor const& shard : held) {
+        std::size_t const key = find(shard.key);
+        directory_entry const one{static_cast<key_id>(key), static_cast<holder_t>(world_.rank()),
+                                  shards[key]++, shard.region, shard.flat};
+        for (box const& part : boxes_of(shard.region, shard.flat))
+            file(one, part, level_of(part, shard.global_shape, world_.size()), all);
+    }
+    return all;
+}
+
+RESHARD_DECL auto shard_directory::sorted_out(std::vector<directory_entry> const& questions) const
+    -> lists {
+    lists all;
+    for (directory_entry const& one : questions)
+        for (bucket_level const& level : keys_[one.key].levels)
+            file(one, one.region, level, all);
+    return all;
+}
+
+RESHARD_DECL std::vector<directory_entry>
+shard_directory::answer(addressed_text const& asked, plan_options const& options) const {
+    std::vector<directory_entry> found;
+    for (directory_entry const& question : entries_of({asked}))
+        for (directory_entry const& one : filed_[question.key])
+            if (std::ranges::any_of(boxes_of(one.region, one.flat), [&](box const& part) {
+                    return intersect(part, question.region).has_value();
+                }))
+                found.push_back(one);
+    keep_each_once(found);
+    return chosen(std::move(found), static_cast<holder_t>(asked.rank), options);
+}
+
+RESHARD_DECL std::vector<directory_entry> shard_directory::chosen(std::vector<directory_entry> all,
+                                                                  holder_t target,
+                                                                  plan_options const& options) {
+    auto const described = [](directory_entry const& one) {
+        return std::tie(one.key, one.region, one.flat);
+    };
+    std::ranges::stable_sort(all, {},
+                             described); // still by holder and position among equal ones
+    std::vector<directory_entry> result;
+    for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+        while (last < all.size() && described(all[last]) == described(all[first]))
+            ++last;
+        result.push_back(
+            all[first + choose_replica(
+                            last - first, [&](std::size_t i) { return all[first + i].holder; },
+                            target, options)]);
+    }
+    return result;
+}
+
+RESHARD_DECL std::vector<directory_entry>
+shard_directory::entries_of(std::vector<addressed_text> const& told) const {
+    std::vector<directory_entry> entries;
+    for (addressed_text const& one : told)
+        for (directory_entry& entry : list_from_bytes<directory_entry>(one.bytes)) {
+            if (entry.key >= keys_.size() || entry.holder >= static_cast<holder_t>(world_.size()))
+                fail(errc::corrupt_file, "rank " + std::to_string(one.rank) +
+                                             " sent a record of key " + std::to_string(entry.key) +
+                                             " of " + std::to_string(keys_.size()) + " on rank " +
+                                             std::to_string(entry.holder) + " of " +
+                                             std::to_string(world_.size()));
+            directory_key const& key = keys_[entry.key];
+            check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat});
+            entries.push_back(std::move(entry));
+        }
+    return entries;
+}
+
+RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& found) {
+    auto const place = [](directory_entry const& one) {
+        return std::tuple(one.key, one.holder, one.position);
+    };
+    std::ranges::sort(found, {}, place);
+    auto const rest = std::ranges::unique(found, {}, place);
+    found.erase(rest.begin(), rest.end());
+}
+
+} // namespace reshard
+
+#endif

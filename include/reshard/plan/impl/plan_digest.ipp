@@ -1,0 +1,19 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_IMPL_PLAN_DIGEST_IPP
+#define RESHARD_PLAN_IMPL_PLAN_DIGEST_IPP
+
+#include <reshard/plan/plan_digest.hpp>
+
+namespace reshard {
+
+RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope) {
+    hasher digest;
+    digest.add(structure);
+    add_value(digest, scope);
+    return digest.value();
+}
+
+} // namespace reshard
+
+#endif

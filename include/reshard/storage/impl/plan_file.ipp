@@ -1,0 +1,41 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_PLAN_FILE_IPP
+#define RESHARD_STORAGE_IMPL_PLAN_FILE_IPP
+
+#include <reshard/storage/plan_file.hpp>
+
+#include <reshard/format/text_file.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/plan/kept_plan.hpp>
+#include <reshard/storage/write_whole_file.hpp>
+
+#include <string>
+#include <utility>
+
+namespace reshard {
+
+RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
+                             plan const& whole) {
+    write_whole_file(path, to_bytes(kept_plan{digest, whole}));
+}
+
+RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest) {
+    std::string const bytes = read_text_file(path);
+    kept_plan kept;
+    try {
+        kept = from_bytes<kept_plan>(bytes);
+    } catch (error const& problem) {
+        fail(problem.code(), path.string() + ": " + problem.what());
+    }
+    if (kept.digest != digest)
+        fail(errc::bad_layout, path.string() + ": this is the plan of other layouts, of another " +
+                                   "program or of other options, with digest " +
+                                   std::to_string(kept.digest) + "; those at hand have digest " +
+                                   std::to_string(digest) + "; plan again");
+    return std::move(kept.whole);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_TARGET_FILES_IPP
+#define RESHARD_STORAGE_IMPL_TARGET_FILES_IPP
+
+#include <reshard/storage/target_files.hpp>
+
+#include <reshard/plan/part_index.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace reshard {
+
+RESHARD_DECL void check_complete(layout const& wanted) {
+    for (tensor_layout const& tensor : wanted.tensors) {
+        part_index const index = index_parts(tensor.shards);
+        auto const fault = find_cover_fault(whole(tensor.shape), index.boxes);
+        if (!fault)
+            continue;
+        auto const rank = [&](std::uint32_t i) {
+            return "rank " + std::to_string(tensor.shards.holder(index.replica(i, 0).shard)) + " " +
+                   to_string(index.boxes[i]);
+        };
+        if (fault->what == cover_fault::kind::gap)
+            fail(errc::not_covered, "'" + tensor.key + "': the target layout gives elements " +
+                                        to_string(fault->where) + " of " + to_string(tensor.shape) +
+                                        " to no rank; add a shard, or allow a partial target");
+        fail(errc::overlap, "'" + tensor.key + "': the target layout gives elements " +
+                                to_string(fault->where) + " to unequal shards, " +
+                                rank(fault->first) + " and " + rank(fault->second) +
+                                "; make them equal, or allow a partial target");
+    }
+}
+
+RESHARD_DECL catalog catalog_of(mapping const& program) {
+    std::vector<catalog_entry> entries;
+    for (mapping_output const& output : program.outputs())
+        entries.push_back({output.key, output.value.dtype, output.value.shape,
+                           index_vector::filled(output.value.shape.size(), 1)});
+    return catalog(std::move(entries));
+}
+
+RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
+                                       write_options const& options) {
+    if (!wanted)
+        return plan_huggingface(catalog_of(program), options.most_file_bytes);
+    if (!options.partial)
+        check_complete(*wanted);
+    return plan_sharded(*wanted);
+}
+
+RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,
+                                                    int size) {
+    bool const has_ranks = files.metadata.format == "sharded_safetensors";
+    std::vector<holder_t> numbers;
+    for (holder_t i = 0; i < files.ranks.size(); ++i)
+        if ((has_ranks ? files.ranks[i] : i) % static_cast<holder_t>(size) ==
+            static_cast<holder_t>(rank))
+            numbers.push_back(i);
+    return numbers;
+}
+
+} // namespace reshard
+
+#endif
