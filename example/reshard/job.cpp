@@ -84,8 +84,8 @@ void note_unwritten(job& all, std::vector<std::string> const& keys, job_files co
 
 void add_mismatch(job& all, aoa::severity level, key_mismatch const& keys) {
     for (auto const& [code, words, list] :
-         {std::tuple("unexpected", "is wanted and not there", &keys.unexpected),
-          std::tuple("missing", "is there and not wanted", &keys.missing)})
+         {std::tuple("unexpected", "is wanted but not available", &keys.unexpected),
+          std::tuple("missing", "is available but not wanted", &keys.missing)})
         for (std::string const& key : *list)
             all.lowered.findings.push_back({level,
                                             level == aoa::severity::error ? "unknown_key" : code,

@@ -115,10 +115,11 @@ inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
         }
     };
     return command
-        .add_option("--strict", files.strict,
-                    "What to do about keys that are wanted and not there (unexpected) or there and "
-                    "not wanted (missing): assume_ok_unexpected, log_unexpected, log_all, "
-                    "raise_unexpected, raise_all, return_unexpected, return_all, ignore_all")
+        .add_option(
+            "--strict", files.strict,
+            "What to do about keys that are wanted but not available (unexpected) or "
+            "available but not wanted (missing): assume_ok_unexpected, log_unexpected, log_all, "
+            "raise_unexpected, raise_all, return_unexpected, return_all, ignore_all")
         ->check(complaint, "");
 }
 

@@ -38,10 +38,10 @@ BOOST_AUTO_TEST_CASE(a_rule_need_only_have_a_tensor_on_some_rank) {
 
 BOOST_AUTO_TEST_CASE(a_rule_without_a_tensor_is_the_same_error_on_every_rank) {
     stages const all;
-    BOOST_CHECK_EXCEPTION(
-        all.check({"layers.", {{key_pattern("w*")}, {key_pattern("norm"), 0}}}), error,
-        says(errc::unknown_key, "rule 2 of 2, 'norm', gets no tensor on any rank; rank 0 has 1 "
-                                "tensor below 'layers.'"));
+    BOOST_CHECK_EXCEPTION(all.check({"layers.", {{key_pattern("w*")}, {key_pattern("norm"), 0}}}),
+                          error,
+                          says(errc::unknown_key, "rule 2 of 2, 'norm', applies to no tensor on "
+                                                  "any rank; rank 0 has 1 tensor below 'layers.'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_has_one) {
@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_h
     }
     BOOST_CHECK_EXCEPTION(all.check(layer), error,
                           says(errc::unknown_key,
-                               "'w1' matches no rule; write one for each tensor, without an axis "
-                               "where ranks have copies"));
+                               "'w1' matches no rule; write a rule for each tensor, "
+                               "without an axis to replicate it"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {
@@ -70,10 +70,10 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {
         layer.rules[0].axis.reset();
     BOOST_CHECK_EXCEPTION(
         all.check(layer), error,
-        says(errc::ranks_disagree,
-             "rank 0 runs check_rules and rank " + std::to_string(all.world.size() - 1) +
-                 " runs it with another program or other options; every rank must make the same "
-                 "call"));
+        says(errc::ranks_disagree, "rank 0 runs check_rules and rank " +
+                                       std::to_string(all.world.size() - 1) +
+                                       " runs it with a different program or different options; "
+                                       "every rank must make the same call"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

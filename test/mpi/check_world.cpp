@@ -29,10 +29,9 @@ BOOST_AUTO_TEST_CASE(meshes_that_differ_are_an_error_on_every_rank) {
     mesh const rows{{"dp", 1}, {"tp", world.size()}}, columns{{"dp", world.size()}, {"tp", 1}};
     BOOST_CHECK_EXCEPTION(
         check_world(world, world.rank() == last ? columns : rows), error,
-        says(errc::ranks_disagree,
-             "rank 0 runs check_world and rank " + std::to_string(last) +
-                 " runs it with another program or other options; every rank must make the same "
-                 "call"));
+        says(errc::ranks_disagree, "rank 0 runs check_world and rank " + std::to_string(last) +
+                                       " runs it with a different program or different options; "
+                                       "every rank must make the same call"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

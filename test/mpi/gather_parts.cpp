@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(no_parts_are_no_descriptors) {
 BOOST_AUTO_TEST_CASE(parts_that_differ_along_another_axis_are_refused) {
     gathering const all;
     all.refused({{"w", data_type::f32, {2, all.is_last ? 4 : 3}, 0}}, errc::shape_mismatch,
-                "'w' has a part of shape [2, 3] on rank 0 and [2, 4]" + all.on_last() +
-                    "; they may differ along axis 0 only");
+                "'w' has a shard of shape [2, 3] on rank 0 and [2, 4]" + all.on_last() +
+                    "; shapes may differ only along axis 0");
     all.refused({{"w", data_type::f32, {all.is_last ? 4 : 3}}}, errc::shape_mismatch,
-                "'w' has a part of shape [3] on rank 0 and [4]" + all.on_last() +
-                    "; copies are equal");
+                "'w' has a shard of shape [3] on rank 0 and [4]" + all.on_last() +
+                    "; copies must have equal shapes");
 }
 
 BOOST_AUTO_TEST_CASE(parts_along_different_axes_are_refused) {
@@ -77,14 +77,14 @@ BOOST_AUTO_TEST_CASE(parts_along_different_axes_are_refused) {
     if (all.is_last)
         part.axis.reset();
     all.refused({part}, errc::shape_mismatch,
-                "'w' has parts along axis 1 on rank 0 and as copies" + all.on_last());
+                "'w' has local shards along axis 1 on rank 0 and copies" + all.on_last());
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_different_types_are_refused) {
     gathering const all;
     all.refused({{"w", all.is_last ? data_type::f16 : data_type::f32, {2}, 0}},
                 errc::dtype_mismatch,
-                "'w' has the data type F32 on rank 0 and F16" + all.on_last());
+                "'w' has the data type float32 on rank 0 and float16" + all.on_last());
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_has_is_refused) {
@@ -94,13 +94,13 @@ BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_has_is_refused) {
         parts.push_back({"v", data_type::f32, {2}, 0});
     all.refused(parts, errc::ranks_disagree,
                 "'v' is on rank " + std::to_string(all.last) +
-                    " and not on rank 0; every rank of the group has a part of each tensor");
+                    " and not on rank 0; every rank of the group must have a shard of each tensor");
     parts = {{"w", data_type::f32, {2}, 0}};
     if (!all.is_last)
         parts.push_back({"x", data_type::f32, {2}, 0});
     all.refused(parts, errc::ranks_disagree,
                 "'x' is on rank 0 and not" + all.on_last() +
-                    "; every rank of the group has a part of each tensor");
+                    "; every rank of the group must have a shard of each tensor");
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_part_of_one_rank_is_its_error_on_every_rank) {
@@ -113,21 +113,23 @@ BOOST_AUTO_TEST_CASE(a_bad_part_of_one_rank_is_its_error_on_every_rank) {
     refused_part({"w", data_type::f32, {2}, 1}, errc::shape_mismatch,
                  "'w': no axis 1 in a tensor of shape [2]");
     refused_part({"w", data_type::f32, {-2}, 0}, errc::bad_layout, "'w': axis 0 has the extent -2");
-    refused_part({"", data_type::f32, {2}, 0}, errc::bad_layout, "a part of shape [2] has no key");
+    refused_part({"", data_type::f32, {2}, 0}, errc::bad_layout,
+                 "a tensor of shape [2] has no key");
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
     gathering const all;
     local_part const part{"w", data_type::f32, {2}, 0};
     BOOST_CHECK_EXCEPTION(gather_parts(all.world, {part, part}), error,
-                          says(errc::bad_layout, "'w' stands twice on one rank"));
+                          says(errc::bad_layout, "'w' appears twice on one rank"));
 }
 
 BOOST_AUTO_TEST_CASE(extents_that_do_not_fit_64_bits_are_refused) {
     gathering const all;
     std::string const most = std::to_string(std::numeric_limits<index_t>::max());
     all.refused({{"w", data_type::u8, {std::numeric_limits<index_t>::max(), 0}, 0}}, errc::overflow,
-                "the sum of the extents of 'w' " + most + " and " + most + " does not fit 64 bits");
+                "the sum of the extents of 'w' " + most + " and " + most +
+                    " does not fit in 64 bits");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

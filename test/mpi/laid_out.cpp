@@ -123,9 +123,10 @@ BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, laid_
 
 BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, laid_out_fixture) {
     index_t const mine = (6 + size - 1) / size; // rows of rank 0
-    BOOST_TEST(error_of(rows, columns, have.views(rank == 0 ? 1 : 0), want.views()) ==
-               "bad_layout: rank 0 holds no tensor for a: F32 [6, 6] [0:" + std::to_string(mine) +
-                   ", 0:6], which the layout gives it; add it to the state dict");
+    BOOST_TEST(
+        error_of(rows, columns, have.views(rank == 0 ? 1 : 0), want.views()) ==
+        "bad_layout: rank 0 holds no tensor for a: float32 [6, 6] [0:" + std::to_string(mine) +
+            ", 0:6], which the layout assigns to it; add it to the state dict");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, laid_out_fixture) {
@@ -133,8 +134,8 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, laid_
         return;
     index_t const mine = (6 + size - 1) / size;
     BOOST_TEST(error_of(columns, columns, have.views(), want.views()) ==
-               "bad_layout: rank 0 holds a: F32 [6, 6] [0:" + std::to_string(mine) +
-                   ", 0:6], which the layout does not give it");
+               "bad_layout: rank 0 holds a: float32 [6, 6] [0:" + std::to_string(mine) +
+                   ", 0:6], which the layout does not assign to it");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(what_nobody_holds_is_the_same_error_on_every_rank, look_
         target.add(on(4), tensor_view{want.data(), data_type::f32, {4}, {1}});
     BOOST_TEST(agreed_error(world, [&] { redistribute(world, source, target, asking); }) ==
                "not_covered: 'a' elements [3:4], which rank " + std::to_string(last) +
-                   " wants, are held by nobody; source 'a' lacks [3:4]");
+                   " wants, are missing from the source; source 'a' lacks [3:4]");
     BOOST_TEST((want == std::vector<float>(4, -1)));
 }
 
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_no_source_has_is_the_same_error_on_every_rank
                    tensor_view{want.data(), data_type::f32, {4}, {1}});
     BOOST_TEST(agreed_error(world, [&] { redistribute(world, {}, target, asking); }) ==
                "unknown_key: 'b' is wanted by rank " + std::to_string(last) +
-                   ", and the source does not have it");
+                   ", but the source does not have it");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

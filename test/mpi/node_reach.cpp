@@ -205,12 +205,11 @@ BOOST_AUTO_TEST_CASE(all_ranks_give_an_arena_or_none) {
         prepare(world, laid_out<const_tensor_view>{source.views()},
                 laid_out<tensor_view>{target.views(), {}, has_none ? nullptr : &arena});
     });
-    BOOST_TEST(text == (size == 1
-                            ? "nothing was thrown"
-                            : "ranks_disagree: rank 0 runs redistribute and rank " +
-                                  std::to_string(size - 1) +
-                                  " runs it with another program or other options; every rank "
-                                  "must make the same call"));
+    BOOST_TEST(text == (size == 1 ? "nothing was thrown"
+                                  : "ranks_disagree: rank 0 runs redistribute and rank " +
+                                        std::to_string(size - 1) +
+                                        " runs it with a different program or different options; "
+                                        "every rank must make the same call"));
 }
 
 BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {

@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
     redistribute_options const mine{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
                "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
-                   " runs it with another program or other options; every rank must make the same "
-                   "call");
+                   " runs it with a different program or different options; every rank must make "
+                   "the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
@@ -266,14 +266,14 @@ BOOST_AUTO_TEST_CASE(a_gap_is_the_same_error_on_every_rank) {
                               std::to_string(cut_at(5, asking + 1, size)) + "]";
     BOOST_TEST(text == "not_covered: 'w' elements " + where + ", which rank " +
                            std::to_string(asking) +
-                           " wants, are held by nobody; source 'w' lacks " + where);
+                           " wants, are missing from the source; source 'w' lacks " + where);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_wants_is_the_same_error_on_every_rank) {
     piece_of_matrix<float> unknown = rows<float>("v", shape, 0, 7);
     BOOST_TEST(error_of(dict(source), rank == last ? dict(target, unknown) : dict(target)) ==
                "unknown_key: 'v' is wanted by rank " + std::to_string(last) +
-                   ", and the source does not have it");
+                   ", but the source does not have it");
 }
 
 BOOST_AUTO_TEST_CASE(shards_that_overlap_are_the_same_error_on_every_rank) {
@@ -283,10 +283,9 @@ BOOST_AUTO_TEST_CASE(shards_that_overlap_are_the_same_error_on_every_rank) {
                                       : rank == last ? dict(most)
                                                      : dict(),
                                       dict(target));
-    BOOST_TEST(text ==
-               "overlap: 'w' has shards that share elements [1:2, 0:5] without being equal: "
-               "rank 0 holds [0:2, 0:5], rank " +
-                   std::to_string(last) + " holds [1:7, 0:5]");
+    BOOST_TEST(text == "overlap: 'w' has unequal shards that overlap in [1:2, 0:5]: rank 0 holds "
+                       "[0:2, 0:5], rank " +
+                           std::to_string(last) + " holds [1:7, 0:5]");
 }
 
 BOOST_AUTO_TEST_CASE(one_key_with_two_shapes_is_the_same_error_on_every_rank) {
@@ -306,7 +305,7 @@ BOOST_AUTO_TEST_CASE(one_key_with_two_types_is_the_same_error_on_every_rank) {
     if (size == 1)
         return;
     BOOST_TEST(error_of(rank == last ? dict(other) : dict(source), dict(target)) ==
-               "dtype_mismatch: 'w' has the data type F32 on rank 0 and F64 on rank " +
+               "dtype_mismatch: 'w' has the data type float32 on rank 0 and float64 on rank " +
                    std::to_string(last));
 }
 
@@ -327,8 +326,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
         return;
     std::string const expected = "ranks_disagree: rank 0 runs redistribute and rank " +
                                  std::to_string(last) +
-                                 " runs it with another program or other options; every rank must "
-                                 "make the same call";
+                                 " runs it with a different program or different options; every "
+                                 "rank must make the same call";
     BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
     BOOST_TEST(error_of(dict(source), dict(target),
                         rank == last ? std::nullopt : std::optional(program)) == expected);
@@ -341,7 +340,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
     BOOST_TEST(
         agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
         "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
-            " runs it with another program or other options; every rank must make the same "
+            " runs it with a different program or different options; every rank must make the same "
             "call");
 }
 

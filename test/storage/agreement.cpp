@@ -26,7 +26,8 @@ std::string last_name() { return "rank " + std::to_string(last_rank()); }
 
 std::string other_options(std::string const& call) {
     return "rank 0 runs " + call + " and " + (world().size() == 2 ? last_name() : "rank 1") +
-           " runs it with another program or other options; every rank must make the same call";
+           " runs it with a different program or different options; every rank must make the same "
+           "call";
 }
 
 /// A checkpoint with `w`, 2 x 2 bytes.
@@ -71,10 +72,10 @@ BOOST_AUTO_TEST_CASE(tensors_that_share_memory_on_one_rank_are_an_error_on_all) 
 
 BOOST_AUTO_TEST_CASE(a_wrong_tensor_on_one_rank_is_an_error_on_all_and_no_rank_is_written) {
     held target({whole_of(is_last() ? "v" : "w", data_type::u8, {2, 2})});
-    BOOST_CHECK_EXCEPTION(load(world(), *source, target.cleared().tensors()), error,
-                          says(errc::unknown_key, text("w.safetensors") +
-                                                      ": 'v' is wanted, and the source does not "
-                                                      "have it"));
+    BOOST_CHECK_EXCEPTION(
+        load(world(), *source, target.cleared().tensors()), error,
+        says(errc::unknown_key,
+             text("w.safetensors") + ": 'v' is wanted, but the source does not have it"));
     BOOST_TEST(target.is_untouched());
 }
 
@@ -89,8 +90,9 @@ BOOST_AUTO_TEST_CASE(
     held target({shard_of("w", data_type::u8, {2, 2}, {is_last() ? 1 : 0, 0}, {1, 2})});
     BOOST_CHECK_EXCEPTION(
         load(world(), half, target.cleared().tensors()), error,
-        says(errc::not_covered, text("half") + ": 'w' elements [1:2, 0:2] are held by nobody; "
-                                               "source 'w' lacks [1:2, 0:2]"));
+        says(errc::not_covered, text("half") +
+                                    ": 'w' elements [1:2, 0:2] are missing from the source; "
+                                    "source 'w' lacks [1:2, 0:2]"));
     BOOST_TEST(target.is_untouched());
 }
 

@@ -134,17 +134,19 @@ BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_gap_between_shards_is_named_by_key_and_elements) {
     two_files const files(rows("[1,2]", "01", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
-    files.cannot_be_read(errc::not_covered, files.path().string() +
-                                                ": 'w' elements [1:2, 0:2] are held by nobody; "
-                                                "source 'w' lacks [1:2, 0:2]");
+    files.cannot_be_read(errc::not_covered,
+                         files.path().string() +
+                             ": 'w' elements [1:2, 0:2] are missing from the source; "
+                             "source 'w' lacks [1:2, 0:2]");
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_shard_file_is_a_gap) {
     two_files const files(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
     on_first_rank([&] { std::filesystem::remove(files.path() / second_file); });
-    files.cannot_be_read(errc::not_covered, files.path().string() +
-                                                ": 'w' elements [2:4, 0:2] are held by nobody; "
-                                                "source 'w' lacks [2:4, 0:2]");
+    files.cannot_be_read(errc::not_covered,
+                         files.path().string() +
+                             ": 'w' elements [2:4, 0:2] are missing from the source; "
+                             "source 'w' lacks [2:4, 0:2]");
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_file_is_missed_even_where_it_held_all_of_a_tensor) {
@@ -177,12 +179,11 @@ BOOST_AUTO_TEST_CASE(a_gap_that_nobody_asks_for_does_not_matter) {
 
 BOOST_AUTO_TEST_CASE(unequal_shards_that_share_elements_are_refused_even_with_equal_data) {
     two_files const files(rows("[3,2]", "012345", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
-    files.cannot_be_read(errc::overlap,
-                         files.path().string() +
-                             ": 'w' has shards that share elements [2:3, 0:2] without being "
-                             "equal: " +
-                             files.name(first_file) + " holds [0:3, 0:2], " +
-                             files.name(second_file) + " holds [2:4, 0:2]");
+    files.cannot_be_read(
+        errc::overlap,
+        files.path().string() +
+            ": 'w' has unequal shards that overlap in [2:3, 0:2]: " + files.name(first_file) +
+            " holds [0:3, 0:2], " + files.name(second_file) + " holds [2:4, 0:2]");
 }
 
 BOOST_AUTO_TEST_CASE(equal_replicas_are_read) {
@@ -276,7 +277,7 @@ BOOST_AUTO_TEST_CASE(what_a_load_wants_and_the_checkpoint_lacks_is_named) {
         BOOST_TEST(target.is_untouched());
     };
     refused(whole_of("v", data_type::u8, {4, 2}), errc::unknown_key,
-            "'v' is wanted, and the source does not have it");
+            "'v' is wanted, but the source does not have it");
     refused(whole_of("w", data_type::u8, {4, 3}), errc::shape_mismatch,
             "'w' has the shape [4, 3] in the target, and the program yields [4, 2]");
     refused(whole_of("w", data_type::i8, {4, 2}), errc::dtype_mismatch,

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(what_a_caller_throws_that_is_no_exception_stops_all_ranks_t
                                   if (world().rank() == last)
                                       throw 7;
                               }),
-                          error, says(errc::io, "something was thrown that is no exception"));
+                          error, says(errc::io, "a non-standard exception was thrown"));
     BOOST_TEST((directory.names() == names{"source"}));
 }
 

@@ -79,11 +79,11 @@ BOOST_AUTO_TEST_CASE(a_strict_load_names_the_keys_and_writes_nothing) {
     stored_a_and_c const stored;
     checkpoint const source = stored.open();
     std::pair<std::optional<strictness>, char const*> const table[] = {
-        {std::nullopt, "'b' is wanted, and the source does not have it"},
-        {strictness::assume_ok_unexpected, "'b' is wanted, and the source does not have it"},
-        {strictness::raise_unexpected, "1 key is wanted and not there: 'b'"},
+        {std::nullopt, "'b' is wanted, but the source does not have it"},
+        {strictness::assume_ok_unexpected, "'b' is wanted, but the source does not have it"},
+        {strictness::raise_unexpected, "1 key is wanted but not available: 'b'"},
         {strictness::raise_all,
-         "1 key is wanted and not there: 'b'; 1 key is there and not wanted: 'c'"}};
+         "1 key is wanted but not available: 'b'; 1 key is available but not wanted: 'c'"}};
     for (auto const& [mode, text] : table) {
         wanted_a_and_b wanted;
         std::string const sentence = with_path(stored.directory / "stored", text);

@@ -144,10 +144,10 @@ mode 0 '[]' --strict ignore_all
 refuses 2 "^reshard check: --strict: there is no strictness 'log_al' \(did you mean 'log_all'\?\)" \
     check --program some.aoa --source model --target more.json --strict log_al
 refuses 2 '^reshard: --strict compares the keys of a target' check --program some.aoa --source model --strict log_all
-refuses 3 "^more.json: 1 key is wanted and not there: 'u'; 2 keys are there and not wanted: 'n', 'q'" \
+refuses 3 "^more.json: 1 key is wanted but not available: 'u'; 2 keys are available but not wanted: 'n', 'q'" \
     convert model out/strict --program some.aoa --layout more.json --strict raise_all
 succeeds 3 convert model out/lenient --program some.aoa --layout more.json --strict log_all
-grep -q "^warning: more.json: 'u' is wanted and not there" errors || report "an unexpected key is not reported"
+grep -q "^warning: more.json: 'u' is wanted but not available" errors || report "an unexpected key is not reported"
 grep -q ", 3 warnings$" output || report "convert does not count its warnings"
 succeeds 1 inspect out/lenient --json
 expects output 'list(d["tensors"])' "['r']"
@@ -180,7 +180,7 @@ expects output 'd["pieces"][0]["statements"]' \
     "['k -> k_transpose_tmp, permute=\"[]\"', 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1']"
 succeeds 1 explain --source-key q --source model --program removal.aoa
 grep -q "^no target uses 'q'" output || report "what nothing uses goes somewhere"
-refuses 3 "^model: 'qq' is no tensor of the source" explain --source-key qq --source model
+refuses 3 "^model: 'qq' is not a tensor of the source" explain --source-key qq --source model
 refuses 2 '^reshard explain: ' explain --source model
 refuses 2 '^reshard explain: ' explain --source model --key q --source-key q
 # In a pipe no statement is cut off, and what the empty permutation means is said.

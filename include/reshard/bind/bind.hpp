@@ -39,23 +39,23 @@ struct bound_end {
 /// The source's end of a transfer.
 ///
 /// \pre this process plays the source holder
-RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer const& part);
+RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer const& t);
 
 /// The target's end of a transfer.
 ///
 /// \pre this process plays the target holder
-RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& part);
+RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& t);
 
 /// What happens to the elements of a transfer from one end to the other.
 ///
-/// \pre the transfer has a source: `part.source_key != zero_source`
-RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& part);
+/// \pre the transfer has a source: `t.source_key != zero_source`
+RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& t);
 
 /// Runs a transfer whose two ends are in this process.
 ///
 /// \pre    this process plays both holders, or the target alone where the transfer is zeros
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& part);
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t);
 
 } // namespace reshard
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// Does a rank hold all that a layout says of it?
+/// Does a rank hold everything that a layout assigns to it?
 
 namespace reshard {
 
@@ -40,11 +40,12 @@ void check_complete(shard_views<View> const& views, compact_layout const& whole,
             shards = detail::shards_held(spread.view(), holder);
         for (std::uint32_t const i : *shards)
             if (!views.contains(t, i))
-                fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds no tensor for " +
-                                           to_string(shard_descriptor{
-                                               tensor.key, tensor.dtype, spread.shape,
-                                               spread.view().region(i), spread.view().flat(i)}) +
-                                           ", which the layout gives it; add it to the state dict");
+                fail(errc::bad_layout,
+                     "rank " + std::to_string(holder) + " holds no tensor for " +
+                         to_string(shard_descriptor{tensor.key, tensor.dtype, spread.shape,
+                                                    spread.view().region(i),
+                                                    spread.view().flat(i)}) +
+                         ", which the layout assigns to it; add it to the state dict");
     }
 }
 

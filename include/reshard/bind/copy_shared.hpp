@@ -8,7 +8,7 @@
 #include <reshard/tensor/state_dict.hpp>
 
 /// \file
-/// One shard's elements into another: what there is of them in both.
+/// Copies the elements that two shards have in common.
 
 namespace reshard {
 
@@ -19,15 +19,15 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 
 } // namespace detail
 
-/// Copies the elements of a tensor that both shards have from the one to the other, and returns how many
-/// there are; the target's others keep their content.
+/// Copies the elements of a tensor that both shards have from the one to the other, and returns how
+/// many there are; the target's others keep their content.
 ///
 /// Keys may differ. Either shard may be flat, and strided.
 ///
-/// \throws     error as `check` of local shards; with errc::shape_mismatch or errc::dtype_mismatch for
-///             shards of different tensors, errc::memory_overlap where they share memory
-/// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of the two
-///             shards has elements, where both must
+/// \throws     error as `check` of local shards; with errc::shape_mismatch or errc::dtype_mismatch
+///             for shards of different tensors, errc::memory_overlap where they share memory
+/// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of
+///             the two shards has elements, where both must
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
 } // namespace reshard

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// Copies that are made ready once for all places that have the same shape.
+/// Copies that are prepared once for all places that have the same shape.
 
 namespace reshard {
 
@@ -22,7 +22,7 @@ namespace reshard {
 /// choosing a kernel takes as long as moving a small one.
 class copy_table {
 public:
-    /// The number of the copy, which is made ready if it is a new one.
+    /// The number of the copy, which is prepared if it is new.
     ///
     /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
     std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how);

@@ -20,8 +20,8 @@ namespace reshard {
 
 /// The tensors of the holders that this process plays, found by shard.
 ///
-/// A shard is a number of a tensor in its layout, and one among the shards of that tensor. Refers to
-/// the tensors' memory.
+/// A shard is a number of a tensor in its layout, and one among the shards of that tensor. Refers
+/// to the tensors' memory.
 template <class View>
 class shard_views {
 public:
@@ -67,7 +67,7 @@ private:
                     return {tensor, *number};
         }
         fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
-                                   ", which the layout does not give it");
+                                   ", which the layout does not assign to it");
     }
 
     std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,

@@ -15,8 +15,8 @@
 /// \file
 /// Small blocks that stand side by side in a large array, copied row by row of the array.
 ///
-/// A block of a block-cyclic array has a few hundred bytes in each of its rows, and the rows lie far
-/// apart; the memory is fastest when all blocks of a row are touched before the next row is.
+/// A block of a block-cyclic array has a few hundred bytes in each of its rows, and the rows lie
+/// far apart; the memory is fastest when all blocks of a row are touched before the next row is.
 
 namespace reshard {
 
@@ -33,10 +33,11 @@ RESHARD_DECL bool is_in_row(void const* first, void const* next, index_t pitch);
 
 } // namespace detail
 
-/// Puts copies into the order of their addresses at `end`, and marks those that continue in the same rows.
+/// Puts copies into the order of their addresses at `end`, and marks those that continue in the
+/// same rows.
 ///
-/// \par Shape an item has the members `copy` (its number in `copies`) and `joins_next`; `address(item)` is
-///            where it lies in its array
+/// \par Shape an item has the members `copy` (its number in `copies`) and `joins_next`;
+///            `address(item)` is where it lies in its array
 template <class Item, class Address>
 void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, Address address) {
     std::sort(items.begin(), items.end(),
@@ -57,8 +58,8 @@ class side_by_side {
 public:
     /// Runs the copy, now or together with the next one.
     ///
-    /// \pre where `joins_next`, this copy and the next one are blocks of equally many rows, and a copy
-    ///      that joins none follows
+    /// \pre where `joins_next`, this copy and the next one are blocks of equally many rows, and a
+    ///      copy that joins none follows
     void add(prepared_copy const& copy, void const* source, void* target, bool joins_next);
 
 private:

@@ -65,7 +65,7 @@ private:
             std::size_t const place = Layout::keys.find(hashed_key(shard.key));
             if (place == has.size() || has[place] || !is_there(place, rank, shard))
                 fail(errc::bad_layout,
-                     named(rank, to_string(shard)) + ", which the layout does not give it");
+                     named(rank, to_string(shard)) + ", which the layout does not assign to it");
             if (!is_row_major(tensor.shape, tensor.strides))
                 fail(errc::bad_layout, named(rank, to_string(shard)) + " with the strides " +
                                            to_string(tensor.strides) +
@@ -77,7 +77,7 @@ private:
             if (!has[place] && Layout::kinds[place]->how().region(rank))
                 fail(errc::bad_layout,
                      named(rank, "nothing of '" + std::string(Layout::keys[place].text)) +
-                         "', of which the layout gives it a shard");
+                         "', of which the layout assigns it a shard");
     }
 
     static std::string named(holder_t rank, std::string const& what) {

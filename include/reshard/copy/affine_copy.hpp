@@ -10,11 +10,12 @@
 
 namespace reshard {
 
-/// Element `i` of the loop goes from `source_offset + i . source_strides` to the same of the target.
+/// Element `i` of the loop goes from `source_offset + i . source_strides` to the same of the
+/// target.
 ///
-/// \par Units  elements, counted from two base pointers; the data types are said elsewhere
-/// \invariant  three vectors of one length; no extent is negative; two places of the target are never
-///             the same, while places of the source may be (stride 0 repeats an element)
+/// \par Units  elements, counted from two base pointers; the data types are given elsewhere
+/// \invariant  three vectors of one length; no extent is negative; two places of the target are
+///             never the same, while places of the source may be (stride 0 repeats an element)
 struct affine_copy {
     index_vector extent;
     index_t source_offset = 0;
@@ -41,7 +42,7 @@ struct loop_axis {
 
 constexpr index_t magnitude(index_t stride) { return stride < 0 ? -stride : stride; }
 
-/// Turns an axis that the target walks backwards, moving the offsets to its other end.
+/// Reverses an axis that the target walks backwards, moving the offsets to its other end.
 constexpr loop_axis forwards(loop_axis axis, affine_copy& copy) {
     if (axis.target_stride >= 0)
         return axis;
@@ -80,11 +81,12 @@ constexpr void push_axis(affine_copy& copy, loop_axis const& axis) {
 
 /// The same copy with as few axes as possible, the target's fastest one innermost.
 ///
-/// Axes of extent 1 are dropped, axes that continue each other on both sides are one, and the target is
-/// walked upwards. Nothing but the order of the elements changes, which no copy depends on.
+/// Axes of extent 1 are dropped, axes that continue each other on both sides are one, and the
+/// target is walked upwards. Nothing but the order of the elements changes, which no copy depends
+/// on.
 ///
-/// \post the same pairs of places; no extent is 1; target strides are positive and fall; an empty copy
-///       has the one extent 0
+/// \post the same pairs of places; no extent is 1; target strides are positive and fall; an empty
+///       copy has the one extent 0
 constexpr affine_copy fuse(affine_copy const& copy) {
     affine_copy fused{{}, copy.source_offset, {}, copy.target_offset, {}};
     detail::loop_axis axes[max_ndim] = {};

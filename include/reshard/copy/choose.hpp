@@ -46,7 +46,8 @@ constexpr std::string_view name(copy_kernel kernel) {
 
 namespace detail {
 
-/// The first axis but the last whose elements lie one after the other in the source, or `copy.ndim()`.
+/// The first axis but the last whose elements lie one after the other in the source, or
+/// `copy.ndim()`.
 constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
     for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
         if (copy.source_strides[axis] == 1)

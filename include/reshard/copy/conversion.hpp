@@ -10,11 +10,12 @@
 #include <span>
 
 /// \file
-/// A chain of casts made ready: the steps that blocks of elements run through.
+/// A prepared chain of casts: the steps that blocks of elements run through.
 
 namespace reshard::detail {
 
-/// One pass over a block: in registers or by a loop that compilers make fast, where there is either.
+/// One pass over a block: in registers or by a loop that compilers make fast, where there is
+/// either.
 struct conversion_step {
     data_type source;
     data_type target;
@@ -30,7 +31,7 @@ public:
     /// The most elements that are converted at once; they stay in the nearest cache.
     static constexpr index_t block_elements = 512;
 
-    /// Bytes enough for a block of any type.
+    /// Enough bytes for a block of any type.
     static constexpr std::size_t block_bytes = 8 * block_elements;
 
     conversion() = default;

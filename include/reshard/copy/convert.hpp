@@ -77,8 +77,8 @@ constexpr number decode(data_type dtype, std::uint64_t bits) {
 
 /// The element for a number, rounded once.
 ///
-/// Integers take the number cut towards zero, the nearest bound where it does not fit, and 0 for a NaN;
-/// `bool` takes "not zero", so a NaN is true; a complex number has the imaginary part 0.
+/// Integers take the number cut towards zero, the nearest bound where it does not fit, and 0 for a
+/// NaN; `bool` takes "not zero", so a NaN is true; a complex number has the imaginary part 0.
 constexpr std::uint64_t encode(data_type dtype, number const& value) {
     if (auto const format = float_format_of(dtype))
         return encode(*format, value);
@@ -99,7 +99,7 @@ constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_
     if (source == data_type::c64)
         fail(errc::dtype_mismatch, "elements of type complex64 cannot be cast to " +
                                        std::string(name(target)) +
-                                       ": one number cannot hold both of their parts");
+                                       ": a real number cannot hold an imaginary part");
     return encode(target, decode(source, bits));
 }
 

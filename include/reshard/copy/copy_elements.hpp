@@ -17,15 +17,15 @@ namespace reshard {
 
 /// How results reach the memory.
 enum class stores : std::uint8_t {
-    by_size,   ///< past the caches from `streaming_threshold` bytes on
+    by_size,   ///< non-temporal from `streaming_threshold` bytes on
     cached,    ///< through the caches: the result is read again soon
-    streaming, ///< past the caches: this copy is part of a larger one
+    streaming, ///< non-temporal: this copy is part of a larger one
 };
 
 /// The bytes from which on a result is unlikely to be found in a cache later.
 inline constexpr index_t streaming_threshold = index_t{4} << 20;
 
-/// A copy that is ready to run, any number of times: fused, with its kernel chosen.
+/// A prepared copy, to be run any number of times: fused, with its kernel chosen.
 struct prepared_copy {
     copy_kernel kernel = copy_kernel::nothing;
     affine_copy loop;                 ///< offsets and strides in `unit_bits`
@@ -34,7 +34,7 @@ struct prepared_copy {
     bool streaming = false;
 };
 
-/// Makes a copy ready.
+/// Prepares a copy.
 ///
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
@@ -47,8 +47,8 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
 
 /// Copies elements from `source` to `target`, rounding as the casts say.
 ///
-/// Neither pointer needs alignment; elements below 8 bits may begin at any bit, and the other bits of
-/// their bytes stay as they are. Works in one thread.
+/// Neither pointer needs alignment; elements below 8 bits may begin at any bit, and the other bits
+/// of their bytes stay as they are. Works in one thread.
 ///
 /// \par Units offsets and strides in elements of the stored types, from the base pointers
 /// \pre       the places of the source and those of the target are disjoint

@@ -25,7 +25,8 @@ constexpr std::uint32_t select(bool condition, std::uint32_t value, std::uint32_
     return (value & mask) | (other & ~mask);
 }
 
-/// The magnitude from which on a f32, not being a NaN, no longer rounds to a finite number of `format`.
+/// The magnitude from which on a f32, not being a NaN, no longer rounds to a finite number of
+/// `format`.
 constexpr std::uint32_t overflow_threshold(float_format format) {
     int const cut = format_f32.fraction_bits - format.fraction_bits;
     auto const largest = static_cast<std::uint32_t>(largest_finite(format));
@@ -49,7 +50,8 @@ constexpr std::uint32_t widen(std::uint32_t bits) {
                                << (31 - magnitude_bits(Format));
     std::uint32_t result = (magnitude << shift) + rebias;
     if constexpr (rebias != 0) {
-        // A subnormal is the fraction in place of that of the smallest normal number, less that number.
+        // A subnormal is the fraction in place of that of the smallest normal number, less that
+        // number.
         constexpr std::uint32_t smallest = rebias + (std::uint32_t{1} << format_f32.fraction_bits);
         float const above =
             std::bit_cast<float>((magnitude << shift) + smallest) - std::bit_cast<float>(smallest);

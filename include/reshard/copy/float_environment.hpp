@@ -14,9 +14,9 @@ namespace reshard::detail {
 
 #if defined(__SSE2__)
 
-/// Rounds to nearest, keeps subnormals and traps nothing while it lives; then all is as it was, and no
-/// exception is recorded. Programs that are compiled for speed flush subnormals to zero, and a cast must
-/// not depend on that.
+/// Rounds to nearest, keeps subnormals and traps nothing while it lives; then all is as it was, and
+/// no exception is recorded. Programs that are compiled for speed flush subnormals to zero, and a
+/// cast must not depend on that.
 class float_environment {
 public:
     float_environment() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }

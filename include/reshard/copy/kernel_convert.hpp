@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Converts one contiguous run, past the caches where asked for.
+/// Converts one contiguous run, with non-temporal stores where asked for.
 ///
 /// \par Units `sizes` in bytes
 template <class Convert>
@@ -56,7 +56,7 @@ inline bool is_squares(tile_extent extent, element_sizes sizes) {
            extent.width % square_width(sizes.source, sizes.target) == 0;
 }
 
-/// Turns and converts a tile square by square.
+/// Transposes and converts a tile square by square.
 ///
 /// \par Units pitches and `sizes` in bytes
 inline void convert_squares(vector_conversion const& convert, element_sizes sizes,
@@ -69,8 +69,8 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
                            streaming);
 }
 
-/// Transposes and converts: squares in registers, or tiles of the source's type that are turned and then
-/// converted as one block.
+/// Transposes and converts: squares in registers, or tiles of the source's type that are transposed
+/// and then converted as one block.
 ///
 /// \par Units strides, offsets and `sizes` in bytes
 /// \pre       as `copy_transposed`, each side with its own size; `Size` is the source's
@@ -82,7 +82,8 @@ void convert_transposed(affine_copy const& copy, Convert const& convert, element
     alignas(line_bytes) unsigned char converted[8 * tile_bytes / Size];
     index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
     index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
-    auto const turn = [&](tile_extent extent, unsigned char const* source, unsigned char* target) {
+    auto const transpose_tile = [&](tile_extent extent, unsigned char const* source,
+                                    unsigned char* target) {
         gather_tile<Size>(source, source_pitch, extent, tile);
         convert_run(convert, sizes, {tile, converted, false}, extent.lines * extent.width);
         index_t const line = extent.width * sizes.target;
@@ -101,7 +102,7 @@ void convert_transposed(affine_copy const& copy, Convert const& convert, element
                           convert_squares(direct, sizes, extent, {at.source + source, source_pitch},
                                           {at.target + target, target_pitch}, at.streaming);
                       else
-                          turn(extent, at.source + source, at.target + target);
+                          transpose_tile(extent, at.source + source, at.target + target);
                   });
 }
 

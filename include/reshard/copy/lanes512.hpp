@@ -10,8 +10,8 @@
 #endif
 
 /// \file
-/// Sixteen elements of any size between memory and the registers of AVX-512: all of them, the first few,
-/// or four of each of four lines.
+/// Sixteen elements of any size between memory and the registers of AVX-512: all of them, the first
+/// few, or four of each of four lines.
 
 namespace reshard::detail {
 
@@ -23,8 +23,8 @@ struct two_lines {
     __m512i second;
 };
 
-/// The whole of a vector of 32, 64 and 16 bits each: g++ 12 takes the forms without a mask for uses of variables that
-/// were never set, and makes the same of both.
+/// The whole of a vector of 32, 64 and 16 bits each: g++ 12 takes the forms without a mask for uses
+/// of variables that were never set, and makes the same of both.
 inline constexpr __mmask16 all_lanes = 0xffff;
 inline constexpr __mmask8 all_pairs = 0xff;
 inline constexpr __mmask32 all_halves = 0xffffffff;

@@ -15,7 +15,7 @@
 
 namespace reshard::detail {
 
-/// Where a kernel reads and writes, and whether it writes past the caches.
+/// Where a kernel reads and writes, and whether its stores are non-temporal.
 struct memory {
     unsigned char const* source;
     unsigned char* target;
@@ -60,8 +60,8 @@ constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     return padded;
 }
 
-/// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes, the last of
-/// them running fastest.
+/// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes, the last
+/// of them running fastest.
 ///
 /// \pre no extent is zero
 template <class Visit>
@@ -87,8 +87,8 @@ void for_each_place(affine_copy const& copy, std::size_t axes, Visit visit) {
     }
 }
 
-/// Calls `visit(begin, end)` for pieces of `0 .. extent`, each `piece` long but the first and the last;
-/// the first is `first` long.
+/// Calls `visit(begin, end)` for pieces of `0 .. extent`, each `piece` long but the first and the
+/// last; the first is `first` long.
 template <class Visit>
 void for_each_piece(index_t extent, index_t first, index_t piece, Visit visit) {
     for (index_t begin = 0, end = std::min(first, extent); begin < extent;
@@ -96,12 +96,12 @@ void for_each_piece(index_t extent, index_t first, index_t piece, Visit visit) {
         visit(begin, end);
 }
 
-/// Copies one run of bytes, past the caches where asked for.
+/// Copies one run of bytes, with non-temporal stores where asked for.
 RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
                            bool streaming);
 
-/// True where runs of that many bytes are written faster past the caches: whole lines, or long enough
-/// for their ends not to matter.
+/// True where runs of that many bytes are written faster with non-temporal stores: whole lines, or
+/// long enough for their ends not to matter.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at);

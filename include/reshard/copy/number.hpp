@@ -18,7 +18,8 @@ namespace reshard {
 ///
 /// Every element of every data type but the complex one is a `number`, without rounding.
 ///
-/// \invariant the significand of a NaN holds its payload from the highest bit down, IEEE's quiet bit first
+/// \invariant the significand of a NaN holds its payload from the highest bit down, IEEE's quiet
+///            bit first
 struct number {
     enum class kind_type : std::uint8_t { finite, infinite, nan };
 
@@ -113,14 +114,14 @@ constexpr number decode(float_format format, std::uint64_t bits) {
 
 /// The pattern of `format` for a number: rounded once, to nearest, ties to even.
 ///
-/// A NaN stays a NaN, with the part of its payload that fits. Beyond the largest number: infinity where
-/// the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN becomes there too.
-/// Formats without minus zero take plus zero. E8M0 takes its smallest power for what is smaller, zero
-/// included, and NaN for negative numbers.
+/// A NaN stays a NaN, with the part of its payload that fits. Beyond the largest number: infinity
+/// where the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN
+/// becomes there too. Formats without minus zero take plus zero. E8M0 takes its smallest power for
+/// what is smaller, zero included, and NaN for negative numbers.
 ///
-/// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is moved, not signalled; OCP 8-bit
-///             floating point in its non-saturating mode, as PyTorch and ml_dtypes convert; OCP MX 1.0,
-///             with the NaN of F4 and F6 as CUDA's conversions have it
+/// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is moved, not signalled; OCP
+///             8-bit floating point in its non-saturating mode, as PyTorch and ml_dtypes convert;
+///             OCP MX 1.0, with the NaN of F4 and F6 as CUDA's conversions have it
 constexpr std::uint64_t encode(float_format format, number value) {
     if (format.specials == special_values::power && value.negative && !value.is_zero())
         value = {number::kind_type::nan, false, 0, 0};

@@ -45,7 +45,7 @@ void copy_runs(unsigned char const* source, unsigned char* target) {
 
 /// Runs the `constant_copy` `Copy::value`.
 ///
-/// Runs of bytes are loops of constant extents; other kernels are chosen once and made ready at the
+/// Runs of bytes are loops of constant extents; other kernels are chosen and prepared once, at the
 /// first call.
 ///
 /// \pre the places of the source and those of the target are disjoint

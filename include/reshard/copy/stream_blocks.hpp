@@ -45,7 +45,7 @@ inline bool has_whole_lines(row_block const& one) {
 
 #if defined(__x86_64__)
 
-/// The same for rows of whole lines, past the caches.
+/// The same for rows of whole lines, with non-temporal stores.
 [[gnu::target("avx2")]] inline void stream_blocks_avx2(std::span<row_block const> blocks,
                                                        index_t rows) {
     for (index_t row = 0; row < rows; ++row)
@@ -61,8 +61,8 @@ inline index_t rows_to_page(row_block const& one) {
     return pitch == 0 ? 1 : (page + pitch - 1) / pitch;
 }
 
-/// The same, four rows in step, which lie in different pages of the first block; the rows that are left
-/// one by one.
+/// The same, four rows in step, which lie in different pages of the first block; the rows that are
+/// left one by one.
 [[gnu::target("avx512f")]] inline void stream_blocks_avx512(std::span<row_block const> blocks,
                                                             index_t rows) {
     index_t const apart = blocks.empty() ? 1 : rows_to_page(blocks.front());
@@ -81,7 +81,8 @@ inline index_t rows_to_page(row_block const& one) {
 
 #endif
 
-/// Copies the blocks row by row past the caches with the given registers; `streaming_fence` must follow.
+/// Copies the blocks row by row with non-temporal stores of the given registers; `streaming_fence`
+/// must follow.
 ///
 /// \pre the processor has them
 inline void stream_blocks(vector_set vectors, std::span<row_block const> blocks, index_t rows) {

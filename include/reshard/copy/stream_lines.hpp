@@ -17,7 +17,7 @@
 #endif
 
 /// \file
-/// Whole lines of the cache, written past it.
+/// Whole lines of the cache, written with non-temporal stores.
 
 namespace reshard::detail {
 
@@ -40,7 +40,7 @@ struct memory_lines {
     index_t pitch;
 };
 
-/// Writes whole lines past the caches.
+/// Writes whole lines with non-temporal stores.
 ///
 /// \pre `target` is aligned to a line
 inline void stream_lines_portably(unsigned char* target, unsigned char const* source,
@@ -65,7 +65,7 @@ inline void stream_lines_portably(unsigned char* target, unsigned char const* so
 
 #if defined(__x86_64__)
 
-/// Writes a line past the caches, both halves in one go.
+/// Writes a line with non-temporal stores, both halves in one go.
 [[gnu::target("avx2"), gnu::always_inline]] inline void
 stream_line_avx2(unsigned char* target, unsigned char const* source) {
     auto const* const from = reinterpret_cast<__m256i const*>(source);
@@ -88,7 +88,7 @@ stream_lines_avx2(unsigned char* target, unsigned char const* source, std::size_
     stream_lines_inline(target, source, lines);
 }
 
-/// Writes a line past the caches in one go.
+/// Writes a line with one non-temporal store.
 [[gnu::target("avx512f"), gnu::always_inline]] inline void
 stream_line_avx512(unsigned char* target, unsigned char const* source) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(target), _mm512_loadu_si512(source));
@@ -104,8 +104,8 @@ struct four_runs {
     std::ptrdiff_t source_pitch;
 };
 
-/// Copies `lines` lines of each run in step, two of each at a time: where the runs lie in four pages,
-/// memory takes them a fifth faster than one after the other (Xeon of 2023, 4 KiB pages).
+/// Copies `lines` lines of each run in step, two of each at a time: where the runs lie in four
+/// pages, memory takes them a fifth faster than one after the other (Xeon of 2023, 4 KiB pages).
 [[gnu::target("avx512f"), gnu::always_inline]] inline void stream_in_step(four_runs const& runs,
                                                                           std::size_t lines) {
     for (std::size_t done = 0; done < lines; done += 2)
@@ -137,7 +137,7 @@ stream_lines_avx512(unsigned char* target, unsigned char const* source, std::siz
 
 #endif
 
-/// Writes lines past the caches with the given registers.
+/// Writes lines with non-temporal stores of the given registers.
 ///
 /// \pre the processor has them; `target` is aligned to a line
 inline void stream_lines(vector_set vectors, unsigned char* target, unsigned char const* source,

@@ -10,13 +10,13 @@
 #include <cstring>
 
 /// \file
-/// Copies of bytes that pass by the caches, for results too large to be found there later.
+/// Copies of bytes with non-temporal stores, for results too large to be found there later.
 
 namespace reshard {
 
 namespace detail {
 
-/// Copies like memcpy, whole lines past the caches; `streaming_fence` must follow.
+/// Copies like memcpy, whole lines with non-temporal stores; `streaming_fence` must follow.
 inline void stream_bytes(unsigned char* target, unsigned char const* source, std::size_t bytes) {
     std::size_t const head = std::min(bytes, bytes_to_line(target));
     if (head > 0)
@@ -30,7 +30,8 @@ inline void stream_bytes(unsigned char* target, unsigned char const* source, std
 
 } // namespace detail
 
-/// Copies `bytes` bytes past the caches: faster than memcpy where neither side is needed soon.
+/// Copies `bytes` bytes with non-temporal stores: faster than memcpy where neither side is needed
+/// soon.
 ///
 /// Places need no alignment; what is written is seen by other processes before any later store.
 ///

@@ -10,13 +10,14 @@
 #include <cstring>
 
 /// \file
-/// Small matrices that are turned in the nearest cache.
+/// Small matrices that are transposed in the nearest cache.
 
 namespace reshard::detail {
 
 #if defined(__SSE2__)
 
-/// The lower (`High` false) or higher halves of two vectors of elements of `Size` bytes, interleaved.
+/// The lower (`High` false) or higher halves of two vectors of elements of `Size` bytes,
+/// interleaved.
 template <std::size_t Size, bool High>
 __m128i interleave(__m128i a, __m128i b) {
     if constexpr (Size == 1)
@@ -31,22 +32,22 @@ __m128i interleave(__m128i a, __m128i b) {
 
 /// Transposes a square of 16 bytes by `16 / Size` lines, from lines `pitch` apart to others.
 ///
-/// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below those of
-/// the column's; after log2(N) rounds the two numbers have changed places.
+/// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below those
+/// of the column's; after log2(N) rounds the two numbers have changed places.
 template <std::size_t Size>
 void transpose_square(unsigned char const* source, index_t source_pitch, unsigned char* target,
                       index_t target_pitch) {
     constexpr std::size_t lines = 16 / Size;
     __m128i values[lines];
-    __m128i turned[lines];
+    __m128i transposed[lines];
     for (std::size_t i = 0; i < lines; ++i, source += source_pitch)
         values[i] = _mm_loadu_si128(reinterpret_cast<__m128i const*>(source));
     for (std::size_t round = 1; round < lines; round *= 2) {
         for (std::size_t i = 0; i < lines / 2; ++i) {
-            turned[2 * i] = interleave<Size, false>(values[i], values[i + lines / 2]);
-            turned[2 * i + 1] = interleave<Size, true>(values[i], values[i + lines / 2]);
+            transposed[2 * i] = interleave<Size, false>(values[i], values[i + lines / 2]);
+            transposed[2 * i + 1] = interleave<Size, true>(values[i], values[i + lines / 2]);
         }
-        std::copy_n(turned, lines, values);
+        std::copy_n(transposed, lines, values);
     }
     for (std::size_t i = 0; i < lines; ++i, target += target_pitch)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(target), values[i]);
@@ -72,14 +73,15 @@ struct tile_extent {
     index_t width;
 };
 
-/// Bytes enough for every tile; together with what is read they fit the nearest cache.
+/// Enough bytes for every tile; together with what is read they fit the nearest cache.
 inline constexpr index_t tile_bytes = 16384;
 
-/// The tile where whole lines of the cache can be written past the caches.
+/// The tile where whole lines of the cache can be written with non-temporal stores.
 ///
-/// Its width fills a line of the cache on the target's side, or two. It reads a few lines of the cache from
-/// each of as many lines of the source: more than 16 of these would push each other out where the
-/// source's pitch is a power of two, and fewer leave the processor waiting for one of them.
+/// Its width fills a line of the cache on the target's side, or two. It reads a few lines of the
+/// cache from each of as many lines of the source: more than 16 of these would push each other out
+/// where the source's pitch is a power of two, and fewer leave the processor waiting for one of
+/// them.
 constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
     constexpr auto line = static_cast<index_t>(line_bytes);
     return {(size == 8 ? 1 : 4) * line / size,
@@ -94,8 +96,9 @@ constexpr tile_extent wide_tile(index_t size) {
 
 /// How many lines of the target are walked before the next tile along them.
 ///
-/// A page's worth of every line of the source, and no more lines of the target than there are places for
-/// pages in the processor's second translation buffer: beyond that each piece of a line costs a walk.
+/// A page's worth of every line of the source, and no more lines of the target than there are
+/// places for pages in the processor's second translation buffer: beyond that each piece of a line
+/// costs a walk.
 constexpr index_t lines_at_once(index_t size) { return std::min<index_t>(4096 / size, 2048); }
 
 /// Reads lines of the source, `pitch` bytes apart, and writes them as columns of a dense tile.

@@ -9,7 +9,8 @@
 #include <cstddef>
 
 /// \file
-/// Small matrices that are turned in registers, and written through the caches or past them.
+/// Small matrices that are transposed in registers, and written with ordinary or non-temporal
+/// stores.
 
 namespace reshard::detail {
 
@@ -17,20 +18,21 @@ namespace reshard::detail {
 template <std::size_t Size>
 inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);
 
-/// True where squares of such elements can be turned with the given registers.
+/// True where squares of such elements can be transposed with the given registers.
 template <std::size_t Size>
-constexpr bool has_turn_square(vector_set vectors) {
+constexpr bool has_square_transpose(vector_set vectors) {
     return vectors == vector_set::avx512 || (vectors == vector_set::avx2 && Size >= 4);
 }
 
 #if defined(__x86_64__)
 
-/// Four lines of four 8-byte elements, turned.
-struct turned_4x4 {
+/// Four lines of four 8-byte elements, transposed.
+struct transposed_4x4 {
     __m256d lines[4];
 };
 
-[[gnu::target("avx2")]] inline turned_4x4 turn_4x4(unsigned char const* source, index_t pitch) {
+[[gnu::target("avx2")]] inline transposed_4x4 transpose_4x4(unsigned char const* source,
+                                                            index_t pitch) {
     __m256d lines[4];
     for (index_t i = 0; i < 4; ++i)
         lines[i] = _mm256_loadu_pd(reinterpret_cast<double const*>(source + i * pitch));
@@ -44,13 +46,14 @@ struct turned_4x4 {
              _mm256_permute2f128_pd(high_ab, high_cd, 0x31)}};
 }
 
-/// Eight lines of eight 4-byte elements, turned.
-struct turned_8x8 {
+/// Eight lines of eight 4-byte elements, transposed.
+struct transposed_8x8 {
     __m256 lines[8];
 };
 
-/// Turns eight vectors of eight 4-byte elements.
-[[gnu::target("avx2"), gnu::always_inline]] inline turned_8x8 turn(turned_8x8 const& given) {
+/// Transposes eight vectors of eight 4-byte elements.
+[[gnu::target("avx2"), gnu::always_inline]] inline transposed_8x8
+transpose_8x8(transposed_8x8 const& given) {
     __m256 pairs[8], quads[8];
     for (int i = 0; i < 8; i += 2) {
         pairs[i] = _mm256_unpacklo_ps(given.lines[i], given.lines[i + 1]);
@@ -61,19 +64,20 @@ struct turned_8x8 {
             quads[i + 2 * k] = _mm256_shuffle_ps(pairs[i + k], pairs[i + k + 2], 0x44);
             quads[i + 2 * k + 1] = _mm256_shuffle_ps(pairs[i + k], pairs[i + k + 2], 0xee);
         }
-    turned_8x8 turned;
+    transposed_8x8 transposed;
     for (int i = 0; i < 4; ++i) {
-        turned.lines[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
-        turned.lines[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
+        transposed.lines[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
+        transposed.lines[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
     }
-    return turned;
+    return transposed;
 }
 
-[[gnu::target("avx2")]] inline turned_8x8 turn_8x8(unsigned char const* source, index_t pitch) {
-    turned_8x8 given;
+[[gnu::target("avx2")]] inline transposed_8x8 transpose_8x8(unsigned char const* source,
+                                                            index_t pitch) {
+    transposed_8x8 given;
     for (index_t i = 0; i < 8; ++i)
         given.lines[i] = _mm256_loadu_ps(reinterpret_cast<float const*>(source + i * pitch));
-    return turn(given);
+    return transpose_8x8(given);
 }
 
 /// Writes a line of the cache, the second half right after the first.
@@ -90,22 +94,22 @@ template <bool Streaming>
     }
 }
 
-/// Turns a square of elements of 4 or 8 bytes, one half of its columns after the other.
+/// Transposes a square of elements of 4 or 8 bytes, one half of its columns after the other.
 template <std::size_t Size, bool Streaming>
-[[gnu::target("avx2")]] void turn_square_avx2(memory_lines<unsigned char const> source,
-                                              memory_lines<unsigned char> target) {
+[[gnu::target("avx2")]] void transpose_avx2(memory_lines<unsigned char const> source,
+                                            memory_lines<unsigned char> target) {
     constexpr index_t half = square_side<Size> / 2;
     for (index_t column = 0; column < 2; ++column) {
         unsigned char const* const from = source.first + column * 32;
         unsigned char* const to = target.first + column * half * target.pitch;
         if constexpr (Size == 8) {
-            turned_4x4 const first = turn_4x4(from, source.pitch);
-            turned_4x4 const second = turn_4x4(from + half * source.pitch, source.pitch);
+            transposed_4x4 const first = transpose_4x4(from, source.pitch);
+            transposed_4x4 const second = transpose_4x4(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i)
                 put_line<Streaming>(to + i * target.pitch, first.lines[i], second.lines[i]);
         } else {
-            turned_8x8 const first = turn_8x8(from, source.pitch);
-            turned_8x8 const second = turn_8x8(from + half * source.pitch, source.pitch);
+            transposed_8x8 const first = transpose_8x8(from, source.pitch);
+            transposed_8x8 const second = transpose_8x8(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i)
                 put_line<Streaming>(to + i * target.pitch, _mm256_castps_pd(first.lines[i]),
                                     _mm256_castps_pd(second.lines[i]));
@@ -113,7 +117,8 @@ template <std::size_t Size, bool Streaming>
     }
 }
 
-/// The lower (`High` false) or higher halves of each 16 bytes of two vectors, interleaved by elements.
+/// The lower (`High` false) or higher halves of each 16 bytes of two vectors, interleaved by
+/// elements.
 template <std::size_t Size, bool High>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m512i
 interleave(__m512i a, __m512i b) {
@@ -129,21 +134,21 @@ interleave(__m512i a, __m512i b) {
                     : _mm512_maskz_unpacklo_epi64(all_pairs, a, b);
 }
 
-/// Turns each of the four squares, 16 bytes wide, that stand side by side in as many lines as they are high;
-/// by the rounds of `transpose_square`.
+/// Transposes each of the four squares, 16 bytes wide, that stand side by side in as many lines as
+/// they are high; by the rounds of `transpose_square`.
 template <std::size_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-turn_four(unsigned char const* source, index_t pitch, __m512i* turned) {
+transpose_four(unsigned char const* source, index_t pitch, __m512i* transposed) {
     constexpr std::size_t lines = 16 / Size;
     __m512i given[lines];
     for (std::size_t i = 0; i < lines; ++i, source += pitch)
-        turned[i] = _mm512_loadu_si512(source);
+        transposed[i] = _mm512_loadu_si512(source);
     for (std::size_t round = 1; round < lines; round *= 2) {
         for (std::size_t i = 0; i < lines; ++i)
-            given[i] = turned[i];
+            given[i] = transposed[i];
         for (std::size_t i = 0; i < lines / 2; ++i) {
-            turned[2 * i] = interleave<Size, false>(given[i], given[i + lines / 2]);
-            turned[2 * i + 1] = interleave<Size, true>(given[i], given[i + lines / 2]);
+            transposed[2 * i] = interleave<Size, false>(given[i], given[i + lines / 2]);
+            transposed[2 * i + 1] = interleave<Size, true>(given[i], given[i + lines / 2]);
         }
     }
 }
@@ -155,21 +160,21 @@ template <int Quarters>
     return _mm512_maskz_shuffle_i64x2(all_pairs, a, b, Quarters);
 }
 
-/// Turns a square of elements of any size: small squares first, which are then the elements of a square
-/// of four by four.
+/// Transposes a square of elements of any size: small squares first, which are then the elements of
+/// a square of four by four.
 template <std::size_t Size, bool Streaming>
 [[gnu::target("avx512bw,avx512dq,avx512vl")]] void
-turn_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
+transpose_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
     constexpr std::size_t lines = 16 / Size;
-    __m512i turned[4][lines];
+    __m512i transposed[4][lines];
     for (std::size_t group = 0; group < 4; ++group)
-        turn_four<Size>(source.first + static_cast<index_t>(group * lines) * source.pitch,
-                        source.pitch, turned[group]);
+        transpose_four<Size>(source.first + static_cast<index_t>(group * lines) * source.pitch,
+                             source.pitch, transposed[group]);
     for (std::size_t i = 0; i < lines; ++i) {
-        __m512i const low_ab = pick<0x44>(turned[0][i], turned[1][i]);
-        __m512i const high_ab = pick<0xee>(turned[0][i], turned[1][i]);
-        __m512i const low_cd = pick<0x44>(turned[2][i], turned[3][i]);
-        __m512i const high_cd = pick<0xee>(turned[2][i], turned[3][i]);
+        __m512i const low_ab = pick<0x44>(transposed[0][i], transposed[1][i]);
+        __m512i const high_ab = pick<0xee>(transposed[0][i], transposed[1][i]);
+        __m512i const low_cd = pick<0x44>(transposed[2][i], transposed[3][i]);
+        __m512i const high_cd = pick<0xee>(transposed[2][i], transposed[3][i]);
         __m512i const whole[4] = {pick<0x88>(low_ab, low_cd), pick<0xdd>(low_ab, low_cd),
                                   pick<0x88>(high_ab, high_cd), pick<0xdd>(high_ab, high_cd)};
         for (std::size_t k = 0; k < 4; ++k)
@@ -180,19 +185,19 @@ turn_square_avx512(memory_lines<unsigned char const> source, memory_lines<unsign
 
 #endif
 
-/// Turns a square with the given registers; where it streams, `streaming_fence` must follow.
+/// Transposes a square with the given registers; where it streams, `streaming_fence` must follow.
 ///
 /// \par Units pitches in bytes
-/// \pre       `has_turn_square<Size>(vectors)`, and the processor has them; where it streams, the target and
-///            its pitch are aligned to a line
+/// \pre       `has_square_transpose<Size>(vectors)`, and the processor has them; where it streams,
+///            the target and its pitch are aligned to a line
 template <std::size_t Size, bool Streaming>
-void turn_square(vector_set vectors, memory_lines<unsigned char const> source,
-                 memory_lines<unsigned char> target) {
+void transpose_in_registers(vector_set vectors, memory_lines<unsigned char const> source,
+                            memory_lines<unsigned char> target) {
 #if defined(__x86_64__)
     if (vectors == vector_set::avx512)
-        return turn_square_avx512<Size, Streaming>(source, target);
+        return transpose_avx512<Size, Streaming>(source, target);
     if constexpr (Size >= 4)
-        turn_square_avx2<Size, Streaming>(source, target);
+        transpose_avx2<Size, Streaming>(source, target);
 #else
     (void)vectors, (void)source, (void)target;
 #endif

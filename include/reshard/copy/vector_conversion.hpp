@@ -10,12 +10,13 @@
 #include <algorithm>
 
 /// \file
-/// What casts in registers are and how they cut their work, whatever the registers: a row is read once and its result written
-/// once, past the caches where asked for.
+/// What casts in registers are and how they cut their work, whatever the registers: a row is read
+/// once and its result written once, with non-temporal stores where asked for.
 
 namespace reshard::detail {
 
-/// Casts between two types, by the processor that runs; without functions where it or the pair has none.
+/// Casts between two types, by the processor that runs; without functions where it or the pair has
+/// none.
 struct vector_conversion {
     /// Converts a row of any length at any place.
     void (*row)(unsigned char const* source, unsigned char* target, index_t count,
@@ -24,7 +25,8 @@ struct vector_conversion {
     /// The same through the caches.
     block_function block = nullptr;
 
-    /// Turns and converts a square: a line of the cache of each of `square_width` lines of the source.
+    /// Transposes and converts a square: a line of the cache of each of `square_width` lines of the
+    /// source.
     ///
     /// \par Units pitches in bytes
     /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
@@ -37,8 +39,8 @@ constexpr index_t step_width(index_t target_size) {
     return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
 }
 
-/// How many elements of a line of the target a square has: where the target's are larger, two lines of the
-/// cache side by side, which memory takes faster than one.
+/// How many elements of a line of the target a square has: where the target's are larger, two lines
+/// of the cache side by side, which memory takes faster than one.
 constexpr index_t square_width(index_t source_size, index_t target_size) {
     index_t const lines = source_size < target_size ? 2 : 1;
     return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
@@ -49,8 +51,8 @@ constexpr index_t square_lines(index_t source_size) {
     return static_cast<index_t>(line_bytes) / source_size;
 }
 
-/// How far ahead of what is converted a source is fetched: narrowing casts read faster than the processor
-/// foresees.
+/// How far ahead of what is converted a source is fetched: narrowing casts read faster than the
+/// processor foresees.
 inline constexpr index_t ahead_bytes = 1024;
 
 /// Fetches what will be converted next.
@@ -59,7 +61,8 @@ inline constexpr index_t ahead_bytes = 1024;
         __builtin_prefetch(source + line);
 }
 
-/// A row of which `head .. end` is whole steps; `has_whole_lines`: they are lines of the cache of the target.
+/// A row of which `head .. end` is whole steps; `has_whole_lines`: they are lines of the cache of
+/// the target.
 struct row_parts {
     index_t head;
     index_t end;
@@ -90,7 +93,7 @@ struct pair_of_sizes {
     static constexpr index_t source_size = bits(Source) / 8;
     static constexpr index_t target_size = bits(Target) / 8;
     static constexpr index_t width = step_width(target_size);
-    static constexpr index_t lines_turned = square_width(source_size, target_size);
+    static constexpr index_t lines_transposed = square_width(source_size, target_size);
     static constexpr bool is_exact = fits_bf16(Source) && fits_bf16(Target);
 };
 

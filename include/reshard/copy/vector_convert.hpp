@@ -35,8 +35,8 @@ vector_conversion vector_conversion_from(data_type, vector_set) {
 
 #endif
 
-/// The table of casts in registers. What would round twice by way of f32 is not in it; without functions, too, where
-/// the processor lacks `set`.
+/// The table of casts in registers. What would round twice by way of f32 is not in it; without
+/// functions, too, where the processor lacks `set`.
 inline vector_conversion vector_conversion_of(data_type source, data_type target,
                                               vector_set set = widest_vectors()) {
     using enum data_type;

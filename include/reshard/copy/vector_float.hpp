@@ -13,11 +13,12 @@
 #endif
 
 /// \file
-/// Floats of every size as vectors of f32 patterns: how each is read into registers and written from them.
+/// Floats of every size as vectors of f32 patterns: how each is read into registers and written
+/// from them.
 ///
 /// A conversion is one type's `load` and another's `pack`, so that a type is written once and not a
-/// pair of types. All are those of convert.hpp bit for bit, in the default floating-point environment,
-/// and none has a branch. Hardware quiets signalling NaNs, which is undone.
+/// pair of types. All are those of convert.hpp bit for bit, in the default floating-point
+/// environment, and none has a branch. Hardware quiets signalling NaNs, which is undone.
 
 namespace reshard::detail {
 
@@ -42,7 +43,8 @@ Vector const* vector_at(unsigned char const* place) {
     return _mm256_cmpgt_epi32(magnitudes, _mm256_set1_epi32(0x7f800000));
 }
 
-/// All bits where there is a NaN whose quiet bit, brought to the place where f32 has it, is not set.
+/// All bits where there is a NaN whose quiet bit, brought to the place where f32 has it, is not
+/// set.
 [[gnu::target("avx2,f16c"), gnu::always_inline]] inline eight signalling(eight values,
                                                                          eight quiet) {
     eight const bit = _mm256_and_si256(quiet, _mm256_set1_epi32(0x400000));
@@ -59,7 +61,8 @@ unquieted(__m256i values, __m256i mask, __m256i quiet) {
 
 /// How one type is read into registers and written from them.
 ///
-/// \par Shape `load` reads 8 elements, `pack` makes vectors of 16; `Exact`: no element needs rounding
+/// \par Shape `load` reads 8 elements, `pack` makes vectors of 16; `Exact`: no element needs
+///            rounding
 template <data_type Type>
 struct vector_float;
 
@@ -114,8 +117,8 @@ struct vector_float<data_type::bf16> {
     }
 
 private:
-    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or the quiet
-    /// bit where its payload is in the lower half alone.
+    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or
+    /// the quiet bit where its payload is in the lower half alone.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight rounded(eight values) {
         eight const odd = _mm256_and_si256(_mm256_srli_epi32(values, 16), _mm256_set1_epi32(1));
         eight const half = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), odd);
@@ -206,8 +209,8 @@ private:
 #endif
 };
 
-/// Floats of a byte each. Their bf16 is made first: of each magnitude with an exponent by a shift, of
-/// the few without one by a look into a register.
+/// Floats of a byte each. Their bf16 is made first: of each magnitude with an exponent by a shift,
+/// of the few without one by a look into a register.
 template <float_format Format>
 struct vector_float8 {
     using stored = std::uint8_t;

@@ -10,13 +10,15 @@
 #include <array>
 
 /// \file
-/// Floats of every size as vectors of sixteen f32 patterns: vector_float.hpp for processors with AVX-512.
+/// Floats of every size as vectors of sixteen f32 patterns: vector_float.hpp for processors with
+/// AVX-512.
 
 namespace reshard::detail {
 
 #if defined(__x86_64__)
 
-/// The classes of `_mm512_fpclass_ps_mask`, which no mode of arithmetic changes and which records nothing.
+/// The classes of `_mm512_fpclass_ps_mask`, which no mode of arithmetic changes and which records
+/// nothing.
 inline constexpr int quiet_nan = 0x01, signalling_nan = 0x80, any_nan = quiet_nan | signalling_nan;
 
 /// Inverts the bit by which f32 tells quiet NaNs from others, where `mask` says so.
@@ -27,8 +29,8 @@ with_other_nans(__m512i values, __mmask16 mask) {
 
 /// How sixteen elements of one type become f32 patterns and are made from them.
 ///
-/// \par Shape `load` takes and `pack` gives what lanes512.hpp reads and writes; `Exact`: no element needs
-///            rounding
+/// \par Shape `load` takes and `pack` gives what lanes512.hpp reads and writes; `Exact`: no element
+///            needs rounding
 template <data_type Type>
 struct vector_float512;
 
@@ -64,8 +66,8 @@ struct vector_float512<data_type::bf16> {
     }
 
 private:
-    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or the quiet
-    /// bit where its payload is in the lower half alone.
+    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or
+    /// the quiet bit where its payload is in the lower half alone.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     rounded(__m512i values) {
         __mmask16 const nans = _mm512_fpclass_ps_mask(_mm512_castsi512_ps(values), any_nan);
@@ -144,8 +146,8 @@ struct vector_float8_512 {
             all_lanes, _mm512_maskz_cvtepu8_epi32(all_lanes, elements), 16));
     }
 
-    /// The bf16 of 32 patterns in 16 bits each. That of zero is zero, so that patterns in the upper halves of
-    /// 32 bits become f32.
+    /// The bf16 of 32 patterns in 16 bits each. That of zero is zero, so that patterns in the upper
+    /// halves of 32 bits become f32.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     to_bf16(__m512i patterns) {
         __m512i const lower = _mm512_permutex2var_epi16(quarter(0), patterns, quarter(1));

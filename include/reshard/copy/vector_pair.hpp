@@ -20,9 +20,9 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
     using Source = vector_float<SourceType>;
     using Target = vector_float<TargetType>;
     using sizes = pair_of_sizes<SourceType, TargetType>;
-    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_turned,
+    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_transposed,
         sizes::is_exact;
-    static constexpr std::size_t square_vectors = std::size_t{lines_turned * target_size / 32};
+    static constexpr std::size_t square_vectors = std::size_t{lines_transposed * target_size / 32};
     static constexpr std::size_t vectors = std::size_t{width * target_size / 32};
 
     static std::uint64_t convert(std::uint64_t value) {
@@ -38,7 +38,7 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
     }
 
     /// Writes `count` vectors. The halves of a line of the cache are written one right after
-    /// the other: past the caches anything between them costs two thirds of the speed.
+    /// the other: between non-temporal stores, anything between them costs two thirds of the speed.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
     write(__m256i const* packed, unsigned char* target, std::size_t count, bool streaming) {
         for (std::size_t i = 0; i < count; ++i)
@@ -83,13 +83,13 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
         row(source, target, count, false);
     }
 
-    /// Eight lines of the source, eight elements of each, turned.
-    [[gnu::target("avx2,f16c"), gnu::always_inline]] static turned_8x8
-    turned(unsigned char const* source, index_t pitch) {
-        turned_8x8 given;
+    /// Eight lines of the source, eight elements of each, transposed.
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static transposed_8x8
+    transposed(unsigned char const* source, index_t pitch) {
+        transposed_8x8 given;
         for (index_t i = 0; i < 8; ++i)
             given.lines[i] = _mm256_castsi256_ps(Source::load(source + i * pitch));
-        return turn(given);
+        return transpose_8x8(given);
     }
 
     [[gnu::target("avx2,f16c")]] static void square(memory_lines<unsigned char const> source,
@@ -97,11 +97,11 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
                                                     bool streaming) {
         for (index_t line = 0; line < square_lines(source_size); line += 8) {
             __m256i packed[8][square_vectors];
-            for (index_t i = 0; i < lines_turned; i += 16) {
+            for (index_t i = 0; i < lines_transposed; i += 16) {
                 unsigned char const* const from =
                     source.first + i * source.pitch + line * source_size;
-                turned_8x8 const first = turned(from, source.pitch);
-                turned_8x8 const second = turned(from + 8 * source.pitch, source.pitch);
+                transposed_8x8 const first = transposed(from, source.pitch);
+                transposed_8x8 const second = transposed(from + 8 * source.pitch, source.pitch);
                 for (int k = 0; k < 8; ++k)
                     Target::template pack<is_exact>(_mm256_castps_si256(first.lines[k]),
                                                     _mm256_castps_si256(second.lines[k]),

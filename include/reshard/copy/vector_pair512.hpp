@@ -13,18 +13,18 @@ namespace reshard::detail {
 
 #if defined(__x86_64__)
 
-/// How far ahead of a square its lines are fetched, into the second cache: in the first those whose pitch is a
-/// power of two would push each other out.
+/// How far ahead of a square its lines are fetched, into the second cache: in the first those whose
+/// pitch is a power of two would push each other out.
 inline constexpr index_t square_ahead_bytes = 192;
 
-/// Sixteen lines of four f32 patterns each, turned.
-struct turned_4x16 {
+/// Sixteen lines of four f32 patterns each, transposed.
+struct transposed_4x16 {
     __m512i lines[4];
 };
 
-/// Turns sixteen lines, of which `given[i]` has the lines i, i + 4, i + 8 and i + 12.
-[[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline turned_4x16
-turn(turned_4x16 const& given) {
+/// Transposes sixteen lines, of which `given[i]` has the lines i, i + 4, i + 8 and i + 12.
+[[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline transposed_4x16
+transpose_4x16(transposed_4x16 const& given) {
     __m512i const low_01 = _mm512_maskz_unpacklo_epi32(all_lanes, given.lines[0], given.lines[1]);
     __m512i const high_01 = _mm512_maskz_unpackhi_epi32(all_lanes, given.lines[0], given.lines[1]);
     __m512i const low_23 = _mm512_maskz_unpacklo_epi32(all_lanes, given.lines[2], given.lines[3]);
@@ -39,7 +39,7 @@ turn(turned_4x16 const& given) {
 template <data_type Source, data_type Target>
 struct vector_pair512 : pair_of_sizes<Source, Target> {
     using sizes = pair_of_sizes<Source, Target>;
-    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_turned;
+    using sizes::source_size, sizes::target_size, sizes::width, sizes::lines_transposed;
 
     /// Converts sixteen elements.
     template <class Elements>
@@ -82,7 +82,8 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
         write_lines(step(source + i * source_size), target + i * target_size, streaming);
     }
 
-    /// Four runs of a row in step, as `stream_in_step` does, each in pages of its own on both sides.
+    /// Four runs of a row in step, as `stream_in_step` does, each in pages of its own on both
+    /// sides.
     static constexpr index_t run_length =
         static_cast<index_t>(page_bytes) / std::min(source_size, target_size);
 
@@ -105,11 +106,12 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
         row(source, target, count, false);
     }
 
-    /// Four lines of the target from a dense tile, which has a line of the cache of each of `lines_turned` lines.
-    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static turned_4x16
-    turned(unsigned char const* tile) {
+    /// Four lines of the target from a dense tile, which has a line of the cache of each of
+    /// `lines_transposed` lines.
+    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static transposed_4x16
+    transposed(unsigned char const* tile) {
         constexpr index_t line = line_bytes;
-        return turn(
+        return transpose_4x16(
             {vector_float512<Source>::load(read_fours<source_size>(tile, 4 * line)),
              vector_float512<Source>::load(read_fours<source_size>(tile + line, 4 * line)),
              vector_float512<Source>::load(read_fours<source_size>(tile + 2 * line, 4 * line)),
@@ -119,9 +121,9 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
     /// Four lines of `width` elements, of which each group of lines in the tile gives sixteen.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static void
     write_four(unsigned char const* tile, memory_lines<unsigned char> target, bool streaming) {
-        turned_4x16 const first = turned(tile);
+        transposed_4x16 const first = transposed(tile);
         if constexpr (target_size == 2) {
-            turned_4x16 const second = turned(tile + 16 * line_bytes);
+            transposed_4x16 const second = transposed(tile + 16 * line_bytes);
             for (index_t k = 0; k < 4; ++k)
                 write_lines(joined(pack(first.lines[k]), pack(second.lines[k])),
                             target.first + k * target.pitch, streaming);
@@ -131,10 +133,10 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
         }
     }
 
-    /// Makes a dense tile of the lines, and fetches what will be turned next.
+    /// Makes a dense tile of the lines, and fetches what will be transposed next.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static void
     gather(memory_lines<unsigned char const> source, unsigned char* tile) {
-        for (index_t i = 0; i < lines_turned; ++i) {
+        for (index_t i = 0; i < lines_transposed; ++i) {
             unsigned char const* const line = source.first + i * source.pitch;
             __builtin_prefetch(line + square_ahead_bytes, 0, 2);
             write_lines(read_lanes<4>(line), tile + i * index_t{line_bytes}, false);
@@ -144,10 +146,10 @@ struct vector_pair512 : pair_of_sizes<Source, Target> {
     [[gnu::target("avx512bw,avx512dq,avx512vl")]] static void
     square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
            bool streaming) {
-        alignas(line_bytes) unsigned char tile[lines_turned * index_t{line_bytes}];
+        alignas(line_bytes) unsigned char tile[lines_transposed * index_t{line_bytes}];
         gather(source, tile);
         for (index_t i = 0; i < square_lines(source_size); i += 4)
-            for (index_t j = 0; j < lines_turned; j += width)
+            for (index_t j = 0; j < lines_transposed; j += width)
                 write_four(tile + j * index_t{line_bytes} + i * source_size,
                            {target.first + i * target.pitch + j * target_size, target.pitch},
                            streaming);

@@ -10,7 +10,8 @@
 #endif
 
 /// \file
-/// Which vector registers the processor has: kernels are compiled for each, and one is chosen as the program runs.
+/// Which vector registers the processor has: kernels are compiled for each, and one is chosen as
+/// the program runs.
 
 namespace reshard::detail {
 

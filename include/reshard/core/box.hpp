@@ -16,7 +16,7 @@
 #include <string>
 
 /// \file
-/// The n-dimensional box: the one shape in which shards, pieces and transfers are spoken of.
+/// The n-dimensional box: the one shape of shards, pieces and transfers.
 
 namespace reshard {
 

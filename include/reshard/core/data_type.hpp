@@ -128,9 +128,9 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
 constexpr index_t byte_count(index_t elements, data_type dtype) {
     BOOST_ASSERT(elements >= 0);
     if (elements > std::numeric_limits<index_t>::max() / bits(dtype))
-        fail(errc::overflow, std::to_string(elements) + " elements of " +
-                                 std::to_string(bits(dtype)) + " bits (" +
-                                 std::string(code(dtype)) + ") are more bits than 64 bits count");
+        fail(errc::overflow,
+             std::to_string(elements) + " elements of " + std::to_string(bits(dtype)) + " bits (" +
+                 std::string(name(dtype)) + "): the number of bits does not fit in 64 bits");
     index_t const total = elements * bits(dtype);
     return total / 8 + (total % 8 != 0);
 }

@@ -60,14 +60,14 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
 /// order.
 ///
 /// \par Shape  of the box that the range counts in; at most `2 * shape.size() - 1` boxes result
-/// \throws     error with errc::shape_mismatch when the range leaves the box
+/// \throws     error with errc::shape_mismatch when the range exceeds the box
 /// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core; there one
 ///             enclosing box (too large, and wrong from three axes on), here the exact union
 constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
     if (range.begin < 0 || range.end < range.begin || range.end > element_count(shape))
-        fail(errc::shape_mismatch, "flat range " + to_string(range) + " leaves a box of shape " +
-                                       to_string(shape) + " with " +
-                                       std::to_string(element_count(shape)) + " elements");
+        fail(errc::shape_mismatch, "flat range " + to_string(range) + " exceeds the " +
+                                       std::to_string(element_count(shape)) +
+                                       " elements of a box of shape " + to_string(shape));
     std::vector<box> boxes;
     for (index_t position = range.begin; position < range.end;) {
         boxes.push_back(detail::contiguous_box(position, range.end, shape));

@@ -112,7 +112,7 @@ constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what =
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (a != 0 && b > std::numeric_limits<index_t>::max() / a)
         fail(errc::overflow, "the product of " + std::string(what) + " " + std::to_string(a) +
-                                 " and " + std::to_string(b) + " does not fit 64 bits");
+                                 " and " + std::to_string(b) + " does not fit in 64 bits");
     return a * b;
 }
 
@@ -125,7 +125,7 @@ constexpr index_t checked_add(index_t a, index_t b, std::string_view what = "the
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (b > std::numeric_limits<index_t>::max() - a)
         fail(errc::overflow, "the sum of " + std::string(what) + " " + std::to_string(a) + " and " +
-                                 std::to_string(b) + " does not fit 64 bits");
+                                 std::to_string(b) + " does not fit in 64 bits");
     return a + b;
 }
 

@@ -18,8 +18,8 @@ namespace reshard {
 /// A hash table of the places of a list's keys; the keys stay in the list, which `key_at(place)`
 /// shows.
 ///
-/// Linear probing over the places: a value that may be copied, which a set of views into the keys may
-/// not.
+/// Linear probing over the places: a value that may be copied, which a set of views into the keys
+/// may not.
 class key_index {
 public:
     /// The place of `key`, if the list has it.
@@ -36,7 +36,8 @@ public:
     /// \pre the list did not have it
     void append(std::string_view key, std::uint32_t place);
 
-    /// The place of `key`; where the list does not have it, `add()` appends it and returns its place.
+    /// The place of `key`; where the list does not have it, `add()` appends it and returns its
+    /// place.
     template <class KeyAt, class Add>
     std::uint32_t find_or_append(std::string_view key, KeyAt&& key_at, Add&& add) {
         make_room();

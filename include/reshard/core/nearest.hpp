@@ -12,7 +12,7 @@
 #include <string_view>
 
 /// \file
-/// What somebody may have meant who wrote a name that does not exist.
+/// Suggestions for names that do not exist.
 
 namespace reshard {
 
@@ -28,7 +28,7 @@ RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, s
 /// A look costs the length of the text; at most 4096 texts are compared in full.
 class nearest_text {
 public:
-    /// \param same_numbers whether the digits have to be the same: layer 3 is no slip for layer 2
+    /// \param same_numbers whether the digits have to be the same: layer 3 is not a typo of layer 2
     nearest_text(std::string_view wanted, bool same_numbers);
 
     void look_at(std::string_view text) { look_at(text, text); }
@@ -63,7 +63,8 @@ private:
     std::string found_;
 };
 
-/// ` (did you mean 'axis'?)` where one of `words` is near, or nothing. `text_of` shows a word's text.
+/// ` (did you mean 'axis'?)` where one of `words` is near, or nothing. `text_of` shows a word's
+/// text.
 template <class Words, class TextOf = std::identity>
 std::string did_you_mean(std::string_view wanted, Words const& words, TextOf const& text_of = {}) {
     nearest_text search(wanted, false);
@@ -72,7 +73,7 @@ std::string did_you_mean(std::string_view wanted, Words const& words, TextOf con
     return search.question();
 }
 
-/// The same for the keys of tensors, whose numbers are no slips of the pen.
+/// The same for the keys of tensors, whose numbers are not typos.
 template <class Keys, class KeyOf = std::identity>
 std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf const& key_of = {}) {
     nearest_text search(wanted, true);

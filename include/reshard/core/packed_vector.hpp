@@ -11,7 +11,7 @@
 #include <string>
 
 /// \file
-/// An index vector for those who keep very many of them.
+/// An index vector that takes little memory, for use in large numbers.
 
 namespace reshard {
 

@@ -7,11 +7,11 @@
 #include <string_view>
 
 /// \file
-/// How bad is what a check has found.
+/// The severity of a finding.
 
 namespace reshard {
 
-/// How bad it is.
+/// How severe a finding is.
 enum class severity {
     note,    ///< worth knowing
     warning, ///< probably not what was meant

@@ -14,7 +14,7 @@
 #include <utility>
 
 /// \file
-/// A list that mostly has a handful of elements.
+/// A list that usually has few elements.
 
 namespace reshard {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 
 /// \file
-/// From an index to a place in memory and back.
+/// Conversion between an index and a place in memory.
 
 namespace reshard {
 

@@ -36,10 +36,10 @@ constexpr index_vector block_counts(index_vector const& shape, index_vector cons
 namespace detail {
 
 /// Refuses a box that begins or ends inside a block; `side` says of which tensor.
-constexpr void check_blocks(box const& part, index_vector const& shape, index_vector const& block,
+constexpr void check_blocks(box const& p, index_vector const& shape, index_vector const& block,
                             char const* side) {
-    for (std::size_t axis = 0; axis < part.ndim(); ++axis)
-        for (index_t const cut : {part.offset[axis], part.end(axis)})
+    for (std::size_t axis = 0; axis < p.ndim(); ++axis)
+        for (index_t const cut : {p.offset[axis], p.end(axis)})
             if (cut % block[axis] != 0 && cut != shape[axis]) {
                 index_t const first = cut - cut % block[axis];
                 fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of the " + side +
@@ -52,35 +52,36 @@ constexpr void check_blocks(box const& part, index_vector const& shape, index_ve
 }
 
 /// The box in which each block is one element.
-constexpr box in_blocks(box const& part, index_vector const& block) {
-    box result = part;
-    for (std::size_t axis = 0; axis < part.ndim(); ++axis) {
+constexpr box in_blocks(box const& p, index_vector const& block) {
+    box result = p;
+    for (std::size_t axis = 0; axis < p.ndim(); ++axis) {
         result.offset[axis] /= block[axis];
         result.shape[axis] =
-            part.shape[axis] / block[axis] + (part.shape[axis] % block[axis] != 0 ? 1 : 0);
+            p.shape[axis] / block[axis] + (p.shape[axis] % block[axis] != 0 ? 1 : 0);
     }
     return result;
 }
 
 /// Refuses what scales cannot follow.
-constexpr void check_scaled(piece const& part, index_vector const& block) {
-    if (!part.casts.empty())
-        fail(errc::dtype_mismatch, "a block-scaled tensor of " + std::string(name(part.stored)) +
-                                       " is cast, and its scales are those of what it was");
-    if (part.joins.any())
-        fail(errc::unsupported, "a block-scaled tensor is reshaped, and its blocks are boxes of "
-                                "its axes");
-    if (block.size() != part.extent.size())
+constexpr void check_scaled(piece const& p, index_vector const& block) {
+    if (!p.casts.empty())
+        fail(errc::dtype_mismatch, "a block-scaled tensor of " + std::string(name(p.stored)) +
+                                       " cannot be cast: its scales belong to its stored values");
+    if (p.joins.any())
+        fail(errc::unsupported, "a block-scaled tensor cannot be reshaped: its blocks are boxes "
+                                "of its axes");
+    if (block.size() != p.extent.size())
         fail(errc::shape_mismatch, "a block of " + to_string(block) + " has " +
                                        axis_count(block.size()) + ", and the tensor " +
-                                       std::to_string(part.extent.size()));
+                                       std::to_string(p.extent.size()));
 }
 
 } // namespace detail
 
 /// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
 ///
-/// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks turn with their tensor.
+/// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
+/// tensor.
 ///
 /// \par Shape  `block` of the sources; the result has one element a block of `tensor`
 /// \pre        all extents of `block` are positive
@@ -92,33 +93,35 @@ constexpr void check_scaled(piece const& part, index_vector const& block) {
 template <class SourceOf>
 constexpr expression block_scales(expression const& tensor, index_vector const& block,
                                   data_type dtype, SourceOf&& source_of) {
-    std::optional<index_vector> turned;
+    std::optional<index_vector> permuted_block;
     piece_list pieces(tensor.ndim());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        piece part = tensor.pieces[i];
-        detail::check_scaled(part, block);
-        index_vector const target_block = part.order.apply(block);
-        if (turned && *turned != target_block)
-            fail(errc::shape_mismatch, "blocks of " + to_string(*turned) + " and of " +
-                                           to_string(target_block) + " meet in one tensor");
-        turned = target_block;
-        detail::check_blocks(part.target_box(), tensor.shape, target_block, "target");
-        box const target = detail::in_blocks(part.target_box(), target_block);
-        if (part.source != zero_source) {
-            scale_source const from = source_of(part.source);
-            detail::check_blocks(part.source_box(), from.shape, block, "source");
+        piece p = tensor.pieces[i];
+        detail::check_scaled(p, block);
+        index_vector const target_block = p.order.apply(block);
+        if (permuted_block && *permuted_block != target_block)
+            fail(errc::shape_mismatch, "blocks of " + to_string(*permuted_block) + " and of " +
+                                           to_string(target_block) +
+                                           " cannot be combined in one tensor");
+        permuted_block = target_block;
+        detail::check_blocks(p.target_box(), tensor.shape, target_block, "target");
+        box const target = detail::in_blocks(p.target_box(), target_block);
+        if (p.source != zero_source) {
+            scale_source const from = source_of(p.source);
+            detail::check_blocks(p.source_box(), from.shape, block, "source");
             if (from.dtype != dtype)
                 fail(errc::dtype_mismatch, "scales of " + std::string(name(from.dtype)) + " and " +
-                                               std::string(name(dtype)) + " meet in one tensor");
-            part.source = from.scales;
+                                               std::string(name(dtype)) +
+                                               " cannot be combined in one tensor");
+            p.source = from.scales;
         }
-        part.stored = dtype;
-        part.source_offset = detail::in_blocks(part.source_box(), block).offset;
-        part.target_offset = target.offset;
-        part.extent = target.shape;
-        pieces.push_back(part);
+        p.stored = dtype;
+        p.source_offset = detail::in_blocks(p.source_box(), block).offset;
+        p.target_offset = target.offset;
+        p.extent = target.shape;
+        pieces.push_back(p);
     }
-    return {block_counts(tensor.shape, turned.value_or(block)), dtype, std::move(pieces)};
+    return {block_counts(tensor.shape, permuted_block.value_or(block)), dtype, std::move(pieces)};
 }
 
 } // namespace reshard

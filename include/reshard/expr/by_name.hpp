@@ -11,7 +11,7 @@
 #include <string>
 
 /// \file
-/// The program of those who write none: every tensor is the one of its name.
+/// The default program: every target tensor is the source tensor of the same name.
 
 namespace reshard {
 
@@ -34,7 +34,7 @@ mapping by_name(catalog const& source, Layout const& target) {
         if (!source.find(tensor.key))
             fail(errc::unknown_key, "'" + tensor.key + "' is " +
                                         detail::wanted_by_rank(held_in(target, tensor).shards) +
-                                        ", and the source does not have it" +
+                                        ", but the source does not have it" +
                                         did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);
     return identity_mapping(source, &wanted);

@@ -12,11 +12,11 @@
 #include <vector>
 
 /// \file
-/// All that there is to say of a mapping before any byte moves.
+/// Everything that can be said of a mapping before any byte moves.
 
 namespace reshard {
 
-/// Something that is wrong with a mapping, or worth knowing.
+/// A fault of a mapping, or something worth knowing.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a note `unused`, `rounded` or
 /// `not_wanted`.
@@ -77,8 +77,9 @@ private:
 /// may be unknown, or that is worth knowing: never the first finding alone, and one for each fault.
 ///
 /// Errors: an element of a target tensor without a source or with two, pieces that leave their
-/// tensors, shapes and data types that differ from those of source and target, keys that nobody has.
-/// Notes: source elements that no target uses, tensors that are rounded, tensors that nobody wants.
+/// tensors, shapes and data types that differ from those of source and target, keys that nobody
+/// has. Notes: source elements that no target uses, tensors that are rounded, tensors that nobody
+/// wants.
 ///
 /// \par Source no other system says before a byte moves that a program is right
 inline report check(mapping const& map, catalog const& source, catalog const* target = nullptr) {

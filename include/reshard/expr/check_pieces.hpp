@@ -15,7 +15,7 @@
 
 namespace reshard::detail {
 
-/// What is wrong with an output.
+/// A fault of an output.
 struct piece_fault {
     errc code;
     std::string message;
@@ -25,7 +25,7 @@ struct piece_fault {
 RESHARD_DECL bool lies_in(box const& region, index_vector const& shape);
 
 /// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
-RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& part,
+RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& p,
                                                           source_list const& sources);
 
 /// Elements that no piece makes up, or several do.

@@ -41,8 +41,7 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
         if (other.dtype != first.dtype)
             fail(errc::dtype_mismatch,
                  name_of(k) + " is " + std::string(name(other.dtype)) + ", and " + name_of(0) +
-                     " is " + std::string(name(first.dtype)) +
-                     "; cast one of them with dtype=\"...\", before the axis");
+                     " is " + std::string(name(first.dtype)) + "; cast one of them first");
         for (std::size_t i = 0; i < first.ndim(); ++i)
             if (i != axis && other.shape[i] != first.shape[i])
                 fail(errc::shape_mismatch, name_of(k) + " has the extent " +
@@ -93,7 +92,7 @@ template <std::invocable<std::size_t> NameOf>
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis,
                             NameOf const& name_of) {
     if (tensors.empty())
-        fail(errc::shape_mismatch, "a concat of no tensors");
+        fail(errc::shape_mismatch, "concat needs at least one tensor");
     detail::check_axis(*tensors.front(), axis);
     detail::check_operands(tensors, axis, name_of);
     return detail::joined(tensors, axis);

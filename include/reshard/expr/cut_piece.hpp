@@ -31,20 +31,18 @@ constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
 /// The piece without target factor `k`.
 ///
 /// \pre its extent is 1, or counted in another factor
-constexpr piece without_factor(piece part, std::size_t k) {
-    std::size_t const ndim = part.extent.size(), in_source = part.order[k];
+constexpr piece without_factor(piece p, std::size_t k) {
+    std::size_t const ndim = p.extent.size(), in_source = p.order[k];
     index_vector order, extent;
     for (std::size_t j = 0; j < ndim; ++j)
         if (j != k) {
-            order.push_back(
-                static_cast<index_t>(part.order[j] - (part.order[j] > in_source ? 1 : 0)));
-            extent.push_back(part.extent[j]);
+            order.push_back(static_cast<index_t>(p.order[j] - (p.order[j] > in_source ? 1 : 0)));
+            extent.push_back(p.extent[j]);
         }
-    part.joins = {without_factor(part.joins.source, in_source),
-                  without_factor(part.joins.target, k)};
-    part.order = permutation::of(order, ndim - 1);
-    part.extent = extent;
-    return part;
+    p.joins = {without_factor(p.joins.source, in_source), without_factor(p.joins.target, k)};
+    p.order = permutation::of(order, ndim - 1);
+    p.extent = extent;
+    return p;
 }
 
 /// Whether a factor is not the only one of its axis.
@@ -54,71 +52,71 @@ constexpr bool shares_axis(std::uint8_t joins, std::size_t k, std::size_t ndim) 
 
 /// Whether target factor `k` may be counted in factor `k - 1`: they stand side by side in one axis
 /// on either side.
-constexpr bool continues_factor(piece const& part, std::size_t k) {
-    return k > 0 && is_joined(part.joins.target, k) && part.order[k] == part.order[k - 1] + 1 &&
-           is_joined(part.joins.source, part.order[k]);
+constexpr bool continues_factor(piece const& p, std::size_t k) {
+    return k > 0 && is_joined(p.joins.target, k) && p.order[k] == p.order[k - 1] + 1 &&
+           is_joined(p.joins.source, p.order[k]);
 }
 
 /// The same piece with as few factors as there can be.
-constexpr piece simplified(piece part) {
-    for (std::size_t k = part.extent.size(); part.joins.any() && k-- > 0;) {
-        std::size_t const ndim = part.extent.size();
-        bool const is_needless = part.extent[k] == 1 && shares_axis(part.joins.target, k, ndim) &&
-                                 shares_axis(part.joins.source, part.order[k], ndim);
-        if (!is_needless && !continues_factor(part, k))
+constexpr piece simplified(piece p) {
+    for (std::size_t k = p.extent.size(); p.joins.any() && k-- > 0;) {
+        std::size_t const ndim = p.extent.size();
+        bool const is_needless = p.extent[k] == 1 && shares_axis(p.joins.target, k, ndim) &&
+                                 shares_axis(p.joins.source, p.order[k], ndim);
+        if (!is_needless && !continues_factor(p, k))
             continue;
         if (!is_needless)
-            part.extent[k - 1] *= part.extent[k];
-        part = without_factor(part, k);
-        k = std::min(k + 1, part.extent.size());
+            p.extent[k - 1] *= p.extent[k];
+        p = without_factor(p, k);
+        k = std::min(k + 1, p.extent.size());
     }
-    return part;
+    return p;
 }
 
 /// The box of factors as a piece of its own.
 ///
 /// \pre along no axis are these factors other than a range
 constexpr piece part_of(piece const& whole, box const& factors) {
-    piece part = whole;
+    piece p = whole;
     index_vector const target = joined_offset(factors.offset, whole.extent, whole.joins.target);
     index_vector const source = joined_offset(whole.order.undo(factors.offset),
                                               whole.order.undo(whole.extent), whole.joins.source);
     for (std::size_t axis = 0; axis < target.size(); ++axis)
-        part.target_offset[axis] += target[axis];
+        p.target_offset[axis] += target[axis];
     for (std::size_t axis = 0; axis < source.size(); ++axis)
-        part.source_offset[axis] += source[axis];
-    part.extent = factors.shape;
-    return simplified(part);
+        p.source_offset[axis] += source[axis];
+    p.extent = factors.shape;
+    return simplified(p);
 }
 
 /// The outermost factor but one that has to be cut into single elements until a part of joined
 /// factors is a range along each axis; nothing where it is.
 ///
-/// \par Shape `extents` of the factors, `part` of them
+/// \par Shape `extents` of the factors, `p` of them
 constexpr std::optional<std::size_t>
-factor_to_cut(index_vector const& part, index_vector const& extents, std::uint8_t joins) {
+factor_to_cut(index_vector const& p, index_vector const& extents, std::uint8_t joins) {
     bool is_cut = false;
     for (std::size_t k = extents.size(); k-- > 0;) {
-        if (is_cut && part[k] > 1)
+        if (is_cut && p[k] > 1)
             return k;
-        is_cut = is_joined(joins, k) && (is_cut || part[k] != extents[k]);
+        is_cut = is_joined(joins, k) && (is_cut || p[k] != extents[k]);
     }
     return std::nullopt;
 }
 
 /// The same for both sides of a piece; the factor counts in the order of the target.
-constexpr std::optional<std::size_t> factor_to_cut(piece const& whole, index_vector const& part) {
-    if (auto const k = factor_to_cut(part, whole.extent, whole.joins.target))
+constexpr std::optional<std::size_t> factor_to_cut(piece const& whole, index_vector const& p) {
+    if (auto const k = factor_to_cut(p, whole.extent, whole.joins.target))
         return k;
     auto const in_source =
-        factor_to_cut(whole.order.undo(part), whole.order.undo(whole.extent), whole.joins.source);
-    for (std::size_t k = 0; in_source && k < part.size(); ++k)
+        factor_to_cut(whole.order.undo(p), whole.order.undo(whole.extent), whole.joins.source);
+    for (std::size_t k = 0; in_source && k < p.size(); ++k)
         if (whole.order[k] == *in_source)
             return k;
     return std::nullopt;
 }
 
-/// Calls `take(part)` for each piece that a box of factors is.
+/// Calls `take(p)` for each piece that a box of factors is.
 template <class Take>
 constexpr void take_factors(piece const& whole, box factors, Take& take) {
     auto const k = factor_to_cut(whole, factors.shape);
@@ -146,12 +144,12 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
         axis += has_axis;
         std::vector<box> longer;
         for (box const& so_far : found)
-            for (box const& part :
+            for (box const& p :
                  boxes_of(range, index_vector(extents.begin() + first, extents.begin() + last))) {
                 longer.push_back(so_far);
-                for (std::size_t k = 0; k < part.ndim(); ++k) {
-                    longer.back().offset.push_back(part.offset[k]);
-                    longer.back().shape.push_back(part.shape[k]);
+                for (std::size_t k = 0; k < p.ndim(); ++k) {
+                    longer.back().offset.push_back(p.offset[k]);
+                    longer.back().shape.push_back(p.shape[k]);
                 }
             }
         found = std::move(longer);
@@ -159,13 +157,13 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
     return found;
 }
 
-/// Calls `take(part)` for each piece that boxes of factors are.
+/// Calls `take(p)` for each piece that boxes of factors are.
 template <class Take>
 constexpr void take_all(piece const& whole, std::vector<box> const& boxes, Take&& take) {
     piece_limit limit;
-    auto counted = [&](piece const& part) {
+    auto counted = [&](piece const& p) {
         limit.count(whole);
-        take(part);
+        take(p);
     };
     for (box const& factors : boxes)
         take_factors(whole, factors, counted);
@@ -189,7 +187,7 @@ constexpr piece cut_to_target(piece whole, box const& region) {
     return whole;
 }
 
-/// Calls `take(part)` for each piece that `region` of the target is: one, but where a reshape has
+/// Calls `take(p)` for each piece that `region` of the target is: one, but where a reshape has
 /// joined axes; there they come in one order on every rank.
 ///
 /// \pre    `contains(whole.target_box(), region)`
@@ -206,17 +204,17 @@ constexpr void cut_to_target(piece const& whole, box const& region, Take&& take)
 
 /// The box of the target that is made of `region` of the source.
 ///
-/// \pre `contains(part.source_box(), region)`, and the piece has no joined axes
-constexpr box target_box_of(piece const& part, box const& region) {
-    BOOST_ASSERT(!part.joins.any() && contains(part.source_box(), region));
-    box result{part.order.apply(relative_to(region, part.source_offset).offset),
-               part.order.apply(region.shape)};
+/// \pre `contains(p.source_box(), region)`, and the piece has no joined axes
+constexpr box target_box_of(piece const& p, box const& region) {
+    BOOST_ASSERT(!p.joins.any() && contains(p.source_box(), region));
+    box result{p.order.apply(relative_to(region, p.source_offset).offset),
+               p.order.apply(region.shape)};
     for (std::size_t axis = 0; axis < result.ndim(); ++axis)
-        result.offset[axis] += part.target_offset[axis];
+        result.offset[axis] += p.target_offset[axis];
     return result;
 }
 
-/// Calls `take(part)` for each piece that `region` of the source is: one, but where a reshape has
+/// Calls `take(p)` for each piece that `region` of the source is: one, but where a reshape has
 /// joined axes.
 ///
 /// \pre    `contains(whole.source_box(), region)`

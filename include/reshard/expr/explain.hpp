@@ -13,8 +13,8 @@
 #include <vector>
 
 /// \file
-/// Where the elements of a target tensor come from, and where those of a source tensor go: pieces, in
-/// the order in which one reads them.
+/// Where the elements of a target tensor come from, and where those of a source tensor go: pieces,
+/// in the order in which one reads them.
 
 namespace reshard {
 
@@ -28,7 +28,7 @@ struct located_piece {
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch when `region` is no box of the tensor
+/// \throws error with errc::shape_mismatch when `region` is not a box of the tensor
 RESHARD_DECL void check_region(std::string const& key, index_vector const& shape,
                                box const& region);
 
@@ -40,7 +40,7 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
 /// \par Units elements, in global coordinates of the two tensors
 /// \post      the target boxes share no elements and cover `region`
 /// \throws    error with errc::unknown_key when the mapping has no such target, or with
-///            errc::shape_mismatch when `region` is no box of it
+///            errc::shape_mismatch when `region` is not a box of it
 RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view key,
                                         std::optional<box> const& region = {});
 
@@ -57,7 +57,7 @@ struct destination {
 ///
 /// \par Units elements, in global coordinates of the two tensors
 /// \throws    error with errc::unknown_key when the mapping has no such source, or with
-///            errc::shape_mismatch when `region` is no box of it
+///            errc::shape_mismatch when `region` is not a box of it
 RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std::string_view key,
                                                      std::optional<box> const& region = {});
 
@@ -65,8 +65,8 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
 ///
 /// Of equal shards, the main copy counts. Elements that no shard holds are in no piece.
 ///
-/// \pre `part.source` is the tensor that `source` holds
-RESHARD_DECL std::vector<located_piece> locate(piece const& part, shard_table const& source);
+/// \pre `p.source` is the tensor that `source` holds
+RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source);
 
 } // namespace reshard
 

@@ -28,11 +28,11 @@ RESHARD_DECL bool note_matches(std::vector<key_pattern> const& patterns, std::st
 
 } // namespace detail
 
-/// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each axis
-/// is cropped, or extended with zeros, at its tail.
+/// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
+/// axis is cropped, or extended with zeros, at its tail.
 ///
-/// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as they
-/// are.
+/// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as
+/// they are.
 ///
 /// \tparam     Layout `layout` or `compact_layout`
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`

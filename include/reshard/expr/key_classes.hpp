@@ -25,8 +25,8 @@ struct key_classes {
     bool operator==(key_classes const&) const = default;
 };
 
-/// Sorts the keys of a mapping over `source` into classes. A tensor without elements that the source
-/// has under another name is renamed.
+/// Sorts the keys of a mapping over `source` into classes. A tensor without elements that the
+/// source has under another name is renamed.
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source);
 
 } // namespace reshard

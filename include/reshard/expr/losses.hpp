@@ -39,7 +39,7 @@ struct source_usage {
 };
 
 /// The first data type on the way of a piece that does not hold all that the source does.
-RESHARD_DECL std::optional<data_type> find_rounding(piece const& part);
+RESHARD_DECL std::optional<data_type> find_rounding(piece const& p);
 
 /// The loss of what `held` does not have of a source tensor, or nothing.
 RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,

@@ -109,18 +109,18 @@ public:
     /// \pre `id < sources().size()`
     expression source(key_id id) const;
 
-    /// Says what the target tensor `key` is; an earlier definition is replaced.
+    /// Defines the target tensor `key`; an earlier definition is replaced.
     void define(std::string_view key, expression value) {
         put({std::string(key), std::move(value), false});
     }
 
-    /// Says that the target tensor `key` has no source: zeros in a file, left alone in memory.
+    /// Declares that the target tensor `key` has no source: zeros in a file, left alone in memory.
     void add(std::string_view key, index_vector const& shape, data_type dtype);
 
-    /// Says that the source tensor `key` is knowingly not used.
+    /// Declares that the source tensor `key` is intentionally unused.
     void remove(std::string_view key) { removed_.emplace_back(key); }
 
-    /// Says that `entry.companion` follows `entry.key`; what it is made of is said by `define`.
+    /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(relation entry) { relations_.push_back(std::move(entry)); }
 
     /// The output of that key, or null. It stays where it is until the key is defined anew.

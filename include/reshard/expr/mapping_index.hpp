@@ -11,20 +11,20 @@
 #include <unordered_map>
 
 /// \file
-/// Which pieces make up a box of any tensor of a mapping, for those who ask often.
+/// Which pieces make up a box of any tensor of a mapping, for frequent queries.
 
 namespace reshard {
 
-/// A mapping that has been made ready for questions.
+/// A mapping prepared for queries.
 ///
-/// A tensor of a few pieces takes no place in it: they are looked at one by one. `explain` answers a
-/// single question without one.
+/// A tensor of a few pieces takes no place in it: they are looked at one by one. `explain` answers
+/// a single question without one.
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and stay what it is.
     explicit mapping_index(mapping const& program);
 
-    /// Calls `visit(part)` for each piece that makes up `region` of a target tensor, cut to it.
+    /// Calls `visit(p)` for each piece that makes up `region` of a target tensor, cut to it.
     ///
     /// \pre `output` is one of the mapping, and `region` is a box of its tensor
     template <class Visitor>

@@ -15,11 +15,11 @@ namespace reshard {
 namespace detail {
 
 /// The factors of a target in the order in which the axes that they make up are wanted.
-constexpr index_vector factors_in_order(piece const& part, permutation order) {
+constexpr index_vector factors_in_order(piece const& p, permutation order) {
     index_vector factors;
-    for (std::size_t j = 0; j < part.target_offset.size(); ++j)
-        for (std::size_t k = 0, axis = 0; k < part.extent.size(); ++k) {
-            axis += k > 0 && !is_joined(part.joins.target, k);
+    for (std::size_t j = 0; j < p.target_offset.size(); ++j)
+        for (std::size_t k = 0, axis = 0; k < p.extent.size(); ++k) {
+            axis += k > 0 && !is_joined(p.joins.target, k);
             if (axis == order[j])
                 factors.push_back(static_cast<index_t>(k));
         }
@@ -27,23 +27,23 @@ constexpr index_vector factors_in_order(piece const& part, permutation order) {
 }
 
 /// The piece of a target whose axes are in another order.
-constexpr piece turned(piece part, permutation order) {
-    if (part.target_offset.empty())
-        return part;
+constexpr piece permuted(piece p, permutation order) {
+    if (p.target_offset.empty())
+        return p;
     permutation factors = order;
-    if (part.joins.target != 0) {
-        index_vector const wanted = factors_in_order(part, order);
+    if (p.joins.target != 0) {
+        index_vector const wanted = factors_in_order(p, order);
         unsigned joins = 0;
         for (std::size_t k = 0; k < wanted.size(); ++k)
-            joins |= (is_joined(part.joins.target, static_cast<std::size_t>(wanted[k])) ? 1u : 0u)
+            joins |= (is_joined(p.joins.target, static_cast<std::size_t>(wanted[k])) ? 1u : 0u)
                      << k;
-        part.joins.target = static_cast<std::uint8_t>(joins);
+        p.joins.target = static_cast<std::uint8_t>(joins);
         factors = permutation::of(wanted, wanted.size());
     }
-    part.order = part.order.then(factors, part.extent.size());
-    part.target_offset = order.apply(part.target_offset);
-    part.extent = factors.apply(part.extent);
-    return part;
+    p.order = p.order.then(factors, p.extent.size());
+    p.target_offset = order.apply(p.target_offset);
+    p.extent = factors.apply(p.extent);
+    return p;
 }
 
 } // namespace detail
@@ -55,7 +55,7 @@ constexpr expression permute(expression const& tensor, permutation order) {
     expression result{order.apply(tensor.shape), tensor.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        result.pieces.push_back(detail::turned(tensor.pieces[i], order));
+        result.pieces.push_back(detail::permuted(tensor.pieces[i], order));
     }
     return result;
 }

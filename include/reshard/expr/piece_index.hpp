@@ -19,8 +19,8 @@ namespace reshard {
 /// The pieces of one tensor by the places of their target boxes.
 ///
 /// Concats leave pieces in rows: one row behind the other along an axis, of a handful of pieces
-/// each. Rows are searched as they stand; pieces that lie otherwise get a search tree. A query costs
-/// O(log n + k), where k pieces are found.
+/// each. Rows are searched as they stand; pieces that lie otherwise get a search tree. A query
+/// costs O(log n + k), where k pieces are found.
 class piece_index {
 public:
     constexpr piece_index() = default;

@@ -14,7 +14,7 @@
 
 namespace reshard {
 
-/// Counts pieces, and refuses more of them than anybody wants to move: pieces of a few elements
+/// Counts pieces, and refuses too many: pieces of a few elements
 /// take more memory than the elements.
 class piece_limit {
 public:
@@ -29,10 +29,11 @@ public:
     constexpr void count(piece const& whole) {
         if (left() == 0) {
             is_exceeded_ = true;
-            fail(errc::limit_exceeded,
-                 "a box of " + to_string(whole.target_box().shape) + " elements that is made of " +
-                     to_string(whole.source_box().shape) + " is more than " +
-                     std::to_string(most_) + " pieces; cut the tensor along an outer axis");
+            fail(errc::limit_exceeded, "a box of shape " + to_string(whole.target_box().shape) +
+                                           " made from one of shape " +
+                                           to_string(whole.source_box().shape) +
+                                           " takes more than " + std::to_string(most_) +
+                                           " pieces; cut the tensor along an outer axis");
         }
         ++made_;
     }

@@ -55,17 +55,18 @@ public:
 
     /// Appends a piece.
     ///
-    /// \pre `part.target_offset.size() == ndim()`
-    constexpr void push_back(piece const& part) {
-        BOOST_ASSERT(part.target_offset.size() == ndim());
-        widen(std::max(detail::kind_of(part), size_ > 0 ? row_kind::plain : row_kind::whole));
+    /// \pre `p.target_offset.size() == ndim()`
+    constexpr void push_back(piece const& p) {
+        BOOST_ASSERT(p.target_offset.size() == ndim());
+        widen(std::max(detail::kind_of(p), size_ > 0 ? row_kind::plain : row_kind::whole));
         index_t row[detail::row_form::longest] = {};
-        row_.write(part, row);
+        row_.write(p, row);
         numbers_.append(row, row_.length());
         ++size_;
     }
 
-    /// Appends the pieces of another tensor, whose target boxes are moved by `distance` along `axis`.
+    /// Appends the pieces of another tensor, whose target boxes are moved by `distance` along
+    /// `axis`.
     ///
     /// \pre `other.ndim() == ndim()`, and there is such an axis
     constexpr void append_moved(piece_list const& other, std::size_t axis, index_t distance) {

@@ -39,15 +39,14 @@ constexpr row_facts facts_in(index_t const* row) {
     return std::bit_cast<row_facts>(std::array<index_t, 2>{row[0], row[1]});
 }
 
-/// The first kind that holds `part`.
-constexpr row_kind kind_of(piece const& part) {
+/// The first kind that holds `p`.
+constexpr row_kind kind_of(piece const& p) {
     auto const is_zero = [](index_vector const& offset) {
         return std::all_of(offset.begin(), offset.end(), [](index_t i) { return i == 0; });
     };
-    if (part.joins.any() || part.casts.count > row_facts::most_casts)
+    if (p.joins.any() || p.casts.count > row_facts::most_casts)
         return row_kind::factored;
-    return is_zero(part.target_offset) && is_zero(part.source_offset) ? row_kind::whole
-                                                                      : row_kind::plain;
+    return is_zero(p.target_offset) && is_zero(p.source_offset) ? row_kind::whole : row_kind::plain;
 }
 
 /// How the rows of a list are laid out: facts, shape and offset of the target box, source offset.
@@ -80,34 +79,34 @@ struct row_form {
 
     /// Writes a piece.
     ///
-    /// \pre `row` is zeros, and `kind` holds `part`
-    constexpr void write(piece const& part, index_t* row) const {
-        row_facts first{part.source, part.order, part.stored, part.casts.count, {}};
-        std::copy_n(part.casts.values, row_facts::most_casts, first.casts);
+    /// \pre `row` is zeros, and `kind` holds `p`
+    constexpr void write(piece const& p, index_t* row) const {
+        row_facts first{p.source, p.order, p.stored, p.casts.count, {}};
+        std::copy_n(p.casts.values, row_facts::most_casts, first.casts);
         put(std::bit_cast<std::array<index_t, 2>>(first), row);
-        put(joined_extents(part.extent, part.joins.target), row + target_shape());
+        put(joined_extents(p.extent, p.joins.target), row + target_shape());
         if (kind == row_kind::whole)
             return;
-        put(part.target_offset, row + target_offset());
-        if (!part.joins.any())
-            put(part.source_offset, row + source_offset());
+        put(p.target_offset, row + target_offset());
+        if (!p.joins.any())
+            put(p.source_offset, row + source_offset());
         if (kind == row_kind::factored)
-            write_factors(part, row + behind());
+            write_factors(p, row + behind());
     }
 
     constexpr piece read(index_t const* row) const {
         row_facts const first = facts_in(row);
-        piece part{first.source, first.stored, first.order, {}, {}, {}, {}};
-        std::copy_n(first.casts, row_facts::most_casts, part.casts.values);
-        part.casts.count = first.cast_count;
+        piece p{first.source, first.stored, first.order, {}, {}, {}, {}};
+        std::copy_n(first.casts, row_facts::most_casts, p.casts.values);
+        p.casts.count = first.cast_count;
         box const target = target_box(row);
-        part.target_offset = target.offset;
-        part.extent = target.shape;
-        part.source_offset =
+        p.target_offset = target.offset;
+        p.extent = target.shape;
+        p.source_offset =
             kind == row_kind::whole ? target.offset : vector_at(row + source_offset(), ndim);
         if (kind == row_kind::factored)
-            read_factors(row + behind(), part);
-        return part;
+            read_factors(row + behind(), p);
+        return p;
     }
 
 private:
@@ -121,26 +120,26 @@ private:
 
     using cast_words = std::array<index_t, 2>;
 
-    static constexpr void write_factors(piece const& part, index_t* row) {
-        put(std::bit_cast<cast_words>(part.casts), row + 1 + 2 * max_ndim);
-        if (!part.joins.any())
+    static constexpr void write_factors(piece const& p, index_t* row) {
+        put(std::bit_cast<cast_words>(p.casts), row + 1 + 2 * max_ndim);
+        if (!p.joins.any())
             return;
-        row[0] = part.joins.source | part.joins.target << 8 |
-                 static_cast<index_t>(part.extent.size() << 16 | part.source_offset.size() << 24);
-        put(part.extent, row + 1);
-        put(part.source_offset, row + 1 + max_ndim);
+        row[0] = p.joins.source | p.joins.target << 8 |
+                 static_cast<index_t>(p.extent.size() << 16 | p.source_offset.size() << 24);
+        put(p.extent, row + 1);
+        put(p.source_offset, row + 1 + max_ndim);
     }
 
-    static constexpr void read_factors(index_t const* row, piece& part) {
+    static constexpr void read_factors(index_t const* row, piece& p) {
         index_t const* const casts = row + 1 + 2 * max_ndim;
-        if (part.casts.count > row_facts::most_casts)
-            part.casts = std::bit_cast<cast_chain>(cast_words{casts[0], casts[1]});
+        if (p.casts.count > row_facts::most_casts)
+            p.casts = std::bit_cast<cast_chain>(cast_words{casts[0], casts[1]});
         auto const byte = [&](int i) { return static_cast<std::uint8_t>(row[0] >> (8 * i)); };
         if (row[0] == 0)
             return;
-        part.joins = {byte(0), byte(1)};
-        part.extent = vector_at(row + 1, byte(2));
-        part.source_offset = vector_at(row + 1 + max_ndim, byte(3));
+        p.joins = {byte(0), byte(1)};
+        p.extent = vector_at(row + 1, byte(2));
+        p.source_offset = vector_at(row + 1 + max_ndim, byte(3));
     }
 };
 

@@ -22,21 +22,21 @@ namespace detail {
 
 /// Into how many of `count` finer factors each factor is cut.
 constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
-    std::vector<std::size_t> parts;
+    std::vector<std::size_t> counts;
     for (std::size_t k = 0; k < count; ++k) {
         if (k == 0 || !is_joined(joins, k))
-            parts.push_back(0);
-        ++parts.back();
+            counts.push_back(0);
+        ++counts.back();
     }
-    return parts;
+    return counts;
 }
 
 /// Where the first part of target factor `k` stands among the finer factors of the source.
-constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& parts,
+constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& counts,
                                       std::size_t k) {
     std::size_t place = 0;
-    for (std::size_t j = 0; j < parts.size(); ++j)
-        place += order[j] < order[k] ? parts[j] : 0;
+    for (std::size_t j = 0; j < counts.size(); ++j)
+        place += order[j] < order[k] ? counts[j] : 0;
     return place;
 }
 
@@ -46,16 +46,16 @@ constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t
 constexpr piece with_factors(piece whole, common_factors const& finer,
                              index_vector const& target_offset) {
     bool const is_scalar = whole.extent.empty();
-    auto const parts = finer_parts(finer.before, finer.extent.size());
+    auto const counts = finer_parts(finer.before, finer.extent.size());
     index_vector order;
     unsigned joins = is_scalar ? finer.before : 0;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-        std::size_t const place = is_scalar ? 0 : place_in_source(whole.order, parts, k);
-        for (std::size_t part = 0; part < parts[k]; ++part) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+        std::size_t const place = is_scalar ? 0 : place_in_source(whole.order, counts, k);
+        for (std::size_t i = 0; i < counts[k]; ++i) {
             bool const continues =
-                part > 0 || (!is_scalar && is_joined(whole.joins.source, whole.order[k]));
-            joins |= (continues ? 1u : 0u) << (place + part);
-            order.push_back(static_cast<index_t>(place + part));
+                i > 0 || (!is_scalar && is_joined(whole.joins.source, whole.order[k]));
+            joins |= (continues ? 1u : 0u) << (place + i);
+            order.push_back(static_cast<index_t>(place + i));
         }
     }
     whole.order = permutation::of(order, order.size());
@@ -73,13 +73,13 @@ public:
         : factors_(factors), result_(result), limit_(limit) {}
 
     /// Adds what a piece is under the new shape.
-    constexpr void add(piece const& part) {
+    constexpr void add(piece const& p) {
         std::vector<box> const boxes =
-            factor_boxes(part.target_box(), factors_.extent, factors_.before);
+            factor_boxes(p.target_box(), factors_.extent, factors_.before);
         if (boxes.size() == 1)
-            return refine(part, boxes[0]);
+            return refine(p, boxes[0]);
         for (box const& factors : boxes)
-            cut_to_target(part,
+            cut_to_target(p,
                           {joined_offset(factors.offset, factors_.extent, factors_.before),
                            joined_extents(factors.shape, factors_.before)},
                           [&](piece const& smaller) { add(smaller); });
@@ -89,30 +89,30 @@ private:
     /// Gives the piece the axes that are the factors of both shapes.
     ///
     /// \pre `factors` is its target box
-    constexpr void refine(piece const& part, box const& factors) {
-        if (auto const k = find_clash(part, factors.shape)) {
-            box one = {index_vector::filled(part.extent.size(), 0), part.extent};
+    constexpr void refine(piece const& p, box const& factors) {
+        if (auto const k = find_clash(p, factors.shape)) {
+            box one = {index_vector::filled(p.extent.size(), 0), p.extent};
             one.shape[*k] = 1;
             auto again = [&](piece const& smaller) { add(smaller); };
-            for (; one.offset[*k] < part.extent[*k]; ++one.offset[*k])
-                take_factors(part, one, again);
+            for (; one.offset[*k] < p.extent[*k]; ++one.offset[*k])
+                take_factors(p, one, again);
             return;
         }
-        join(with_factors(part, *factors_of(part.extent, factors.shape), factors.offset));
+        join(with_factors(p, *factors_of(p.extent, factors.shape), factors.offset));
     }
 
     /// A factor of the piece that has to be cut, because those of its axis and those that the axis
     /// has to have do not divide each other.
-    constexpr std::optional<std::size_t> find_clash(piece const& part,
+    constexpr std::optional<std::size_t> find_clash(piece const& p,
                                                     index_vector const& wanted) const {
         std::size_t first = 0, other_first = 0;
-        while (first < part.extent.size()) {
-            std::size_t const last = end_of_axis(part.joins.target, first, part.extent.size());
+        while (first < p.extent.size()) {
+            std::size_t const last = end_of_axis(p.joins.target, first, p.extent.size());
             std::size_t const other_last = end_of_axis(factors_.before, other_first, wanted.size());
-            index_vector const have(part.extent.begin() + first, part.extent.begin() + last);
+            index_vector const have(p.extent.begin() + first, p.extent.begin() + last);
             index_vector const want(wanted.begin() + other_first, wanted.begin() + other_last);
             if (!factors_of(have, want)) {
-                while (part.extent[first] == 1)
+                while (p.extent[first] == 1)
                     ++first;
                 return first;
             }
@@ -131,26 +131,26 @@ private:
     }
 
     /// Joins the axes that are factors to those of the new shape.
-    constexpr void join(piece part) {
-        box const target = part.target_box();
+    constexpr void join(piece p) {
+        box const target = p.target_box();
         if (auto const axis = factor_to_cut(target.shape, factors_.extent, factors_.after)) {
             box one = target;
             one.shape[*axis] = 1;
             for (; one.offset[*axis] < target.end(*axis); ++one.offset[*axis])
-                cut_to_target(part, one, [&](piece const& smaller) { join(smaller); });
+                cut_to_target(p, one, [&](piece const& smaller) { join(smaller); });
             return;
         }
         unsigned joins = 0;
         std::size_t axis = 0;
-        for (std::size_t k = 0; k < part.extent.size(); ++k) {
-            bool const continues = is_joined(part.joins.target, k);
+        for (std::size_t k = 0; k < p.extent.size(); ++k) {
+            bool const continues = is_joined(p.joins.target, k);
             axis += k > 0 && !continues;
             joins |= (continues || is_joined(factors_.after, axis) ? 1u : 0u) << k;
         }
-        part.target_offset = joined_offset(target.offset, factors_.extent, factors_.after);
-        part.joins.target = static_cast<std::uint8_t>(joins);
-        limit_.count(part);
-        result_.pieces.push_back(simplified(part));
+        p.target_offset = joined_offset(target.offset, factors_.extent, factors_.after);
+        p.joins.target = static_cast<std::uint8_t>(joins);
+        limit_.count(p);
+        result_.pieces.push_back(simplified(p));
     }
 
     common_factors const& factors_;
@@ -191,7 +191,7 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
     return result;
 }
 
-/// The same, with the limit that there is for one operation.
+/// The same with the default limit of one operation.
 constexpr expression reshape(expression const& tensor, index_vector const& shape) {
     piece_limit limit;
     return reshape(tensor, shape, limit);

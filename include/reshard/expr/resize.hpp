@@ -23,7 +23,7 @@ constexpr void check_resize(expression const& tensor, index_vector const& shape)
         fail(errc::shape_mismatch, "there are " + std::to_string(shape.size()) +
                                        " extents, and the shape " + to_string(tensor.shape) +
                                        " has " + axis_count(tensor.ndim()) +
-                                       "; give one for each axis, '*' to keep it");
+                                       "; give one for each axis");
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (shape[axis] < 0)
             fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +

@@ -40,7 +40,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
         fail(errc::shape_mismatch, "there are " + std::to_string(ranges.size()) +
                                        " ranges, and the shape " + to_string(tensor.shape) +
                                        " has " + axis_count(tensor.ndim()) +
-                                       "; give one for each axis, ':' for all of it");
+                                       "; give one for each axis");
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const extent = tensor.shape[axis], first = ranges[axis].first;
@@ -68,7 +68,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 /// \par Shape  each result extent is `last - first`
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch unless there is one range for each axis, and for a
-///             range that leaves its axis or ends before it begins
+///             range that exceeds its axis or ends before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are those of
 ///             Python; but there bounds outside the axis are moved to its ends, here refused
 constexpr expression slice(expression const& tensor, std::span<axis_range const> ranges) {
@@ -77,10 +77,10 @@ constexpr expression slice(expression const& tensor, std::span<axis_range const>
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece const whole = tensor.pieces[i];
         if (auto const common = intersect(whole.target_box(), region))
-            cut_to_target(whole, *common, [&](piece part) {
+            cut_to_target(whole, *common, [&](piece p) {
                 for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-                    part.target_offset[axis] -= region.offset[axis];
-                result.pieces.push_back(part);
+                    p.target_offset[axis] -= region.offset[axis];
+                result.pieces.push_back(p);
             });
     }
     return result;

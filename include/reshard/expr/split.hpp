@@ -39,11 +39,11 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
              extent() + ", and the sizes sum to " + std::to_string(tensor.shape[axis] - left));
 }
 
-/// Puts `part`, cut at the borders of the results along `axis`, into those that it reaches.
-constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t const> begins,
+/// Puts `p`, cut at the borders of the results along `axis`, into those that it reaches.
+constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t const> begins,
                         std::vector<expression>& results, piece_limit& limit) {
-    index_t const first = part.target_offset[axis];
-    box const reached = part.target_box();
+    index_t const first = p.target_offset[axis];
+    box const reached = p.target_box();
     index_t const last = reached.end(axis);
     auto place = std::upper_bound(begins.begin(), begins.end(), first) - begins.begin() - 1;
     for (auto i = static_cast<std::size_t>(place); i < results.size() && begins[i] < last; ++i) {
@@ -51,12 +51,12 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
         region.offset[axis] = begins[i];
         for (std::size_t other = 0; other < region.ndim(); ++other)
             if (other != axis) {
-                region.offset[other] = part.target_offset[other];
+                region.offset[other] = p.target_offset[other];
                 region.shape[other] = reached.shape[other];
             }
         if (auto const common = intersect(region, reached)) {
-            cut_to_target(part, *common, [&](piece cut) {
-                limit.count(part);
+            cut_to_target(p, *common, [&](piece cut) {
+                limit.count(p);
                 cut.target_offset[axis] -= begins[i];
                 results[i].pieces.push_back(cut);
             });
@@ -71,8 +71,8 @@ constexpr void deal_out(piece const& part, std::size_t axis, std::span<index_t c
 /// \par Units  elements
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
 /// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative,
-///             or when the sizes do not sum to the extent; errc::limit_exceeded for more pieces than
-///             `limit` allows
+///             or when the sizes do not sum to the extent; errc::limit_exceeded for more pieces
+///             than `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes, piece_limit& limit) {
@@ -91,7 +91,7 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
     return results;
 }
 
-/// The same, with the limit that there is for one operation.
+/// The same with the default limit of one operation.
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes) {
     piece_limit limit;
@@ -114,12 +114,12 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
         fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
                                        std::to_string(tensor.shape[axis]) +
                                        ", which does not divide into " + std::to_string(parts) +
-                                       " equal parts; give sizes=\"[...]\"");
+                                       " equal parts; give explicit sizes");
     std::vector<index_t> const sizes(parts, tensor.shape[axis] / count);
     return split(tensor, axis, sizes, limit);
 }
 
-/// The same, with the limit that there is for one operation.
+/// The same with the default limit of one operation.
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::size_t parts) {
     piece_limit limit;

@@ -122,11 +122,11 @@ struct typed_permute {
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = [] {
-        index_vector turned = Of::shape;
-        for (std::size_t axis = 0; detail::is_order(Order, turned.size()) && axis < turned.size();
-             ++axis)
-            turned[axis] = Of::shape[static_cast<std::size_t>(Order[axis])];
-        return turned;
+        index_vector permuted = Of::shape;
+        for (std::size_t axis = 0;
+             detail::is_order(Order, permuted.size()) && axis < permuted.size(); ++axis)
+            permuted[axis] = Of::shape[static_cast<std::size_t>(Order[axis])];
+        return permuted;
     }();
     static constexpr data_type dtype = Of::dtype;
 

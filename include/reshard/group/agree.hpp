@@ -39,7 +39,7 @@ local_error attempt(Work&& work) {
     } catch (std::exception const& problem) {
         return error(errc::io, problem.what());
     } catch (...) {
-        return error(errc::io, "something was thrown that is no exception");
+        return error(errc::io, "a non-standard exception was thrown");
     }
 }
 
@@ -49,7 +49,8 @@ RESHARD_DECL std::string encode(local_error const& problem);
 
 RESHARD_DECL local_error decode(std::string const& bytes);
 
-/// What a rank without an error says it runs: `agree_to_run` has a name for it, other collectives have none.
+/// The call that a rank without an error reports: `agree_to_run` has a name for it, other
+/// collectives have none.
 RESHARD_DECL std::string named_call(std::string const& bytes);
 
 } // namespace detail
@@ -57,8 +58,8 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// Throws on every rank the error of the lowest rank that has one, or returns on all.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank begins
-///         another call
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank
+///         begins another call
 template <group Group>
 void agree(Group const& world, local_error const& mine) {
     std::vector<std::string> const all = world.all_gather(detail::encode(mine));
@@ -67,10 +68,10 @@ void agree(Group const& world, local_error const& mine) {
             throw error(*problem);
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank].size() > 1)
-            fail(errc::ranks_disagree, "rank " + std::to_string(rank) + " runs " +
-                                           detail::named_call(all[rank]) +
-                                           ", and others are in the midst of another call; every "
-                                           "rank must make the same call");
+            fail(errc::ranks_disagree,
+                 "rank " + std::to_string(rank) + " runs " + detail::named_call(all[rank]) +
+                     " while other ranks are in another call; every rank must "
+                     "make the same call");
 }
 
 /// Runs local work that may fail on some ranks, and fails on all of them where it does.
@@ -103,7 +104,7 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
             std::string const other = detail::named_call(all[rank]);
             fail(errc::ranks_disagree,
                  "rank 0 runs " + first + " and rank " + std::to_string(rank) + " runs " +
-                     (other == first ? "it with another program or other options" : other) +
+                     (other == first ? "it with a different program or different options" : other) +
                      "; every rank must make the same call");
         }
 }

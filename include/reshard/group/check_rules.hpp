@@ -29,7 +29,7 @@ RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys);
 RESHARD_DECL std::size_t unused_rule(std::size_t rules,
                                      std::vector<std::string> const& used_by_rank);
 
-/// What is said of rule `i`, which none of the tensors of that rank took, nor of any other.
+/// Reports rule `i`, which applies to no tensor of this rank or of any other.
 [[noreturn]] RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
                                            std::vector<named_tensor> const& tensors);
 
@@ -38,8 +38,8 @@ RESHARD_DECL std::size_t unused_rule(std::size_t rules,
 /// Refuses rules that no tensor of any rank took, and keys without a rule where `layer.others` says
 /// so.
 ///
-/// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what `apply`
-/// made of `tensors`.
+/// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what
+/// `apply` made of `tensors`.
 ///
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree where the

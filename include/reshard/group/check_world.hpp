@@ -29,8 +29,8 @@ RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int the
 /// Refuses a mesh of more or fewer ranks than the group has, and meshes that differ among ranks.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error with errc::bad_layout that names the mesh and both numbers, or errc::ranks_disagree; on
-///         every rank alike
+/// \throws error with errc::bad_layout that names the mesh and both numbers, or
+///         errc::ranks_disagree; on every rank alike
 template <group Group>
 void check_world(Group const& world, mesh const& ranks) {
     hasher digest;
@@ -47,8 +47,8 @@ void check_world(Group const& world, mesh const& ranks) {
 /// Refuses a layout of more or fewer ranks than the group has.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree where ranks do something
-///         else; on every rank alike
+/// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree where ranks
+///         do something else; on every rank alike
 template <group Group>
 void check_world(Group const& world, layout const& held) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {

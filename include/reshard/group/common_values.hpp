@@ -55,8 +55,8 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 /// Only digests travel, and names only where something differs.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that ranks do something
-///             else; on every rank alike
+/// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
+///             ranks do something else; on every rank alike
 /// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
 template <group Group>
 void check_common(Group const& world, std::vector<common_value> const& values) {

@@ -37,7 +37,7 @@ struct local_part {
 
 namespace detail {
 
-RESHARD_DECL void check_part(local_part const& part);
+RESHARD_DECL void check_part(local_part const& local);
 
 /// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& other,
@@ -55,29 +55,29 @@ RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> co
 
 /// The descriptors of this rank's parts, in their order, from what all ranks of the group have.
 ///
-/// The group is those who share the tensors, such as a tensor parallel group. Parts may differ along
-/// the axis that they are cut along, and be empty.
+/// The group is those who share the tensors, such as a tensor parallel group. Parts may differ
+/// along the axis that they are cut along, and be empty.
 ///
 /// \par Collective every rank of the group, in the same order; the order of parts does not matter
 /// \throws     error on every rank alike: with errc::shape_mismatch, errc::dtype_mismatch or
 ///             errc::ranks_disagree for parts that are of no one tensor, naming key and ranks;
-///             errc::bad_layout for a key that stands twice or a negative extent; errc::overflow
+///             errc::bad_layout for a duplicate key or a negative extent; errc::overflow
 /// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
 template <group Group>
 std::vector<shard_descriptor> gather_parts(Group const& world,
-                                           std::vector<local_part> const& parts) {
-    std::vector<std::size_t> order(parts.size());
+                                           std::vector<local_part> const& tensors) {
+    std::vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;
     std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return parts[a].key < parts[b].key; });
+              [&](std::size_t a, std::size_t b) { return tensors[a].key < tensors[b].key; });
     std::vector<local_part> sorted;
     local_error const problem = attempt([&] {
         for (std::size_t const i : order) {
-            detail::check_part(parts[i]);
-            if (!sorted.empty() && sorted.back().key == parts[i].key)
-                fail(errc::bad_layout, "'" + parts[i].key + "' stands twice on one rank");
-            sorted.push_back(parts[i]);
+            detail::check_part(tensors[i]);
+            if (!sorted.empty() && sorted.back().key == tensors[i].key)
+                fail(errc::bad_layout, "'" + tensors[i].key + "' appears twice on one rank");
+            sorted.push_back(tensors[i]);
         }
     });
     agree_to_run(world, "gather_parts", 0, problem);
@@ -87,7 +87,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
         for (std::size_t i = 0; i < all[0].size(); ++i)
             detail::check_same_tensor(all[0][i], all[rank][i], rank);
     }
-    std::vector<shard_descriptor> shards(parts.size());
+    std::vector<shard_descriptor> shards(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         shards[order[i]] = detail::place_part(all, static_cast<std::size_t>(world.rank()), i);
     return shards;

@@ -15,8 +15,8 @@
 
 namespace reshard {
 
-/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or fewer
-/// where rounding up leaves none for the last.
+/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or
+/// fewer where rounding up leaves none for the last.
 using bucket_level = index_vector;
 
 namespace detail {
@@ -63,8 +63,8 @@ constexpr bucket_level level_of(box const& region, index_vector const& shape, in
     return levels;
 }
 
-/// Calls `visit(bucket)`, with the bucket's place along each axis, for those that share elements with
-/// `region`.
+/// Calls `visit(bucket)`, with the bucket's place along each axis, for those that share elements
+/// with `region`.
 ///
 /// \pre `region` is not empty, and `contains(whole(shape), region)`
 template <class Visitor>

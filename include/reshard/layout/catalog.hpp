@@ -54,13 +54,13 @@ class catalog {
 public:
     constexpr catalog() = default;
 
-    /// \throws error with errc::bad_layout when a key stands twice
+    /// \throws error with errc::bad_layout when a key appears twice
     constexpr explicit catalog(std::vector<catalog_entry> entries) : entries_(std::move(entries)) {
         std::sort(entries_.begin(), entries_.end(),
                   [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
             if (entries_[i - 1].key == entries_[i].key)
-                fail(errc::bad_layout, "'" + entries_[i].key + "' stands twice in one catalog");
+                fail(errc::bad_layout, "'" + entries_[i].key + "' appears twice in the catalog");
     }
 
     /// The entry of that key, or null.
@@ -115,9 +115,9 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
-/// Says how an axis is cut, of which the parts begin there.
+/// Records how an axis is cut whose parts begin there.
 ///
-/// \pre the axes before it have been said
+/// \pre the axes before it have been added
 constexpr void add_parts(catalog_entry& entry, std::size_t axis,
                          std::vector<index_t> const& begins) {
     entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
@@ -140,7 +140,7 @@ constexpr catalog_entry entry_of(tensor_layout const& tensor) {
     return entry;
 }
 
-/// The catalog of a layout: what is left of it when one forgets who holds what.
+/// The catalog of a layout: its tensors without who holds what.
 constexpr catalog catalog_of(layout const& whole_layout) {
     std::vector<catalog_entry> entries;
     entries.reserve(whole_layout.tensors.size());

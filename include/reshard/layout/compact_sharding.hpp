@@ -23,7 +23,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 /// The layout of these tensors.
 ///
-/// \throws error with errc::bad_layout for a key that stands twice, or a sharding that contradicts
+/// \throws error with errc::bad_layout for a duplicate key, or a sharding that contradicts
 ///         itself
 RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tensors);
 

@@ -30,7 +30,7 @@ struct distinct_boxes {
 
 /// The different boxes among the given ones.
 ///
-/// \post `result.boxes[result.which[i]] == given[i]`, and no box stands twice in `result.boxes`
+/// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
 constexpr distinct_boxes distinct(box_list const& given) {
     std::vector<std::uint32_t> order;
     order.reserve(given.size());
@@ -74,11 +74,11 @@ struct open_region {
 
 /// `region`, a part of that of `whole`.
 constexpr open_region part_of(open_region const& whole, box const& region, box_index const& index) {
-    open_region part{region, {}};
+    open_region result{region, {}};
     for (std::uint32_t const i : whole.over)
         if (intersect(index[i], region))
-            part.over.push_back(i);
-    return part;
+            result.over.push_back(i);
+    return result;
 }
 
 /// The borders of boxes across `axis` that cut the region.
@@ -140,8 +140,8 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
 /// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
 /// nothing. The boxes may share elements.
 ///
-/// \par Source the k-d partition of Overmars and Yap, which stops where one box holds a part: n log n
-///             steps for n boxes of a grid, and no recursion
+/// \par Source the k-d partition of Overmars and Yap, which stops where one box holds a part: n log
+///             n steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
     std::vector<detail::open_region> open;
     open.push_back({region, index.overlapping(region)});

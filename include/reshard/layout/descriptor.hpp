@@ -51,32 +51,32 @@ constexpr index_vector local_shape(shard_descriptor const& shard) {
 /// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
 /// them.
 ///
-/// \throws error with errc::shape_mismatch when `flat` leaves `region`
+/// \throws error with errc::shape_mismatch when `flat` exceeds `region`
 constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
     if (!flat)
         return {region};
     std::vector<box> boxes = boxes_of(*flat, region.shape);
-    for (box& part : boxes)
+    for (box& run : boxes)
         for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-            part.offset[axis] += region.offset[axis];
+            run.offset[axis] += region.offset[axis];
     return boxes;
 }
 
-/// One line: `w: BF16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
+/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
 RESHARD_DECL std::string to_string(shard_descriptor const& shard);
 
 namespace detail {
 
-/// \throws error with errc::bad_layout when the shard leaves the global extent along `axis`
+/// \throws error with errc::bad_layout when the shard exceeds the global extent along `axis`
 constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
     index_t const first = shard.region.offset[axis];
     index_t const extent = shard.region.shape[axis];
     index_t const global = shard.global_shape[axis];
     if (first < 0 || extent < 0 || first > global || extent > global - first)
         fail(errc::bad_layout, "'" + shard.key + "': axis " + std::to_string(axis) +
-                                   ": a shard of " + std::to_string(extent) + " elements from " +
-                                   std::to_string(first) + " leaves the global extent " +
-                                   std::to_string(global));
+                                   ": a shard of " + std::to_string(extent) +
+                                   " elements at offset " + std::to_string(first) +
+                                   " exceeds the global extent " + std::to_string(global));
 }
 
 /// True where all elements can be counted, `each` for each.
@@ -110,8 +110,8 @@ constexpr void check_count(std::string_view key, index_vector const& shape) {
 constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
     if (!detail::is_countable(shape, bits(dtype)))
         fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
-                                 " with " + std::to_string(bits(dtype)) + " bits an element (" +
-                                 std::string(code(dtype)) + ") has more than " +
+                                 " with " + std::to_string(bits(dtype)) + " bits per element (" +
+                                 std::string(name(dtype)) + ") has more than " +
                                  std::to_string(std::numeric_limits<index_t>::max()) +
                                  " bits; its shape must be smaller");
 }
@@ -125,17 +125,18 @@ constexpr void check(shard_descriptor const& shard) {
         fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");
     if (shard.region.offset.size() != shard.global_shape.size() ||
         shard.region.shape.size() != shard.global_shape.size())
-        fail(errc::bad_layout,
-             "'" + shard.key + "': a shard of shape " + to_string(shard.region.shape) +
-                 " at offset " + to_string(shard.region.offset) +
-                 " does not have the axes of the global shape " + to_string(shard.global_shape));
+        fail(errc::bad_layout, "'" + shard.key + "': a shard of shape " +
+                                   to_string(shard.region.shape) + " at offset " +
+                                   to_string(shard.region.offset) +
+                                   " has another number of axes than the global shape " +
+                                   to_string(shard.global_shape));
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
     check_size(shard.key, shard.global_shape, shard.dtype);
     if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
                        shard.flat->end > element_count(shard.region)))
         fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
-                                   " leaves a region of " +
+                                   " exceeds a region of " +
                                    std::to_string(element_count(shard.region)) + " elements");
 }
 

@@ -14,7 +14,8 @@
 
 namespace reshard {
 
-/// The shards of all ranks; placements `only` leave their mesh axis out, axes of one rank do not matter.
+/// The shards of all ranks; placements `only` leave their mesh axis out, axes of one rank do not
+/// matter.
 constexpr shard_grid grid_of(distribution const& how) {
     index_vector const extents = how.ranks().shape();
     std::vector<held_axis> axes;

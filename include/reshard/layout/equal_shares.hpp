@@ -35,9 +35,9 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
         fail(errc::shape_mismatch, "'" + key + "': no axis " + std::to_string(share.axis) +
                                        " in a tensor of shape " + to_string(local_shape));
     if (share.index < 0 || share.index >= share.count)
-        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) + ": no share " +
-                                   std::to_string(share.index) + " of " +
-                                   std::to_string(share.count) + "; they count from 0");
+        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
+                                   ": there is no share " + std::to_string(share.index) + " of " +
+                                   std::to_string(share.count) + "; shares are numbered from 0");
     index_t const extent = local_shape[share.axis];
     if (extent < 0)
         fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
@@ -45,7 +45,7 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
     if (extent > std::numeric_limits<index_t>::max() / share.count)
         fail(errc::overflow, "'" + key + "': axis " + std::to_string(share.axis) + ": " +
                                  std::to_string(share.count) + " shares of " +
-                                 std::to_string(extent) + " elements do not fit 64 bits");
+                                 std::to_string(extent) + " elements do not fit in 64 bits");
 }
 
 } // namespace detail

@@ -45,9 +45,9 @@ struct flat_recipe {
 
 /// A grid of shards that lies in a tensor, and whose replicas perhaps share their boxes flat.
 ///
-/// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so each
-/// slice has as many numbers of boxes as it could need. Boxes of the numbers left over are empty, or a
-/// scalar that nobody holds under that number.
+/// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so
+/// each slice has as many numbers of boxes as it could need. Boxes of the numbers left over are
+/// empty, or a scalar that nobody holds under that number.
 ///
 /// \par Units elements
 class flat_grid {
@@ -60,7 +60,7 @@ public:
         for (std::size_t i = 0; sharing_ && i < sharing_->axes.size(); ++i)
             slices_ *= grid_.axes()[sharing_->axes[i]].extent;
         if (sharing_ && offset_.size() > 1)
-            parts_ = 2 * static_cast<index_t>(offset_.size()) - 1;
+            runs_ = 2 * static_cast<index_t>(offset_.size()) - 1;
     }
 
     /// \pre `validate(recipe)` throws nothing
@@ -95,13 +95,13 @@ public:
 
     /// How many numbers of boxes there are.
     constexpr std::size_t box_count() const {
-        return grid_.box_count() * static_cast<std::size_t>(slices_ * parts_);
+        return grid_.box_count() * static_cast<std::size_t>(slices_ * runs_);
     }
 
     /// The number of the first box of shard `i`; the others follow.
     constexpr std::uint32_t first_box(std::size_t i) const {
         index_t const slice = replica_at(grid_.replica_of(i)).slice;
-        return static_cast<std::uint32_t>((index_t{grid_.box_of(i)} * slices_ + slice) * parts_);
+        return static_cast<std::uint32_t>((index_t{grid_.box_of(i)} * slices_ + slice) * runs_);
     }
 
     /// \pre `number < box_count()`, here and below
@@ -110,9 +110,9 @@ public:
         box const region = grid_.box_at(at.box);
         if (!sharing_)
             return placed(region);
-        auto const parts = reshard::boxes_of(region, range(element_count(region), at.slice));
-        if (at.part < parts.size())
-            return placed(parts[at.part]);
+        auto const runs = reshard::boxes_of(region, range(element_count(region), at.slice));
+        if (at.run < runs.size())
+            return placed(runs[at.run]);
         return {offset_, index_vector::filled(offset_.size(), 0)};
     }
 
@@ -124,8 +124,7 @@ public:
     /// \pre `which < replicas()`
     constexpr shard_part replica(std::size_t number, std::size_t which) const {
         box_place const at = place_of(number);
-        return {grid_.replica(at.box, replica_of({at.slice, static_cast<index_t>(which)})),
-                at.part};
+        return {grid_.replica(at.box, replica_of({at.slice, static_cast<index_t>(which)})), at.run};
     }
 
     /// Which replica of box `number` a holder has, or nothing where it does not have that box.
@@ -181,7 +180,7 @@ private:
     struct box_place {
         std::uint32_t box; ///< of the grid
         index_t slice;
-        std::uint8_t part; ///< of the slice
+        std::uint8_t run; ///< of the slice
     };
 
     /// A replica of a box of the grid: the slice that it has, and which of the shards that have it.
@@ -198,8 +197,8 @@ private:
 
     constexpr box_place place_of(std::size_t number) const {
         auto const at = static_cast<index_t>(number);
-        return {static_cast<std::uint32_t>(at / parts_ / slices_), at / parts_ % slices_,
-                static_cast<std::uint8_t>(at % parts_)};
+        return {static_cast<std::uint32_t>(at / runs_ / slices_), at / runs_ % slices_,
+                static_cast<std::uint8_t>(at % runs_)};
     }
 
     constexpr bool is_shared_along(std::size_t axis) const {
@@ -242,8 +241,8 @@ private:
         return range_of(slices_for(elements), elements, slice);
     }
 
-    /// Visits the boxes of the slices of box `number` of the grid; `common` is the part of it that is
-    /// sought.
+    /// Visits the boxes of the slices of box `number` of the grid; `common` is the part of it that
+    /// is sought.
     template <class Visitor>
     constexpr void visit_slices(std::uint32_t number, box const& common, Visitor& visit) const {
         box const region = grid_.box_at(number);
@@ -253,9 +252,9 @@ private:
         while (position) {
             index_t const slice = slice_of(slices_for(elements), *position);
             flat_range const held = range(elements, slice);
-            auto next = (index_t{number} * slices_ + slice) * parts_;
-            for (box const& part : reshard::boxes_of(region, held)) {
-                if (auto const shared = intersect(part, common))
+            auto next = (index_t{number} * slices_ + slice) * runs_;
+            for (box const& run : reshard::boxes_of(region, held)) {
+                if (auto const shared = intersect(run, common))
                     visit(static_cast<std::uint32_t>(next), placed(*shared));
                 ++next;
             }
@@ -267,7 +266,7 @@ private:
     shard_grid grid_;
     std::optional<grid_sharing> sharing_;
     index_t slices_ = 1; ///< of each box
-    index_t parts_ = 1;  ///< most boxes of a slice
+    index_t runs_ = 1;   ///< most boxes of a slice
 };
 
 } // namespace reshard

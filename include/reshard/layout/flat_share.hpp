@@ -26,8 +26,8 @@ namespace reshard {
 constexpr flat_range flat_share(index_t elements, index_t index, index_t count) {
     BOOST_ASSERT(elements >= 0);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "no flat share " + std::to_string(index) + " of " +
-                                   std::to_string(count) + "; they count from 0");
+        fail(errc::bad_layout, "there is no flat share " + std::to_string(index) + " of " +
+                                   std::to_string(count) + "; shares are numbered from 0");
     index_t const most = elements / count + (elements % count != 0);
     if (most == 0 || index > elements / most)
         return {elements, elements};
@@ -45,8 +45,9 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
 constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, index_t count) {
     check(shard);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "'" + shard.key + "': no flat share " + std::to_string(index) +
-                                   " of " + std::to_string(count) + "; they count from 0");
+        fail(errc::bad_layout, "'" + shard.key + "': there is no flat share " +
+                                   std::to_string(index) + " of " + std::to_string(count) +
+                                   "; shares are numbered from 0");
     flat_range const all = shard.flat.value_or(flat_range{0, element_count(shard.region)});
     flat_range const share = flat_share(all.size(), index, count);
     shard.flat = flat_range{all.begin + share.begin, all.begin + share.end};

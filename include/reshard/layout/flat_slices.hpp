@@ -16,30 +16,30 @@
 
 namespace reshard {
 
-/// The first element of `part`, in the row-major order of `shape`, from `position` on.
+/// The first element of `region`, in the row-major order of `shape`, from `position` on.
 ///
 /// Takes time in proportion to the number of axes.
 ///
-/// \pre `contains(whole(shape), part)` and `0 <= position`
-constexpr std::optional<index_t> next_position(box const& part, index_t position,
+/// \pre `contains(whole(shape), region)` and `0 <= position`
+constexpr std::optional<index_t> next_position(box const& region, index_t position,
                                                index_vector const& shape) {
-    BOOST_ASSERT(contains(whole(shape), part));
-    if (is_empty(part) || position >= element_count(shape))
+    BOOST_ASSERT(contains(whole(shape), region));
+    if (is_empty(region) || position >= element_count(shape))
         return std::nullopt;
     index_vector at = unravel_index(position, shape);
     std::size_t axis = 0;
-    while (axis < at.size() && part.offset[axis] <= at[axis] && at[axis] < part.end(axis))
+    while (axis < at.size() && region.offset[axis] <= at[axis] && at[axis] < region.end(axis))
         ++axis;
     if (axis == at.size())
         return position;
-    if (at[axis] >= part.end(axis)) {
-        while (axis > 0 && at[axis - 1] + 1 >= part.end(axis - 1))
+    if (at[axis] >= region.end(axis)) {
+        while (axis > 0 && at[axis - 1] + 1 >= region.end(axis - 1))
             --axis;
         if (axis == 0)
             return std::nullopt;
         ++at[axis - 1];
     }
-    std::copy(part.offset.begin() + axis, part.offset.end(), at.begin() + axis);
+    std::copy(region.offset.begin() + axis, region.offset.end(), at.begin() + axis);
     return ravel_index(at, shape);
 }
 

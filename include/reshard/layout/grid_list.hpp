@@ -21,8 +21,8 @@
 
 namespace reshard {
 
-/// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in memory
-/// that does not depend on the number of ranks.
+/// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in
+/// memory that does not depend on the number of ranks.
 ///
 /// Shards and boxes of the first grid are numbered first, then those of the second, and so on.
 ///
@@ -41,7 +41,7 @@ public:
             std::numeric_limits<std::uint32_t>::max())
             fail(errc::overflow, "a tensor has " + std::to_string(first_shard_.back()) +
                                      " shards of " + std::to_string(first_box_.back()) +
-                                     " boxes, and 4294967295 of each can be counted");
+                                     " boxes; at most 4294967295 of each are supported");
     }
 
     constexpr std::vector<flat_grid> const& grids() const { return grids_; }

@@ -17,7 +17,7 @@
 
 namespace reshard {
 
-/// Which of equal shards are meant.
+/// Which of equal shards to visit.
 enum class copies {
     all,
     main, ///< of each different shard the one of the lowest rank
@@ -42,18 +42,18 @@ struct part_range {
 /// Where all sizes are positive, each of them does.
 ///
 /// \pre what is asked for is not empty and overlaps `held`
-constexpr part_range parts_between(placement const& how, interval held, index_t parts,
+constexpr part_range parts_between(placement const& how, interval held, index_t count,
                                    interval wanted) {
     index_t const begin = std::max(wanted.offset, held.offset) - held.offset;
     index_t const last =
         std::min(wanted.offset + wanted.extent, held.offset + held.extent) - held.offset - 1;
     if (how.what != placement::kind::sizes) {
-        index_t const most = interval_of(how, held.extent, parts, 0).extent;
+        index_t const most = interval_of(how, held.extent, count, 0).extent;
         return {begin / most, last / most + 1};
     }
-    part_range found{parts, 0};
+    part_range found{count, 0};
     index_t offset = 0;
-    for (index_t i = 0; i < parts && offset <= last; ++i) {
+    for (index_t i = 0; i < count && offset <= last; ++i) {
         offset += how.sizes[static_cast<std::size_t>(i)];
         if (offset > begin)
             found = {std::min(found.first, i), i + 1};
@@ -97,26 +97,27 @@ private:
     constexpr void cut(std::size_t depth, box const& held, index_t rank) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
         placement const& how = how_.placements()[i];
-        index_t const parts = how_.ranks().all_axes[i].extent;
+        index_t const count = how_.ranks().all_axes[i].extent;
         interval const along{held.offset[how.axis], held.shape[how.axis]};
         auto const [first, last] =
-            parts_between(how, along, parts, {wanted_.offset[how.axis], wanted_.shape[how.axis]});
-        interval part = interval_of(how, along.extent, parts, first);
-        for (index_t at = first; at < last; ++at, part = behind(part, how, along.extent, at)) {
+            parts_between(how, along, count, {wanted_.offset[how.axis], wanted_.shape[how.axis]});
+        interval share = interval_of(how, along.extent, count, first);
+        for (index_t at = first; at < last; ++at, share = behind(share, how, along.extent, at)) {
             box rest = held;
-            rest.offset[how.axis] += part.offset;
-            rest.shape[how.axis] = part.extent;
-            if (part.extent > 0)
+            rest.offset[how.axis] += share.offset;
+            rest.shape[how.axis] = share.extent;
+            if (share.extent > 0)
                 from(depth + 1, rest, rank + at * strides_[i]);
         }
     }
 
-    /// Part `i` of an extent, which stands behind `part`; what it is behind the last does not matter.
-    static constexpr interval behind(interval part, placement const& how, index_t extent,
+    /// Part `i` of an extent, which stands behind `share`; what it is behind the last does not
+    /// matter.
+    static constexpr interval behind(interval share, placement const& how, index_t extent,
                                      index_t i) {
-        index_t const offset = part.offset + part.extent;
+        index_t const offset = share.offset + share.extent;
         if (how.what != placement::kind::sizes)
-            return {offset, std::min(part.extent, extent - offset)};
+            return {offset, std::min(share.extent, extent - offset)};
         auto const place = static_cast<std::size_t>(i);
         return {offset, place < how.sizes.size() ? how.sizes[place] : 0};
     }

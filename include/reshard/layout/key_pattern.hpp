@@ -12,15 +12,16 @@
 
 namespace reshard {
 
-/// A pattern of keys: `*` stands for one or more characters other than a dot, `**` for anything, also
-/// nothing; every other character for itself.
+/// A pattern of keys: `*` stands for one or more characters other than a dot, `**` for anything,
+/// also nothing; every other character for itself.
 class key_pattern {
 public:
     explicit key_pattern(std::string_view text);
 
     std::string const& text() const { return text_; }
 
-    /// True where the whole key matches. Takes time in proportion to key times pattern, whatever they are.
+    /// True where the whole key matches. Takes time in proportion to key times pattern, whatever
+    /// they are.
     bool matches(std::string_view key) const;
 
 private:

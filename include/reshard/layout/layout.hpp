@@ -80,8 +80,8 @@ constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor c
                  std::to_string(holder));
     if (tensor.dtype != shard.dtype)
         fail(errc::dtype_mismatch,
-             "'" + shard.key + "' has the data type " + std::string(code(tensor.dtype)) +
-                 " on rank " + std::to_string(other) + " and " + std::string(code(shard.dtype)) +
+             "'" + shard.key + "' has the data type " + std::string(name(tensor.dtype)) +
+                 " on rank " + std::to_string(other) + " and " + std::string(name(shard.dtype)) +
                  " on rank " + std::to_string(holder));
 }
 

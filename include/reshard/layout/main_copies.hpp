@@ -23,9 +23,9 @@ constexpr shard_table with_boxes(shard_table const& table) {
         return table;
     shard_table result(table.ndim());
     for (std::uint32_t i = 0; i < table.size(); ++i) {
-        auto const parts = table.boxes(i);
-        if (parts.size() == 1)
-            result.push_back(table.holder(i), parts.front());
+        auto const boxes = table.boxes(i);
+        if (boxes.size() == 1)
+            result.push_back(table.holder(i), boxes.front());
         else
             result.push_back(table.holder(i), table.region(i), table.flat(i));
     }

@@ -36,7 +36,7 @@ struct mesh_axis {
         if (name.size() >= std::size(characters))
             fail(errc::limit_exceeded, "the mesh axis '" + std::string(name) + "' has a name of " +
                                            std::to_string(name.size()) +
-                                           " characters; at most 31 are possible");
+                                           " characters; at most 31 are allowed");
         std::copy(name.begin(), name.end(), characters);
     }
 
@@ -66,7 +66,7 @@ struct mesh {
         if (axes.size() > max_ndim)
             fail(errc::limit_exceeded, "a mesh of " + std::to_string(axes.size()) +
                                            " axes; at most " + std::to_string(max_ndim) +
-                                           " are possible");
+                                           " are allowed");
         for (mesh_axis const& axis : axes)
             push_back(axis);
     }

@@ -24,7 +24,8 @@ struct named_placement {
 
 /// One placement for each axis of the mesh, in its order; axes that are not named replicate.
 ///
-/// \throws error with errc::bad_layout for a name that the mesh does not have, or that stands twice
+/// \throws error with errc::bad_layout for a name that the mesh does not have, or that appears
+///         twice
 constexpr std::vector<placement> placements_on(mesh const& ranks,
                                                std::vector<named_placement> const& named) {
     std::vector<placement> placements(ranks.ndim());

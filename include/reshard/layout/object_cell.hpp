@@ -9,7 +9,7 @@
 #include <string>
 
 /// \file
-/// Objects that are no tensors, as the cells of an array: a generator's state for each rank.
+/// Objects that are not tensors, as the cells of an array: a generator's state for each rank.
 
 namespace reshard {
 
@@ -35,8 +35,8 @@ inline std::string to_string(object_cell const& cell) {
 
 /// Refuses a cell that its array does not have.
 ///
-/// \throws error with errc::bad_layout, or errc::overflow for an array of more than 2^63 - 1 cells; it
-///         names the key
+/// \throws error with errc::bad_layout, or errc::overflow for an array of more than 2^63 - 1 cells;
+///         it names the key
 RESHARD_DECL void check(object_cell const& cell);
 
 namespace detail {

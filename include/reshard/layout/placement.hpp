@@ -48,8 +48,8 @@ struct shard {
 
 /// As `shard`, but after all mesh axes that are not strided: the mesh axis cuts what those leave.
 ///
-/// \par Source `_StridedShard` of PyTorch's DTensor, which FSDP over tensor parallelism makes; there
-///             with a split factor, which here follows from the mesh
+/// \par Source `_StridedShard` of PyTorch's DTensor, which FSDP over tensor parallelism makes;
+///             there with a split factor, which here follows from the mesh
 struct strided_shard {
     std::size_t axis = 0;
     split_rule rule = split_rule::ceil;

@@ -23,7 +23,7 @@ struct placement_fault {
         count,         ///< not one placement for each axis of the mesh
         coordinate,    ///< `only` at a coordinate that the mesh axis does not have
         axis,          ///< a cut along an axis that the tensor does not have
-        uneven,        ///< an even split that leaves a rest
+        uneven,        ///< an even split that leaves a remainder
         size_count,    ///< not one size for each rank along the mesh axis
         negative_size, ///< a size below zero
         size_sum,      ///< sizes that do not sum to the extent
@@ -45,27 +45,27 @@ struct interval {
     index_t extent;
 };
 
-/// Part `i` of an extent cut into `parts`; parts behind the end are empty.
-constexpr interval interval_of(placement const& how, index_t extent, index_t parts, index_t i) {
+/// Part `i` of an extent cut into `count`; parts behind the end are empty.
+constexpr interval interval_of(placement const& how, index_t extent, index_t count, index_t i) {
     if (how.what == placement::kind::sizes) {
         interval result{0, how.sizes[static_cast<std::size_t>(i)]};
         for (index_t before = 0; before < i; ++before)
             result.offset += how.sizes[static_cast<std::size_t>(before)];
         return result;
     }
-    index_t const most = extent / parts + (extent % parts != 0);
+    index_t const most = extent / count + (extent % count != 0);
     if (most == 0 || i > extent / most)
         return {extent, 0};
     return {i * most, std::min(most, extent - i * most)};
 }
 
-/// What keeps the sizes of `how` from being those of `parts` parts of an extent, or nothing.
+/// What keeps the sizes of `how` from being those of `count` parts of an extent, or nothing.
 constexpr std::optional<placement_fault>
-find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t parts) {
+find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t count) {
     using kind = placement_fault::kind;
-    auto const count = static_cast<index_t>(how.sizes.size());
-    if (count != parts)
-        return placement_fault{kind::size_count, mesh_axis, count, parts};
+    auto const sizes = static_cast<index_t>(how.sizes.size());
+    if (sizes != count)
+        return placement_fault{kind::size_count, mesh_axis, sizes, count};
     index_t sum = 0;
     for (index_t const size : how.sizes) {
         if (size < 0)
@@ -81,21 +81,21 @@ find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, ind
 
 /// What keeps `how` from cutting each of `extents`; then these are what the cut leaves, each once.
 constexpr std::optional<placement_fault> cut_extents(placement const& how, std::size_t mesh_axis,
-                                                     index_t parts, std::vector<index_t>& extents) {
+                                                     index_t count, std::vector<index_t>& extents) {
     std::vector<index_t> left;
     for (index_t const extent : extents) {
         if (how.what == placement::kind::sizes) {
-            if (auto const fault = find_size_fault(how, mesh_axis, extent, parts))
+            if (auto const fault = find_size_fault(how, mesh_axis, extent, count))
                 return fault;
             left.insert(left.end(), how.sizes.begin(), how.sizes.end());
             continue;
         }
-        if (how.what == placement::kind::even && extent % parts != 0)
-            return placement_fault{placement_fault::kind::uneven, mesh_axis, parts, extent};
-        index_t const most = interval_of(how, extent, parts, 0).extent;
-        index_t const shorter = most == 0 ? 0 : std::min(extent / most, parts - 1);
-        for (index_t const i : {index_t{0}, shorter, parts - 1})
-            left.push_back(interval_of(how, extent, parts, i).extent);
+        if (how.what == placement::kind::even && extent % count != 0)
+            return placement_fault{placement_fault::kind::uneven, mesh_axis, count, extent};
+        index_t const most = interval_of(how, extent, count, 0).extent;
+        index_t const shorter = most == 0 ? 0 : std::min(extent / most, count - 1);
+        for (index_t const i : {index_t{0}, shorter, count - 1})
+            left.push_back(interval_of(how, extent, count, i).extent);
     }
     std::sort(left.begin(), left.end());
     left.erase(std::unique(left.begin(), left.end()), left.end());

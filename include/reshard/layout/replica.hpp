@@ -29,8 +29,8 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
     return number;
 }
 
-/// Refuses numbers of replicas, one for each shard in its order, unless of equal shards exactly one has
-/// the number 0: the main copy, which alone is written.
+/// Refuses numbers of replicas, one for each shard in its order, unless of equal shards exactly one
+/// has the number 0: the main copy, which alone is written.
 ///
 /// Shards without elements have no main copy.
 ///

@@ -25,9 +25,9 @@ namespace reshard {
 /// The shards of a tensor that placements on a mesh make: all questions about them are answered in
 /// time that does not depend on the number of ranks.
 ///
-/// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`). Boxes are the
-/// different regions, those without elements among them; each has equally many replicas, in the
-/// order of their holders.
+/// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`).
+/// Boxes are the different regions, those without elements among them; each has equally many
+/// replicas, in the order of their holders.
 ///
 /// \par Units elements
 class shard_grid {
@@ -194,7 +194,7 @@ private:
         find_step();
     }
 
-    /// Mostly holders are evenly spaced: then one multiplication tells them.
+    /// Holders are usually evenly spaced: then one multiplication finds them.
     constexpr void find_step() {
         step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
         for (grid_axis const& axis : axes_)
@@ -204,10 +204,10 @@ private:
 
     /// The axis outside those that are there: its strides are the products of their extents.
     constexpr grid_axis axis_of(held_axis const& one) {
-        index_t& parts = one.how.cuts() ? boxes_ : replicas_;
-        grid_axis axis{one.how, one.extent, one.holder_stride, shards_, parts, {}};
+        index_t& count = one.how.cuts() ? boxes_ : replicas_;
+        grid_axis axis{one.how, one.extent, one.holder_stride, shards_, count, {}};
         shards_ *= one.extent;
-        parts *= one.extent;
+        count *= one.extent;
         if (one.how.what == placement::kind::sizes) {
             axis.begins.push_back(0);
             for (index_t const size : one.how.sizes)
@@ -232,14 +232,14 @@ private:
         index_t& offset = held.offset[axis.how.axis];
         index_t& extent = held.shape[axis.how.axis];
         if (!axis.begins.empty()) {
-            auto const part = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
-            offset += *part;
-            extent = part[1] - part[0];
+            auto const bounds = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
+            offset += *bounds;
+            extent = bounds[1] - bounds[0];
             return;
         }
-        auto const part = detail::interval_of(axis.how, extent, axis.extent, i);
-        offset += part.offset;
-        extent = part.extent;
+        auto const share = detail::interval_of(axis.how, extent, axis.extent, i);
+        offset += share.offset;
+        extent = share.extent;
     }
 
     /// The first part of `held` along the axis that may reach behind `begin`.
@@ -266,12 +266,12 @@ private:
         std::size_t const along = axis.how.axis;
         index_t const behind = std::min(held.end(along), region.end(along));
         for (index_t i = first_part(held, axis, region.offset[along]); i < axis.extent; ++i) {
-            box part = held;
-            cut(part, axis, i);
-            if (part.offset[along] >= behind)
+            box share = held;
+            cut(share, axis, i);
+            if (share.offset[along] >= behind)
                 return;
-            if (part.shape[along] > 0)
-                visit_parts(next + 1, number + i * axis.part_stride, part, region, visit);
+            if (share.shape[along] > 0)
+                visit_parts(next + 1, number + i * axis.part_stride, share, region, visit);
         }
     }
 

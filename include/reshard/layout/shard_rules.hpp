@@ -50,16 +50,17 @@ struct ruled_shards {
     std::vector<std::string> unruled;     ///< the keys that no rule matches
 };
 
-/// The descriptors of a layer's tensors: share `part` of a group of equal ones, as the rules say, and
+/// The descriptors of a layer's tensors: `share` of a group of equal ones, as the rules say, and
 /// a copy where no rule matches.
 ///
-/// `part.axis` does not matter. What was not matched is part of the result; `check_rules` judges it.
+/// `share.axis` does not matter. What was not matched is part of the result; `check_rules` judges
+/// it.
 ///
 /// \throws     error as `equal_shares`
-/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are names
-///             alone, and one that matches nothing stays unnoticed
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are
+///             names alone, and one that matches nothing stays unnoticed
 RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
-                                equal_share part);
+                                equal_share share);
 
 } // namespace reshard
 

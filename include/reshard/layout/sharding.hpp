@@ -14,7 +14,8 @@
 #include <vector>
 
 /// \file
-/// Who holds what of a tensor without a list of shards: distributions of its parts, cut flat or not.
+/// Who holds what of a tensor without a list of shards: distributions of its parts, cut flat or
+/// not.
 
 namespace reshard {
 
@@ -43,8 +44,8 @@ struct sharding_part {
 
 /// A tensor and how it is spread over ranks, in memory that does not depend on their number.
 ///
-/// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them one
-/// behind the other.
+/// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
+/// one behind the other.
 ///
 /// \invariant parts that are not copies do not overlap; all have the same number of ranks
 struct tensor_sharding {
@@ -72,63 +73,63 @@ constexpr box largest_region(distribution const& how) {
 /// The number of ranks along the axes, all of which must replicate.
 ///
 /// \throws error with errc::bad_layout where one does not, or is not there
-constexpr index_t count_sharing(std::string const& key, sharding_part const& part) {
-    mesh const& ranks = part.how.ranks();
+constexpr index_t count_sharing(std::string const& key, sharding_part const& segment) {
+    mesh const& ranks = segment.how.ranks();
     index_t count = 1;
     for (std::size_t i = 0; i < max_ndim; ++i) {
-        if (!has_axis(part.flat->axes, i))
+        if (!has_axis(segment.flat->axes, i))
             continue;
         if (i >= ranks.ndim())
             fail(errc::bad_layout, "'" + key + "': mesh axis " + std::to_string(i) +
                                        " shares flat slices, but the mesh has " +
                                        std::to_string(ranks.ndim()) + " axes (" + to_string(ranks) +
                                        ")");
-        if (part.how.placements()[i].what != placement::kind::replicate)
+        if (segment.how.placements()[i].what != placement::kind::replicate)
             fail(errc::bad_layout, "'" + key + "': mesh axis '" +
                                        std::string(ranks.all_axes[i].name()) +
                                        "' shares flat slices, so it must replicate, not " +
-                                       to_string(part.how.placements()[i]));
+                                       to_string(segment.how.placements()[i]));
         count *= ranks.all_axes[i].extent;
     }
     return count;
 }
 
 /// \throws error with errc::bad_layout where the slices of a part do not hold its elements
-constexpr void check_flat(std::string const& key, sharding_part const& part) {
-    index_t const count = count_sharing(key, part);
-    if (!part.flat->slices)
+constexpr void check_flat(std::string const& key, sharding_part const& segment) {
+    index_t const count = count_sharing(key, segment);
+    if (!segment.flat->slices)
         return;
-    auto const [begin, length] = *part.flat->slices;
-    index_t const elements = element_count(largest_region(part.how));
+    auto const [begin, length] = *segment.flat->slices;
+    index_t const elements = element_count(largest_region(segment.how));
     if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
         begin > count * length - elements)
         fail(errc::bad_layout, "'" + key + "': " + std::to_string(elements) +
-                                   " elements from element " + std::to_string(begin) +
-                                   " of a buffer on leave its " + std::to_string(count) +
+                                   " elements at offset " + std::to_string(begin) +
+                                   " of a buffer exceed its " + std::to_string(count) +
                                    " slices of " + std::to_string(length) + " elements");
 }
 
 } // namespace detail
 
-/// Refuses a sharding whose parts leave the tensor, have different ranks, or share what they cut.
+/// Refuses a sharding whose parts exceed the tensor, have different ranks, or share what they cut.
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers
 constexpr void check(tensor_sharding const& tensor) {
-    for (sharding_part const& part : tensor.parts) {
-        if (part.offset.size() != tensor.shape.size() ||
-            part.how.shape().size() != tensor.shape.size() ||
-            !contains(whole(tensor.shape), {part.offset, part.how.shape()}))
+    for (sharding_part const& segment : tensor.parts) {
+        if (segment.offset.size() != tensor.shape.size() ||
+            segment.how.shape().size() != tensor.shape.size() ||
+            !contains(whole(tensor.shape), {segment.offset, segment.how.shape()}))
             fail(errc::bad_layout, "'" + tensor.key + "': a part of shape " +
-                                       to_string(part.how.shape()) + " at offset " +
-                                       to_string(part.offset) + " leaves the tensor of shape " +
+                                       to_string(segment.how.shape()) + " at offset " +
+                                       to_string(segment.offset) + " exceeds the tensor of shape " +
                                        to_string(tensor.shape));
-        if (part.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
+        if (segment.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
             fail(errc::bad_layout, "'" + tensor.key + "': parts on meshes of " +
                                        std::to_string(tensor.parts[0].how.ranks().rank_count()) +
-                                       " and " + std::to_string(part.how.ranks().rank_count()) +
+                                       " and " + std::to_string(segment.how.ranks().rank_count()) +
                                        " ranks");
-        if (part.flat)
-            detail::check_flat(tensor.key, part);
+        if (segment.flat)
+            detail::check_flat(tensor.key, segment);
     }
 }
 

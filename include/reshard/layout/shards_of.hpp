@@ -21,9 +21,9 @@ namespace reshard {
 namespace detail {
 
 /// The box `region` of a part, in the tensor.
-constexpr box in_tensor(box region, sharding_part const& part) {
+constexpr box in_tensor(box region, sharding_part const& segment) {
     for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-        region.offset[axis] += part.offset[axis];
+        region.offset[axis] += segment.offset[axis];
     return region;
 }
 
@@ -66,7 +66,7 @@ constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, inde
 
 /// A region of a part that ranks share; `first` is the one with slice 0.
 struct shared_region {
-    sharding_part const& part;
+    sharding_part const& segment;
     box const& region;
     holder_t first;
 
@@ -75,11 +75,11 @@ struct shared_region {
     /// \pre `wanted` lies in the region
     template <class Visit>
     constexpr void for_each(box const& wanted, Visit const& visit) const {
-        sharing_ranks const ranks(part.how.ranks(), part.flat->axes);
+        sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
         index_t const elements = element_count(region);
-        flat_slices const slices = slices_of(*part.flat, elements, ranks.count());
+        flat_slices const slices = slices_of(*segment.flat, elements, ranks.count());
         box const sought = relative_to(wanted, region.offset);
-        box const placed = in_tensor(region, part);
+        box const placed = in_tensor(region, segment);
         auto position = next_position(sought, 0, region.shape);
         while (position) {
             index_t const i = slice_of(slices, *position);
@@ -93,17 +93,17 @@ struct shared_region {
 /// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, which
 /// lies in the part and counts in it.
 template <class Visit>
-constexpr void for_each_holder_of_part(sharding_part const& part, box const& wanted, copies which,
-                                       Visit const& visit) {
-    axis_set axes = which == copies::main ? replicating_axes(part.how) : axis_set{};
-    if (part.flat)
-        axes = static_cast<axis_set>(axes | part.flat->axes);
+constexpr void for_each_holder_of_part(sharding_part const& segment, box const& wanted,
+                                       copies which, Visit const& visit) {
+    axis_set axes = which == copies::main ? replicating_axes(segment.how) : axis_set{};
+    if (segment.flat)
+        axes = static_cast<axis_set>(axes | segment.flat->axes);
     auto const walk = [&](holder_t rank, box const& region) {
-        if (!part.flat)
-            return visit(rank, in_tensor(region, part), std::optional<flat_range>());
-        shared_region{part, region, rank}.for_each(*intersect(region, wanted), visit);
+        if (!segment.flat)
+            return visit(rank, in_tensor(region, segment), std::optional<flat_range>());
+        shared_region{segment, region, rank}.for_each(*intersect(region, wanted), visit);
     };
-    holder_walk(part.how, wanted, axes, walk).run();
+    holder_walk(segment.how, wanted, axes, walk).run();
 }
 
 } // namespace detail
@@ -118,11 +118,12 @@ template <class Visit>
 constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted, copies which,
                                Visit const& visit) {
     BOOST_ASSERT(contains(whole(tensor.shape), wanted));
-    for (sharding_part const& part : tensor.parts) {
-        if (part.is_copy && which == copies::main)
+    for (sharding_part const& segment : tensor.parts) {
+        if (segment.is_copy && which == copies::main)
             continue;
-        if (auto const common = intersect(wanted, box{part.offset, part.how.shape()}))
-            detail::for_each_holder_of_part(part, relative_to(*common, part.offset), which, visit);
+        if (auto const common = intersect(wanted, box{segment.offset, segment.how.shape()}))
+            detail::for_each_holder_of_part(segment, relative_to(*common, segment.offset), which,
+                                            visit);
     }
 }
 
@@ -146,17 +147,17 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 /// \pre the rank is one of the mesh's
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
     std::vector<shard_descriptor> held;
-    for (sharding_part const& part : tensor.parts) {
-        auto const region = part.how.region(rank);
+    for (sharding_part const& segment : tensor.parts) {
+        auto const region = segment.how.region(rank);
         if (!region)
             continue;
         shard_descriptor shard{tensor.key, tensor.dtype, tensor.shape,
-                               detail::in_tensor(*region, part), std::nullopt};
-        if (part.flat) {
-            detail::sharing_ranks const ranks(part.how.ranks(), part.flat->axes);
+                               detail::in_tensor(*region, segment), std::nullopt};
+        if (segment.flat) {
+            detail::sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
             index_t const elements = element_count(*region);
-            shard.flat = range_of(detail::slices_of(*part.flat, elements, ranks.count()), elements,
-                                  ranks.slice_at(rank));
+            shard.flat = range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
+                                  elements, ranks.slice_at(rank));
         }
         if (!shard.flat || shard.flat->size() > 0)
             held.push_back(std::move(shard));
@@ -194,21 +195,21 @@ constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> c
 
 /// The list of all shards of all these tensors.
 ///
-/// \throws error with errc::bad_layout where a key stands twice
+/// \throws error with errc::bad_layout where a key appears twice
 constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
     layout result;
     for (tensor_sharding const& tensor : tensors) {
         result.tensors.push_back(tensor_layout_of(tensor));
-        for (sharding_part const& part : tensor.parts)
-            result.holders = std::max(result.holders, part.how.ranks().rank_count());
+        for (sharding_part const& segment : tensor.parts)
+            result.holders = std::max(result.holders, segment.how.ranks().rank_count());
     }
     std::sort(result.tensors.begin(), result.tensors.end(),
               [](auto const& a, auto const& b) { return a.key < b.key; });
     for (std::size_t i = 1; i < result.tensors.size(); ++i)
         if (result.tensors[i - 1].key == result.tensors[i].key)
             fail(errc::bad_layout, "'" + result.tensors[i].key +
-                                       "' stands twice in one layout; experts and layers need keys "
-                                       "with their numbers in the model");
+                                       "' appears twice in the layout; keys of experts and layers "
+                                       "need their numbers in the model");
     return result;
 }
 

@@ -15,20 +15,20 @@
 
 namespace reshard {
 
-/// What a load does about *unexpected* keys, which are wanted and not there, and *missing* ones,
-/// which are there and not wanted.
+/// What a load does about *unexpected* keys, which are wanted but not available, and *missing*
+/// ones, which are available but not wanted.
 ///
 /// \par Source the eight modes of Megatron-Core's `StrictHandling`, with its two words for the two
 ///             sides
 enum class strictness {
     assume_ok_unexpected, ///< nothing is compared; the load itself refuses what it cannot find
-    log_unexpected,       ///< unexpected keys are left out, and somebody is told of them
-    log_all,              ///< somebody is told of missing keys too
+    log_unexpected,       ///< unexpected keys are skipped and logged
+    log_all,              ///< missing keys are logged too
     raise_unexpected,     ///< unexpected keys are an error
     raise_all,            ///< missing ones too
-    return_unexpected,    ///< unexpected keys are left out, and the caller is given them
-    return_all,           ///< the caller is given missing keys too
-    ignore_all,           ///< unexpected keys are left out, and nobody is told
+    return_unexpected,    ///< unexpected keys are skipped and returned to the caller
+    return_all,           ///< missing keys are returned too
+    ignore_all,           ///< unexpected keys are skipped silently
 };
 
 namespace detail {
@@ -52,22 +52,22 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
 /// Keys that only one side has, sorted.
 struct key_mismatch {
-    std::vector<std::string> unexpected = {}; ///< wanted and not there
-    std::vector<std::string> missing = {};    ///< there and not wanted
+    std::vector<std::string> unexpected = {}; ///< wanted but not available
+    std::vector<std::string> missing = {};    ///< available but not wanted
 
     bool empty() const { return unexpected.empty() && missing.empty(); }
     bool operator==(key_mismatch const&) const = default;
 };
 
-/// Compares keys in any order; a key that stands twice counts once.
+/// Compares keys in any order; a key that appears twice counts once.
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
                                        std::vector<std::string> available);
 
 /// What a mode makes of a mismatch.
 struct strict_verdict {
-    key_mismatch log;                       ///< somebody should be told
-    key_mismatch raise;                     ///< the load must not go on
-    key_mismatch give_back;                 ///< the caller wants to know
+    key_mismatch log;                       ///< to be logged
+    key_mismatch raise;                     ///< the load must fail
+    key_mismatch give_back;                 ///< returned to the caller
     std::vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
 
     bool operator==(strict_verdict const&) const = default;

@@ -14,15 +14,15 @@
 #include <vector>
 
 /// \file
-/// Who holds which part of one tensor, be it listed or computed.
+/// Who holds which part of one tensor, listed or computed.
 
 namespace reshard {
 
 /// The number of no spread: tensors that share one, a way of being held, have its number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
-/// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is as
-/// small as two pointers.
+/// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is
+/// as small as two pointers.
 ///
 /// \par Units elements
 class tensor_shards {

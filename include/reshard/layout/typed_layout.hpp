@@ -91,13 +91,13 @@ consteval bool is_placed() {
     return true;
 }
 
-/// Says which key stands twice in a layout.
+/// Says which key appears twice in a layout.
 template <class First, class Second>
 struct tensors_of_one_key {
     static_assert(First::key != Second::key, "a typed_layout has two tensors of one key");
 };
 
-/// The keys of a layout; does not compile where one stands twice.
+/// The keys of a layout; does not compile where one appears twice.
 template <class... Tensors>
 consteval typed_keys<sizeof...(Tensors)> different_keys() {
     constexpr typed_keys<sizeof...(Tensors)> keys(

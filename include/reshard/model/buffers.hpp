@@ -49,8 +49,8 @@ constexpr buffer_rules megatron_large_buckets(index_t ranks) {
     return rules;
 }
 
-/// Where a tensor lies: in which buffer, from which element of it on, and how many of its elements each
-/// rank has.
+/// Where a tensor lies: in which buffer, from which element of it on, and how many of its elements
+/// each rank has.
 ///
 /// \par Units elements
 struct buffer_slot {
@@ -71,9 +71,9 @@ constexpr index_t rounded_up(index_t number, index_t multiple) {
 /// \throws error with errc::bad_layout for rules by which ranks would not have equal slices
 constexpr void check_rules(buffer_rules const& rules, index_t ranks) {
     if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
-        fail(errc::bad_layout, "buffers cannot have the alignment " +
-                                   std::to_string(rules.alignment) + ", ends at multiples of " +
-                                   std::to_string(rules.end_multiple) + " and " +
+        fail(errc::bad_layout, "invalid buffer rules: alignment " +
+                                   std::to_string(rules.alignment) + ", end multiple " +
+                                   std::to_string(rules.end_multiple) + ", target " +
                                    std::to_string(rules.target) + " elements");
     if (ranks < 1 || rules.end_multiple % ranks != 0)
         fail(errc::bad_layout,
@@ -87,8 +87,8 @@ constexpr void check_rules(buffer_rules const& rules, index_t ranks) {
 ///
 /// \par Units  elements
 /// \post       no two slots of a buffer overlap, and the ranks' slices hold them all
-/// \throws     error with errc::bad_layout for rules that do not suit the ranks, with errc::overflow for
-///             buffers of more than 2^63 - 1 elements
+/// \throws     error with errc::bad_layout for rules that do not suit the ranks, with
+///             errc::overflow for buffers of more than 2^63 - 1 elements
 /// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
 constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index_t ranks,
                                         buffer_rules const& rules) {

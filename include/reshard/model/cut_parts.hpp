@@ -32,7 +32,7 @@ public:
     cut_maker(std::string_view key, index_vector const& shape, tensor_ranks const& on)
         : key_(key), shape_(shape), on_(on) {}
 
-    std::vector<sharding_part> parts(tensor_cut const& cut);
+    std::vector<sharding_part> segments(tensor_cut const& cut);
 
 private:
     [[noreturn]] void refuse(std::string const& why) const {
@@ -49,8 +49,8 @@ private:
         return std::string(on_.cut_axis) + "=" + std::to_string(rank_count());
     }
 
-    sharding_part part(index_t offset, index_vector const& shape, mesh const& ranks,
-                       std::vector<named_placement> placements) const;
+    sharding_part segment(index_t offset, index_vector const& shape, mesh const& ranks,
+                          std::vector<named_placement> placements) const;
 
     index_vector shape_of(index_t extent) const;
 
@@ -90,14 +90,14 @@ private:
 /// The parts of a tensor of that shape, cut so over those ranks.
 ///
 /// \par Units  elements
-/// \throws     error with errc::bad_layout that names key, axis and both numbers where the cut does not
-///             fit the shape or the ranks
+/// \throws     error with errc::bad_layout that names key, axis and both numbers where the cut does
+///             not fit the shape or the ranks
 /// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There an extent that does
-///             not divide fails at an assertion; a key or value head that ranks share is a copy there
-///             too
+///             not divide fails at an assertion; a key or value head that ranks share is a copy
+///             there too
 inline std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
                                             tensor_cut const& cut, tensor_ranks const& on) {
-    return detail::cut_maker(key, shape, on).parts(cut);
+    return detail::cut_maker(key, shape, on).segments(cut);
 }
 
 } // namespace reshard

@@ -17,7 +17,8 @@
 
 namespace reshard {
 
-/// The axes of a mesh along which data-parallel ranks stand: those of `dp`, `cp` and `edp` that there are.
+/// The axes of a mesh along which data-parallel ranks stand: those of `dp`, `cp` and `edp` that
+/// there are.
 constexpr axis_set data_axes(mesh const& ranks) {
     unsigned axes = 0;
     for (std::string_view const name : {"dp", "cp", "edp"})
@@ -28,7 +29,8 @@ constexpr axis_set data_axes(mesh const& ranks) {
 
 namespace detail {
 
-/// Ranks whose tensors lie in common buffers: of one stage, of one expert-parallel rank, of one data type.
+/// Ranks whose tensors lie in common buffers: of one stage, of one expert-parallel rank, of one
+/// data type.
 struct buffer_group {
     bool is_expert = false;
     index_t stage = 0;  ///< -1: on each
@@ -38,7 +40,7 @@ struct buffer_group {
     auto operator<=>(buffer_group const&) const = default;
 };
 
-RESHARD_DECL buffer_group group_of(sharding_part const& part, data_type dtype);
+RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype);
 
 /// The lowest rank that holds some of a distribution.
 RESHARD_DECL holder_t first_holder(distribution const& how);
@@ -50,17 +52,21 @@ struct group_member {
 };
 
 /// The ranks of a group's mesh that share its tensors.
-RESHARD_DECL sharing_ranks data_ranks(sharding_part const& part);
+RESHARD_DECL sharing_ranks data_ranks(sharding_part const& segment);
 
-/// The tensors of each group, in order, and where in a rank's memory of its tensor each part begins.
+/// The tensors of each group, in order, and where in a rank's memory of its tensor each part
+/// begins.
 class group_table {
 public:
     explicit group_table(std::vector<tensor_sharding> const& tensors);
 
     std::map<buffer_group, std::vector<group_member>> const& groups() const { return groups_; }
 
-    /// The element of its tensor, as a rank stores it, with which part `part` of tensor `tensor` begins.
-    index_t begin_of(std::size_t tensor, std::size_t part) const { return begins_[tensor][part]; }
+    /// The element of its tensor, as a rank stores it, with which part `segment` of tensor `tensor`
+    /// begins.
+    index_t begin_of(std::size_t tensor, std::size_t segment) const {
+        return begins_[tensor][segment];
+    }
 
 private:
     void add(tensor_sharding const& tensor, std::size_t number);

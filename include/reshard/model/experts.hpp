@@ -61,7 +61,7 @@ private:
         if (number < 0 || number >= count)
             fail(errc::bad_layout, std::string("there is no ") + what + " " +
                                        std::to_string(number) + " among " + std::to_string(count) +
-                                       "; they count from 0");
+                                       "; numbering starts at 0");
     }
 
     index_t experts_;

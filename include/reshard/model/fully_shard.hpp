@@ -32,12 +32,13 @@ constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
 
 /// The distribution in which the ranks along `mesh_axis` cut what they would all hold by `how`.
 ///
-/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide. Where tensor
-/// parallelism cuts the same axis, it cuts first, and the result is a strided shard. A mesh of two
-/// data-parallel axes of which one is given here is HSDP.
+/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide.
+/// Where tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. A
+/// mesh of two data-parallel axes of which one is given here is HSDP.
 ///
-/// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an axis that
-///             is not there or does not divide, and for a mesh axis that does not replicate
+/// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an
+///             axis that is not there or does not divide, and for a mesh axis that does not
+///             replicate
 /// \par Source `fully_shard` of PyTorch
 constexpr distribution fully_shard(distribution const& how, std::string_view mesh_axis,
                                    std::string_view key = "a tensor", std::size_t axis = 0) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// Layers in layers: each says what it has, and the names of those around it come before.
+/// Nested layers: each lists its tensors, prefixed with the names of those around it.
 
 namespace reshard {
 
@@ -21,13 +21,14 @@ struct model_part {
     std::vector<model_part> parts = {};
 };
 
-/// The tensors of a part and of all parts within, in order: the names of the parts stand before theirs, with dots
-/// between, and `prefix` before all.
+/// The tensors of a part and of all parts within, in order: the names of the parts stand before
+/// theirs, with dots between, and `prefix` before all.
 ///
-/// \throws     error with errc::bad_layout where two get one key, with errc::limit_exceeded for more than 64 parts
-///             in one another
-/// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer that overrides it
-///             may forget its children, here a part is a value and has nothing to override
+/// \throws     error with errc::bad_layout where two get one key, with errc::limit_exceeded for
+///             more than 64 parts in one another
+/// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
+///             that overrides it may forget its children, here a part is a value and has nothing to
+///             override
 RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
                                                      std::string const& prefix = {});
 

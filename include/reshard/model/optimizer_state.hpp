@@ -44,8 +44,8 @@ constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
     return !kind.is_master || kind.dtype != parameter;
 }
 
-/// The state that an optimizer keeps for a parameter; what has its shape lies as `parameter` says, what is a
-/// number on every rank that may have some of it.
+/// The state that an optimizer keeps for a parameter; what has its shape lies as `parameter` says,
+/// what is a number on every rank that may have some of it.
 ///
 /// For ZeRO, `parameter` is what `shard_buffers`, `shard_slices` or `shard_whole` make of it.
 RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,

@@ -20,14 +20,15 @@ struct named_size {
     index_t elements = 0;
 };
 
-/// Gives each tensor to the rank that has the fewest elements so far; the results stand in the order of
-/// `tensors`.
+/// Gives each tensor to the rank that has the fewest elements so far; the results stand in the
+/// order of `tensors`.
 ///
-/// The largest tensors are dealt first, those of one size in the order of their keys; of ranks with equally
-/// many elements the lowest takes the next. So the order of `tensors` does not matter.
+/// The largest tensors are dealt first, those of one size in the order of their keys; of ranks with
+/// equally many elements the lowest takes the next. So the order of `tensors` does not matter.
 ///
 /// \throws     error with errc::bad_layout where there is no rank
-/// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were made
+/// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
+///             made
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks);
 

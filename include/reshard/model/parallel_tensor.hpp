@@ -55,8 +55,8 @@ class parallel_job {
 public:
     /// `experts` is the number of a layer's experts.
     ///
-    /// \throws error with errc::bad_layout where degrees do not fit one another, the pipeline or the
-    ///         experts
+    /// \throws error with errc::bad_layout where degrees do not fit one another, the pipeline or
+    ///         the experts
     explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0);
 
     holder_t rank_count() const;
@@ -81,8 +81,8 @@ RESHARD_DECL std::vector<index_t> stages_of(stage_place const& place, pipeline c
 
 /// Who holds what of a tensor.
 ///
-/// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does not
-///         fit the job
+/// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does
+///         not fit the job
 RESHARD_DECL tensor_sharding sharding_of(parallel_tensor const& tensor, parallel_job const& job);
 
 } // namespace reshard

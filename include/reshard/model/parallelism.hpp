@@ -62,7 +62,8 @@ constexpr void check_name(parallelism const& job, std::string_view name,
 
 /// All names, the fastest first: those that the order leaves out come last.
 ///
-/// \throws error with errc::bad_layout where the order names what is not there, or leaves out what is
+/// \throws error with errc::bad_layout where the order names what is not there, or leaves out what
+///         is
 constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
     std::vector<std::string_view> names;
     for (std::string_view rest = job.order; !rest.empty();) {
@@ -75,7 +76,7 @@ constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
         if (std::find(names.begin(), names.end(), name) != names.end())
             continue;
         if (degree_of(job, name) != 1)
-            fail(errc::bad_layout, "the order '" + std::string(job.order) + "' leaves out '" +
+            fail(errc::bad_layout, "the order '" + std::string(job.order) + "' omits '" +
                                        std::string(name) + "', which has the degree " +
                                        std::to_string(degree_of(job, name)) +
                                        "; name it, or set it to 1");

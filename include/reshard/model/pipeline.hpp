@@ -27,8 +27,8 @@ struct layer_place {
 
 /// The layers of a model, cut into chunks that stages take in turn.
 ///
-/// Chunk `i` of the model, in order, stands on stage `i % stages()`. Without virtual stages there is
-/// one chunk a stage.
+/// Chunk `i` of the model, in order, stands on stage `i % stages()`. Without virtual stages there
+/// is one chunk a stage.
 ///
 /// \par Source Megatron-Core's interleaved schedule; PipelineLayer of PaddlePaddle, whose names are
 ///             local and have to be translated
@@ -36,12 +36,12 @@ class pipeline {
 public:
     /// Chunks of these numbers of layers.
     ///
-    /// \throws error with errc::bad_layout where a count is negative, or their number no multiple of
-    ///         the number of stages
+    /// \throws error with errc::bad_layout where a count is negative, or their number no multiple
+    ///         of the number of stages
     constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
             fail(errc::bad_layout, std::to_string(counts.size()) +
-                                       " counts of layers are no multiple of " +
+                                       " layer counts are not a multiple of " +
                                        std::to_string(stages) + " pipeline stages");
         for (std::size_t i = 0; i < counts.size(); ++i) {
             if (counts[i] < 0)
@@ -67,7 +67,7 @@ public:
         if (layer < 0 || layer >= layers())
             fail(errc::bad_layout, "there is no layer " + std::to_string(layer) +
                                        " in a pipeline of " + std::to_string(layers()) +
-                                       "; they count from 0");
+                                       "; numbering starts at 0");
         auto const behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
         index_t const i = behind - begins_.begin() - 1;
         return {i % stages_, i / stages_, layer - *(behind - 1)};
@@ -115,7 +115,7 @@ constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
     if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
         fail(errc::bad_layout, "a pipeline of " + std::to_string(layers) + " layers on " +
                                    std::to_string(stages) + " stages of " + std::to_string(chunks) +
-                                   " chunks cannot be");
+                                   " chunks is not possible");
 }
 
 } // namespace detail
@@ -155,8 +155,8 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
     if (stages < 2 || left < 0 || (between == 0 ? left != 0 : left % between != 0))
         fail(errc::bad_layout, std::to_string(layers) + " layers less " + std::to_string(first) +
                                    " on the first stage and " + std::to_string(last) +
-                                   " on the last cannot be even on the " + std::to_string(between) +
-                                   " stages between");
+                                   " on the last cannot be divided equally among the " +
+                                   std::to_string(between) + " stages between");
     std::vector<index_t> counts(static_cast<std::size_t>(stages),
                                 between == 0 ? 0 : left / between);
     counts.front() = first;

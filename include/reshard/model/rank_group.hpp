@@ -98,8 +98,8 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
 constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
     std::size_t const place = ranks.axis(axis);
     if (place + 1 == ranks.ndim())
-        fail(errc::bad_layout, "no axis is behind '" + std::string(axis) + "' in the mesh " +
-                                   to_string(ranks) + " to join it with");
+        fail(errc::bad_layout, "the mesh " + to_string(ranks) + " has no axis after '" +
+                                   std::string(axis) + "' to join it with");
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     auto const second = axes.begin() + static_cast<std::ptrdiff_t>(place) + 1;
     axes[place] = mesh_axis(name, axes[place].extent * second->extent);

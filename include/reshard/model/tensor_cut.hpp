@@ -106,7 +106,8 @@ constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
     return {tensor_cut::kind::gate_up, order == weight_order::out_in ? 0U : 1U};
 }
 
-/// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its value.
+/// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its
+/// value.
 ///
 /// Ranks share the groups; where there are more ranks than groups, those of one group share its
 /// query heads and each have its key and value.

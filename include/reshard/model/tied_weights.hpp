@@ -27,8 +27,8 @@ struct tied_key {
 ///
 /// State is made of the tensors before this: it is kept once, under the first key.
 ///
-/// \throws error with errc::unknown_key for an alias of a key that no tensor has, with errc::bad_layout
-///         for one that a tensor has already
+/// \throws error with errc::unknown_key for an alias of a key that no tensor has, with
+///         errc::bad_layout for one that a tensor has already
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
                                                        std::vector<tied_key> const& ties);
 

@@ -11,7 +11,8 @@
 #include <vector>
 
 /// \file
-/// What data-parallel ranks share of the tensors that they would all hold: ZeRO 1 to 3, sharding V1 and V2.
+/// What data-parallel ranks share of the tensors that they would all hold: ZeRO 1 to 3, sharding V1
+/// and V2.
 
 namespace reshard {
 
@@ -26,16 +27,17 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
 
 } // namespace detail
 
-/// How tensors lie that data-parallel ranks share in slices of buffers, given how they would lie otherwise, in
-/// the order of the model: optimizer state under ZeRO-1 and ZeRO-2, and under sharding V2.
+/// How tensors lie that data-parallel ranks share in slices of buffers, given how they would lie
+/// otherwise, in the order of the model: optimizer state under ZeRO-1 and ZeRO-2, and under
+/// sharding V2.
 ///
-/// Each stage, expert-parallel rank and data type has buffers of its own, packed by `rules(ranks)`, such as
-/// `megatron_buckets`. Ranges end with the tensors: padding is nobody's.
+/// Each stage, expert-parallel rank and data type has buffers of its own, packed by `rules(ranks)`,
+/// such as `megatron_buckets`. Ranges end with the tensors: padding is nobody's.
 ///
-/// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor that
-///             data-parallel ranks cut already
-/// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, where ranges count
-///             the padding too
+/// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor
+///             that data-parallel ranks cut already
+/// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, where
+///             ranges count the padding too
 template <class Rules>
 std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
                                            Rules const& rules) {

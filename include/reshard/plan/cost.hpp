@@ -147,11 +147,11 @@ private:
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
     cost_counter counter(processes);
-    for (transfer const& part : whole.transfers) {
-        holder_t const target = options.process_of(part.target_holder);
-        bool const stays = part.source_holder == no_holder || options.shared_sources;
-        counter.add({stays ? target : options.process_of(part.source_holder), target,
-                     wire_bytes(whole, part)});
+    for (transfer const& t : whole.transfers) {
+        holder_t const target = options.process_of(t.target_holder);
+        bool const stays = t.source_holder == no_holder || options.shared_sources;
+        counter.add(
+            {stays ? target : options.process_of(t.source_holder), target, wire_bytes(whole, t)});
     }
     return std::move(counter).cost();
 }

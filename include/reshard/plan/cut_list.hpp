@@ -31,15 +31,15 @@ public:
     /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
     ///         wants it
     constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
-        std::uint8_t part = 0;
+        std::uint8_t number = 0;
         for (box const& region : target_.shards.boxes(shard)) {
             std::size_t const first = cuts.size();
             if (!is_empty(region))
                 pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
-                    add_sources({piece, 0, shard, part}, common, cuts);
+                    add_sources({piece, 0, shard, number}, common, cuts);
                 });
             check_covered(shard, region, cuts, first);
-            ++part;
+            ++number;
         }
     }
 
@@ -71,8 +71,8 @@ public:
     }
 
 private:
-    static constexpr cut geometry_of(piece const& part) {
-        return {part.order, part.source_offset, part.target_offset, part.extent, part.joins};
+    static constexpr cut geometry_of(piece const& p) {
+        return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }
 
     /// What a box of the source gives to one of the target: cut to the target first, as the
@@ -80,31 +80,31 @@ private:
     template <class Take>
     static constexpr void cut_between(piece const& whole, box const& target, box const& source,
                                       Take&& take) {
-        cut_to_target(whole, target, [&](piece const& part) {
-            if (auto const common = intersect(part.source_box(), source))
-                cut_to_source(part, *common, [&](piece const& one) { take(geometry_of(one)); });
+        cut_to_target(whole, target, [&](piece const& p) {
+            if (auto const common = intersect(p.source_box(), source))
+                cut_to_source(p, *common, [&](piece const& one) { take(geometry_of(one)); });
         });
     }
 
     /// A box of the target that holds all that comes from `region` of the source.
     static constexpr box reach_of(piece const& whole, box const& region) {
         box reach;
-        cut_to_source(whole, region, [&](piece const& part) {
-            reach = reach.ndim() == 0 ? part.target_box() : hull(reach, part.target_box());
+        cut_to_source(whole, region, [&](piece const& p) {
+            reach = reach.ndim() == 0 ? p.target_box() : hull(reach, p.target_box());
         });
         return reach;
     }
 
     constexpr void add_sources(cut_place place, box const& region, placed_pattern& cuts) const {
-        cut_to_target((*target_.pieces)[place.piece], region, [&](piece const& part) {
-            if (part.source == zero_source) {
-                cuts.push_back({geometry_of(part), place});
+        cut_to_target((*target_.pieces)[place.piece], region, [&](piece const& p) {
+            if (p.source == zero_source) {
+                cuts.push_back({geometry_of(p), place});
                 return;
             }
-            shard_index const& held = sources_.of(part.source);
-            held.for_each_overlap(part.source_box(), [&](std::uint32_t i, box const& common) {
+            shard_index const& held = sources_.of(p.source);
+            held.for_each_overlap(p.source_box(), [&](std::uint32_t i, box const& common) {
                 place.source_box = i;
-                cut_to_source(part, common, [&](piece const& one) {
+                cut_to_source(p, common, [&](piece const& one) {
                     cuts.push_back({geometry_of(one), place});
                 });
             });

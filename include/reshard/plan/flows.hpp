@@ -87,20 +87,20 @@ public:
         target_side const& target = problem_.targets[t];
         placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
         for (std::size_t i = 0; i < cuts.size(); ++i) {
-            cut_place const& part = cuts.place(i);
-            holder_t const taker = target.shards.holder(part.target_shard);
-            visit(flow{process_of_giver(target.pieces->source(part.piece), part, taker),
+            cut_place const& place = cuts.place(i);
+            holder_t const taker = target.shards.holder(place.target_shard);
+            visit(flow{process_of_giver(target.pieces->source(place.piece), place, taker),
                        options_.process_of(taker),
-                       byte_count(element_count(cuts.geometry().extent(i)), wire(t, part.piece))});
+                       byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece))});
         }
     }
 
 private:
-    constexpr holder_t process_of_giver(key_id source, cut_place const& part,
+    constexpr holder_t process_of_giver(key_id source, cut_place const& place,
                                         holder_t taker) const {
         if (source == zero_source || options_.shared_sources)
             return options_.process_of(taker);
-        shard_part const given = sources_.giver(source, part.source_box, taker, options_);
+        shard_part const given = sources_.giver(source, place.source_box, taker, options_);
         return options_.process_of(problem_.sources[source].shards.holder(given.shard));
     }
 

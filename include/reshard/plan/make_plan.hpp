@@ -16,7 +16,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Writes down the transfers of each tensor from the pattern of its kind: who is meant.
+/// Lists the transfers of each tensor from the pattern of its kind.
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
@@ -52,14 +52,14 @@ private:
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
             chains.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
-            cut_place const& part = cuts.place(i);
-            transfer entry{.target_holder = target.shards.holder(part.target_shard),
+            cut_place const& place = cuts.place(i);
+            transfer entry{.target_holder = target.shards.holder(place.target_shard),
                            .target_key = t,
-                           .target_shard = part.target_shard,
+                           .target_shard = place.target_shard,
                            .cut = i,
-                           .target_part = part.target_part,
-                           .chain = chains[part.piece]};
-            name_source(entry, target.pieces->source(part.piece), part.source_box);
+                           .target_part = place.target_part,
+                           .chain = chains[place.piece]};
+            name_source(entry, target.pieces->source(place.piece), place.source_box);
             if (scope_.targets.contains(entry.target_holder) ||
                 (entry.source_holder != no_holder && scope_.sources.contains(entry.source_holder)))
                 result_.transfers.push_back(entry);

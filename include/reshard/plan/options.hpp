@@ -115,17 +115,18 @@ enum class node_exchange : std::uint8_t {
 
 /// What a caller may ask of a redistribution; equal on every rank.
 struct redistribute_options {
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes have equally
-    /// many ranks one behind the other. Of several ranks that hold the same elements, one on the same node
-    /// gives them.
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
+    /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
+    /// one on the same node gives them.
     holder_t processes_per_node = 0;
-    /// Patterns of target keys whose shapes may differ from what the source has or the program yields
-    /// (see `fit_shapes`): they are cropped, or extended with zeros.
+    /// Patterns of target keys whose shapes may differ from what the source has or the program
+    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> allow_shape_mismatch = {};
-    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they hold;
-    /// of more, each looks up what its own tensors are made of in a directory that all share.
+    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
+    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
     holder_t gather_up_to = 256;
-    /// Which ranks share a node is found out, or said by the environment variable RESHARD_RANKS_PER_NODE.
+    /// Which ranks share a node is detected, or set by the environment variable
+    /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
 
     static constexpr void members(auto& self, auto&& visit) {

@@ -45,10 +45,10 @@ constexpr listed_parts list_parts(shard_table const& table) {
             listed.parts.push_back({shard, 0});
             continue;
         }
-        std::uint8_t part = 0;
+        std::uint8_t number = 0;
         for (box const& region : table.boxes(shard)) {
             listed.boxes.push_back(region);
-            listed.parts.push_back({shard, part++});
+            listed.parts.push_back({shard, number++});
         }
     }
     return listed;
@@ -59,7 +59,7 @@ constexpr listed_parts list_parts(shard_table const& table) {
 /// Indexes the shards of a tensor.
 ///
 /// \post   replicas stand in the order of the table, so that every process counts them alike
-/// \throws error with errc::shape_mismatch for a flat range that leaves its region
+/// \throws error with errc::shape_mismatch for a flat range that exceeds its region
 constexpr part_index index_parts(shard_table const& table) {
     detail::listed_parts const listed = detail::list_parts(table);
     distinct_boxes different = distinct(listed.boxes);

@@ -46,16 +46,17 @@ public:
     constexpr cut_place const& place(std::size_t i) const { return places_[i]; }
     constexpr placed_cut operator[](std::size_t i) const { return {geometry_[i], places_[i]}; }
 
-    /// \pre `part.geometry.target_offset.size()` is the number of axes
-    constexpr void push_back(placed_cut const& part) {
+    /// \pre `placed.geometry.target_offset.size()` is the number of axes
+    constexpr void push_back(placed_cut const& placed) {
         if (is_sorted_ && !places_.empty())
-            is_sorted_ = before(places_.back(), last_offset_, part.at, part.geometry.target_offset);
-        last_offset_ = part.geometry.target_offset;
-        geometry_.push_back(part.geometry);
-        places_.push_back(part.at);
+            is_sorted_ =
+                before(places_.back(), last_offset_, placed.at, placed.geometry.target_offset);
+        last_offset_ = placed.geometry.target_offset;
+        geometry_.push_back(placed.geometry);
+        places_.push_back(placed.at);
     }
 
-    /// Brings the cuts into their order; mostly they have been found in it.
+    /// Brings the cuts into their order; usually they are in it already.
     constexpr void sort() {
         if (is_sorted_)
             return;

@@ -83,17 +83,17 @@ public:
         return row ? row->extent : extents_[i];
     }
 
-    /// \pre `part.target_offset.size() == ndim()`
-    constexpr void push_back(cut const& part) {
-        bool const has_factors = part.joins.any();
+    /// \pre `geometry.target_offset.size() == ndim()`
+    constexpr void push_back(cut const& geometry) {
+        bool const has_factors = geometry.joins.any();
         index_vector const none = index_vector::filled(ndim(), 0);
         if (has_factors)
-            factors_.push_back(
-                {static_cast<std::uint32_t>(size()), part.joins, part.extent, part.source_offset});
-        orders_.push_back(part.order);
-        source_offsets_.push_back(has_factors ? none : part.source_offset);
-        target_offsets_.push_back(part.target_offset);
-        extents_.push_back(has_factors ? none : part.extent);
+            factors_.push_back({static_cast<std::uint32_t>(size()), geometry.joins, geometry.extent,
+                                geometry.source_offset});
+        orders_.push_back(geometry.order);
+        source_offsets_.push_back(has_factors ? none : geometry.source_offset);
+        target_offsets_.push_back(geometry.target_offset);
+        extents_.push_back(has_factors ? none : geometry.extent);
     }
 
     /// The memory that it takes.
@@ -223,9 +223,9 @@ constexpr void validate(plan const& whole) {
 
 /// The geometry of one transfer.
 ///
-/// \pre `part` is a transfer of `whole`
-constexpr cut cut_of(plan const& whole, transfer const& part) {
-    return whole.patterns[whole.pattern_of[part.target_key]][part.cut];
+/// \pre `t` is a transfer of `whole`
+constexpr cut cut_of(plan const& whole, transfer const& t) {
+    return whole.patterns[whole.pattern_of[t.target_key]][t.cut];
 }
 
 /// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
@@ -238,20 +238,19 @@ constexpr data_type wire_dtype(data_type source, data_type target) {
 
 /// The same of a transfer; the target's where there is no source.
 ///
-/// \pre `part` is a transfer of `whole`
-constexpr data_type wire_dtype(plan const& whole, transfer const& part) {
-    data_type const target = whole.target_dtypes[part.target_key];
-    return part.source_key == zero_source
-               ? target
-               : wire_dtype(whole.source_dtypes[part.source_key], target);
+/// \pre `t` is a transfer of `whole`
+constexpr data_type wire_dtype(plan const& whole, transfer const& t) {
+    data_type const target = whole.target_dtypes[t.target_key];
+    return t.source_key == zero_source ? target
+                                       : wire_dtype(whole.source_dtypes[t.source_key], target);
 }
 
 /// The bytes that a transfer puts on the wire.
 ///
 /// \par Units bytes, the last one filled up
-/// \pre       `part` is a transfer of `whole`
-constexpr index_t wire_bytes(plan const& whole, transfer const& part) {
-    return byte_count(element_count(cut_of(whole, part).extent), wire_dtype(whole, part));
+/// \pre       `t` is a transfer of `whole`
+constexpr index_t wire_bytes(plan const& whole, transfer const& t) {
+    return byte_count(element_count(cut_of(whole, t).extent), wire_dtype(whole, t));
 }
 
 } // namespace reshard

@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Finds keys in things sorted by key: mostly the next one is asked for, and no search is needed.
+/// Finds keys in things sorted by key: usually the next one is requested, and no search is needed.
 template <class Iterator>
 class key_walk {
 public:

@@ -46,8 +46,8 @@ private:
         if (index.is_computed()) {
             for (std::uint32_t const shard : shards_of(shards, holders)) {
                 std::uint32_t const first = index.first_box(shard);
-                for (std::uint32_t part = 0; part < shards.boxes(shard).size(); ++part)
-                    boxes.push_back(first + part);
+                for (std::uint32_t number = 0; number < shards.boxes(shard).size(); ++number)
+                    boxes.push_back(first + number);
             }
             std::sort(boxes.begin(), boxes.end());
             boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// The different boxes of a tensor, searchable, be its shards listed or computed.
+/// The different boxes of a tensor, searchable, whether its shards are listed or computed.
 
 namespace reshard {
 
@@ -26,7 +26,7 @@ public:
     /// Nobody holds any of the tensor.
     constexpr shard_index() = default;
 
-    /// \throws error with errc::shape_mismatch for a flat range that leaves its region
+    /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
     constexpr explicit shard_index(tensor_shards const& shards)
         : grid_(shards.grid()), grids_(shards.grids()) {
         if (shards.table())

@@ -14,7 +14,8 @@
 
 namespace reshard::detail {
 
-/// A `shard_index` for each source tensor; tensors that are cut alike by the same holders share one.
+/// A `shard_index` for each source tensor; tensors that are cut alike by the same holders share
+/// one.
 class source_indices {
 public:
     /// \throws error with errc::overlap where shards share elements without being replicas

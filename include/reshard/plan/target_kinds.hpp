@@ -25,12 +25,13 @@ public:
     using numbers = scope_parts::numbers;
 
     constexpr target_kinds(plan_problem const& problem, source_indices const& sources,
-                           shard_kinds const& targets, scope_parts const& parts)
-        : problem_(problem), sources_(sources), targets_(targets), parts_(parts) {
-        for (std::uint32_t i = 0; i < parts.given.size(); ++i)
-            source_digests_.push_back(digest_of(sources.kinds().kind(i), parts.given[i]));
-        for (std::uint32_t i = 0; i < parts.wanted.size(); ++i)
-            target_digests_.push_back(digest_of(targets.kind(i), parts.wanted[i]));
+                           shard_kinds const& targets, scope_parts const& numbers_in_scope)
+        : problem_(problem), sources_(sources), targets_(targets), parts_(numbers_in_scope) {
+        for (std::uint32_t i = 0; i < numbers_in_scope.given.size(); ++i)
+            source_digests_.push_back(
+                digest_of(sources.kinds().kind(i), numbers_in_scope.given[i]));
+        for (std::uint32_t i = 0; i < numbers_in_scope.wanted.size(); ++i)
+            target_digests_.push_back(digest_of(targets.kind(i), numbers_in_scope.wanted[i]));
     }
 
     /// The kinds, numbered; that of idle tensors comes last.
@@ -92,13 +93,13 @@ public:
         target_side const& target = problem_.targets[t];
         digest.add(target_digests_[targets_.spread(t)]);
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
-            piece const part = (*target.pieces)[i];
-            digest.add(part.source == zero_source ? 0 : digest_of_source(part.source));
-            digest.add(axes_of(part.order, part.extent.size()));
-            digest.add(part.target_offset);
-            digest.add(part.extent);
-            digest.add(std::uint64_t{part.joins.source} << 8 | part.joins.target);
-            digest.add(part.source_offset);
+            piece const p = (*target.pieces)[i];
+            digest.add(p.source == zero_source ? 0 : digest_of_source(p.source));
+            digest.add(axes_of(p.order, p.extent.size()));
+            digest.add(p.target_offset);
+            digest.add(p.extent);
+            digest.add(std::uint64_t{p.joins.source} << 8 | p.joins.target);
+            digest.add(p.source_offset);
         }
         if (target.pieces->size() > 1)
             add(digest, first_uses(*target.pieces));
@@ -126,10 +127,10 @@ private:
             digest.add(std::uint64_t{number});
     }
 
-    static constexpr std::uint64_t digest_of(std::uint32_t kind, numbers const& parts) {
+    static constexpr std::uint64_t digest_of(std::uint32_t kind, numbers const& numbers_in_scope) {
         hasher digest;
         digest.add(std::uint64_t{kind});
-        add(digest, parts);
+        add(digest, numbers_in_scope);
         return digest.value();
     }
 
@@ -138,9 +139,11 @@ private:
     }
 
     /// True where two spreads are of one kind and have the same parts in the scope.
-    static constexpr bool same_parts(shard_kinds const& kinds, std::vector<numbers> const& parts,
-                                     std::uint32_t a, std::uint32_t b) {
-        return a == b || (kinds.kind(a) == kinds.kind(b) && parts[a] == parts[b]);
+    static constexpr bool same_parts(shard_kinds const& kinds,
+                                     std::vector<numbers> const& numbers_in_scope, std::uint32_t a,
+                                     std::uint32_t b) {
+        return a == b ||
+               (kinds.kind(a) == kinds.kind(b) && numbers_in_scope[a] == numbers_in_scope[b]);
     }
 
     constexpr bool same_piece(piece const& a, piece const& b) const {

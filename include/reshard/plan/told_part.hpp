@@ -10,11 +10,12 @@
 #include <vector>
 
 /// \file
-/// The part of a plan that its maker tells those who give.
+/// The subplan that the maker of a plan sends to a source holder.
 
 namespace reshard {
 
-/// Transfers out of a larger plan, with numbers of their own for targets, patterns, chains and sources.
+/// Transfers out of a larger plan, with numbers of their own for targets, patterns, chains and
+/// sources.
 struct told_part {
     std::vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
     plan part;
@@ -30,12 +31,12 @@ inline constexpr stored_form form_of<told_part>{"part of a plan", 9};
 /// \throws error with errc::bad_layout where a source has no number
 RESHARD_DECL void validate(told_part const& told);
 
-/// By source holder, the transfers that others than `target` itself give it.
+/// By source holder, the transfers that holders other than `target` give it.
 ///
 /// \post the transfers of each part stand in the order of `whole`
 RESHARD_DECL std::map<holder_t, told_part> told_parts(plan const& whole, holder_t target);
 
-/// Adds transfers that others have told, as those of targets of their own.
+/// Adds transfers received from others, as those of targets of their own.
 ///
 /// \pre the sources of `told` are keys of `whole`
 RESHARD_DECL void append(plan& whole, told_part told);

@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    /// Mostly the first attempt is large enough.
+    /// Usually the first attempt is large enough.
     static constexpr detail::move_table<64, 8> small_{
         detail::plan_kind<Value>(*Target, {Sources...})};
 

@@ -133,7 +133,7 @@ inline constexpr bool is_covered<typed_ranks<Ranks...>> = [] {
 /// }());
 /// ```
 ///
-/// A target tensor of which nothing is said is the source tensor of its key.
+/// A target tensor without a definition is the source tensor of its key.
 template <class Source, class Target>
 class typed_problem {
 public:
@@ -148,7 +148,7 @@ public:
         return source_tensor(static_cast<key_id>(number), tensor.shape, tensor.dtype);
     }
 
-    /// Says what the target tensor `key` is.
+    /// Defines the target tensor `key`.
     ///
     /// \throws error with errc::unknown_key when no rank of the target wants it
     constexpr void define(std::string_view key, expression value) {

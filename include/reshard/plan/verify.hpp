@@ -44,20 +44,20 @@ constexpr box_list written_boxes(plan const& whole, std::size_t& first, key_id k
     return written;
 }
 
-/// What is wrong with the boxes that are written into one shard, of which `parts` are the boxes.
-constexpr std::optional<plan_fault> find_fault(std::vector<box> const& parts,
+/// What is wrong with the boxes that are written into one shard, of which `boxes` are the boxes.
+constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                box_list const& written) {
-    std::vector<box_list> inside(parts.size(), box_list(written.ndim()));
+    std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
     for (std::size_t i = 0; i < written.size(); ++i) {
-        std::size_t part = 0;
-        while (part < parts.size() && !contains(parts[part], written[i]))
-            ++part;
-        if (part == parts.size())
+        std::size_t which = 0;
+        while (which < boxes.size() && !contains(boxes[which], written[i]))
+            ++which;
+        if (which == boxes.size())
             return plan_fault{plan_fault::kind::outside, 0, 0, written[i]};
-        inside[part].push_back(written[i]);
+        inside[which].push_back(written[i]);
     }
-    for (std::size_t part = 0; part < parts.size(); ++part)
-        if (auto const fault = find_cover_fault(parts[part], box_index(std::move(inside[part]))))
+    for (std::size_t which = 0; which < boxes.size(); ++which)
+        if (auto const fault = find_cover_fault(boxes[which], box_index(std::move(inside[which]))))
             return plan_fault{fault->what == cover_fault::kind::gap ? plan_fault::kind::missing
                                                                     : plan_fault::kind::twice,
                               0, 0, fault->where};
@@ -83,10 +83,10 @@ constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const
                 detail::written_boxes(whole, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
-            std::vector<box> parts; // none where nothing may be written
+            std::vector<box> boxes; // none where nothing may be written
             if (!target.added)
-                parts = target.shards.boxes(shard);
-            auto const fault = detail::find_fault(parts, written);
+                boxes = target.shards.boxes(shard);
+            auto const fault = detail::find_fault(boxes, written);
             if (fault)
                 return plan_fault{fault->what, key, shard, fault->where};
         }

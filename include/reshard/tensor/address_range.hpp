@@ -43,13 +43,13 @@ struct element_reach {
     index_t behind = 0;
 };
 
-/// What overflows where strides lead beyond 64 bits.
-inline constexpr std::string_view strides_reach = "what a tensor's strides reach over,";
+/// What overflows where strides exceed 64 bits.
+inline constexpr std::string_view strides_reach = "a tensor's extents and strides";
 
 /// How far the elements reach from the first one.
 ///
 /// \pre    there is an element
-/// \throws error with errc::overflow where strides lead out of 64 bits
+/// \throws error with errc::overflow where strides overflow 64 bits
 constexpr element_reach reach_of(index_vector const& shape, index_vector const& strides) {
     element_reach reach;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -67,7 +67,7 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
 ///
 /// What lies between the elements of a strided tensor is in the range too.
 ///
-/// \throws error with errc::overflow where strides lead out of 64 bits
+/// \throws error with errc::overflow where strides overflow 64 bits
 RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 
 /// False where the tensors certainly share no memory.
@@ -75,7 +75,7 @@ RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 /// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still
 /// lie in overlapping ranges: exact answers are as hard as integer programming.
 ///
-/// \throws error with errc::overflow where strides lead out of 64 bits
+/// \throws error with errc::overflow where strides overflow 64 bits
 RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);
 
 } // namespace reshard

@@ -26,10 +26,10 @@ public:
     using shard = basic_local_shard<View>;
 
     explicit neighbour_joiner(basic_state_dict<View> const& shards) {
-        parts_.reserve(shards.size());
+        shards_.reserve(shards.size());
         std::size_t most_axes = 0;
         for (shard const& one : shards) {
-            parts_.push_back({one, parts_.size()});
+            shards_.push_back({one, shards_.size()});
             most_axes = std::max(most_axes, one.tensor.ndim());
         }
         for (std::size_t axis = most_axes; axis-- > 0;)
@@ -37,32 +37,32 @@ public:
     }
 
     basic_state_dict<View> joined() && {
-        std::ranges::sort(parts_, {}, &part::position);
+        std::ranges::sort(shards_, {}, &numbered_shard::position);
         basic_state_dict<View> result;
-        for (part& one : parts_)
-            result.add(std::move(one.held.descriptor), one.held.tensor);
+        for (numbered_shard& joint : shards_)
+            result.add(std::move(joint.value.descriptor), joint.value.tensor);
         return result;
     }
 
 private:
-    struct part {
-        shard held;
+    struct numbered_shard {
+        shard value;
         std::size_t position; ///< of its first shard among all
     };
 
     void join_along(std::size_t axis) {
-        std::ranges::sort(parts_, [axis](part const& a, part const& b) {
-            return comes_before(a.held, b.held, axis);
+        std::ranges::sort(shards_, [axis](numbered_shard const& a, numbered_shard const& b) {
+            return comes_before(a.value, b.value, axis);
         });
         std::size_t last = 0;
-        for (std::size_t next = 1; next < parts_.size(); ++next)
-            if (is_neighbour(parts_[last].held, parts_[next].held, axis))
-                extend(parts_[last], parts_[next], axis);
+        for (std::size_t next = 1; next < shards_.size(); ++next)
+            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
+                extend(shards_[last], shards_[next], axis);
             else if (++last != next)
-                parts_[last] = std::move(parts_[next]);
-        parts_.erase(parts_.begin() +
-                         static_cast<std::ptrdiff_t>(std::min(last + 1, parts_.size())),
-                     parts_.end());
+                shards_[last] = std::move(shards_[next]);
+        shards_.erase(shards_.begin() +
+                          static_cast<std::ptrdiff_t>(std::min(last + 1, shards_.size())),
+                      shards_.end());
     }
 
     /// Shards of a row along the axis come together, by their places in it.
@@ -90,8 +90,8 @@ private:
         return axis < one.descriptor.region.ndim() ? one.descriptor.region.offset[axis] : 0;
     }
 
-    /// Where the tensor's first element along the axis would be: equal for neighbours in one array, so that
-    /// copies in other arrays do not come between them.
+    /// Where the tensor's first element along the axis would be: equal for neighbours in one array,
+    /// so that copies in other arrays do not come between them.
     static std::uintptr_t line_of(shard const& one, std::size_t axis) {
         return axis < one.tensor.ndim() ? address_of(one.tensor, axis, -offset(one, axis)) : 0;
     }
@@ -113,7 +113,8 @@ private:
                address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
     }
 
-    /// True where 64 bits count the bytes from the first element of one to behind the last one of both.
+    /// True where 64 bits count the bytes from the first element of one to behind the last one of
+    /// both.
     static bool is_countable(View const& first, View const& next, std::size_t axis) {
         index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
                               (first.shape[axis] + next.shape[axis]);
@@ -128,23 +129,25 @@ private:
                    static_cast<std::uintptr_t>(elements.strides[axis]) * size;
     }
 
-    static void extend(part& first, part const& next, std::size_t axis) {
-        index_t const more = next.held.tensor.shape[axis];
-        first.held.descriptor.region.shape[axis] += more;
-        first.held.tensor.shape[axis] += more;
+    static void extend(numbered_shard& first, numbered_shard const& next, std::size_t axis) {
+        index_t const more = next.value.tensor.shape[axis];
+        first.value.descriptor.region.shape[axis] += more;
+        first.value.tensor.shape[axis] += more;
         first.position = std::min(first.position, next.position);
     }
 
-    std::vector<part> parts_;
+    std::vector<numbered_shard> shards_;
 };
 
 } // namespace detail
 
-/// The same elements in fewer shards, where some are neighbours along an axis and of one size across it.
+/// The same elements in fewer shards, where some are neighbours along an axis and of one size
+/// across it.
 ///
 /// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
-/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones, and
-/// those with strides of their own stay as they are. Shards come in the order of their first parts.
+/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones,
+/// and those with strides of their own stay as they are. Shards come in the order of their first
+/// parts.
 ///
 /// \post every element has the address that it had
 template <class View>

@@ -80,8 +80,8 @@ constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_
 
 /// True where elements at one address certainly have the same index along axis number `i`.
 ///
-/// Indices that differ by `d` there need the other axes to make up for `d` steps: that is no more than
-/// they span, and a multiple of what their steps have in common.
+/// Indices that differ by `d` there need the other axes to make up for `d` steps: that is no more
+/// than they span, and a multiple of what their steps have in common.
 ///
 /// \pre no step is 0
 constexpr bool is_told_apart(stepping_axes const& axes, std::size_t i) {
@@ -105,11 +105,12 @@ constexpr bool remove_one(stepping_axes& axes) {
 
 } // namespace detail
 
-/// The axis to name where elements of a tensor may lie at one address; nothing where they certainly do not.
+/// The axis to name where elements of a tensor may lie at one address; nothing where they certainly
+/// do not.
 ///
-/// Exact where no more than two axes interleave, as they do in no tensor that is cut from a dense one.
-/// Three or more that do may be named although no two elements share an address: exact answers are as hard as
-/// integer programming.
+/// Exact where no more than two axes interleave, as they do in no tensor that is cut from a dense
+/// one. Three or more that do may be named although no two elements share an address: exact answers
+/// are as hard as integer programming.
 ///
 /// \par Units elements
 /// \pre what the strides reach over fits 64 bits, as `addresses` checks

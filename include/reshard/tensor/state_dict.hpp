@@ -38,7 +38,7 @@ namespace detail {
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
-///         errc::overflow where strides lead out of 64 bits
+///         errc::overflow where strides overflow 64 bits
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::memory_overlap where elements that will be written share an address
@@ -61,8 +61,8 @@ void check(basic_local_shard<View> const& shard) {
     detail::check_shape(shard.descriptor, shard.tensor);
     if (shard.descriptor.dtype != shard.tensor.dtype)
         fail(errc::dtype_mismatch, "'" + shard.descriptor.key + "': a shard of " +
-                                       std::string(code(shard.descriptor.dtype)) +
-                                       " in a tensor of " + std::string(code(shard.tensor.dtype)));
+                                       std::string(name(shard.descriptor.dtype)) +
+                                       " in a tensor of " + std::string(name(shard.tensor.dtype)));
     detail::check_memory(shard.descriptor, shard.tensor);
     detail::check_writable(shard.descriptor, shard.tensor);
 }

@@ -11,7 +11,7 @@
 #include <string>
 
 /// \file
-/// Tensors that become others when they are saved, and are made of these when they are loaded.
+/// Tensors that are converted to others when saved, and rebuilt from them when loaded.
 
 namespace reshard {
 
@@ -23,10 +23,10 @@ struct built_shards {
 
 /// Two functions that are inverse to one another.
 ///
-/// `build(key, tensor)` gives what a checkpoint has of the tensor, at a save with its elements, at a
-/// load as the place that they are read into; `merge(built, tensor)` then fills the tensor from what
-/// was read. Shards that are views of the tensor's own memory, such as the halves of a fused weight,
-/// need no `merge`.
+/// `build(key, tensor)` gives what a checkpoint has of the tensor, at a save with its elements, at
+/// a load as the place that they are read into; `merge(built, tensor)` then fills the tensor from
+/// what was read. Shards that are views of the tensor's own memory, such as the halves of a fused
+/// weight, need no `merge`.
 ///
 /// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
 ///

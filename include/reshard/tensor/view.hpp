@@ -84,7 +84,7 @@ template <tensor T>
     requires(!borrowed_tensor<T>)
 void view(T const&&) = delete;
 
-/// `BF16 [4, 6] strides [6, 1]`; never an address or an element.
+/// `bfloat16 [4, 6] strides [6, 1]`; never an address or an element.
 RESHARD_DECL std::string to_string(const_tensor_view const& elements);
 
 } // namespace reshard

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(shards_of_different_tensors_are_refused) {
     integers.dtype = data_type::i32;
     const_local_shard const source{integers, {others.data(), data_type::i32, {4}, {1}}};
     BOOST_CHECK_EXCEPTION(copy_shared(source, target), error,
-                          says(errc::dtype_mismatch, "'w' is I32, and 'v' F32"));
+                          says(errc::dtype_mismatch, "'w' is int32, and 'v' float32"));
     BOOST_CHECK_EXCEPTION(
         copy_shared(shard_in<const_local_shard>(part("w", {4}, {{0}, {4}}), four), target), error,
         says(errc::memory_overlap, "'w' [0:4] and 'v' [0:4] share memory; give the target memory "

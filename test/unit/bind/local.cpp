@@ -124,12 +124,13 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
                                          one_tensor(part("x", {5}, {{0}, {5}}), second)};
     BOOST_CHECK_EXCEPTION(
         redistribute_locally(source, target), error,
-        says(errc::unknown_key, "'x' is wanted by rank 1, and the source does not have it"));
+        says(errc::unknown_key, "'x' is wanted by rank 1, but the source does not have it"));
     source.pop_back();
-    BOOST_CHECK_EXCEPTION(redistribute_locally(source, std::span(target).first(1)), error,
-                          says(errc::not_covered,
-                               "'w' elements [2:3, 0:4], which rank 0 wants, are held by nobody; "
-                               "source 'w' lacks [2:3, 0:4]"));
+    BOOST_CHECK_EXCEPTION(
+        redistribute_locally(source, std::span(target).first(1)), error,
+        says(errc::not_covered,
+             "'w' elements [2:3, 0:4], which rank 0 wants, are missing from the source; "
+             "source 'w' lacks [2:3, 0:4]"));
     BOOST_TEST(first == std::vector<float>(12, -1), boost::test_tools::per_element());
 }
 

@@ -66,10 +66,12 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused) {
     shard_views<tensor_view> views;
     BOOST_CHECK_EXCEPTION(
         views.add(held, layout_of({{}, held.descriptors()}), 0), error,
-        says(errc::bad_layout, "rank 0 holds w: F32 [2] [0:2], which the layout does not give it"));
+        says(errc::bad_layout,
+             "rank 0 holds w: float32 [2] [0:2], which the layout does not assign to it"));
     BOOST_CHECK_EXCEPTION(
         views.add(held, layout{}, 0), error,
-        says(errc::bad_layout, "rank 0 holds w: F32 [2] [0:2], which the layout does not give it"));
+        says(errc::bad_layout,
+             "rank 0 holds w: float32 [2] [0:2], which the layout does not assign to it"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

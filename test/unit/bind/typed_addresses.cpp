@@ -51,13 +51,13 @@ BOOST_AUTO_TEST_CASE(other_numbers_of_ranks_are_refused) {
 BOOST_AUTO_TEST_CASE(shards_of_others_are_refused) {
     BOOST_CHECK_EXCEPTION(
         addresses_of({dict_of(rows_from(2), {3, 1}), dict_of(rows_from(0), {3, 1})}), error,
-        says(errc::bad_layout,
-             "rank 0 holds " + to_string(rows_from(2)) + ", which the layout does not give it"));
+        says(errc::bad_layout, "rank 0 holds " + to_string(rows_from(2)) +
+                                   ", which the layout does not assign to it"));
     shard_descriptor other = rows_from(0);
     other.key = "v";
     BOOST_CHECK_EXCEPTION(addresses_of({dict_of(other, {3, 1}), {}}), error,
                           says(errc::bad_layout, "rank 0 holds " + to_string(other) +
-                                                     ", which the layout does not give it"));
+                                                     ", which the layout does not assign to it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_that_stands_twice_is_refused) {
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_stands_twice_is_refused) {
     twice.add(rows_from(0), tensor_view{elements + 9, data_type::f32, {2, 3}, {3, 1}});
     BOOST_CHECK_EXCEPTION(addresses_of({twice, {}}), error,
                           says(errc::bad_layout, "rank 0 holds " + to_string(rows_from(0)) +
-                                                     ", which the layout does not give it"));
+                                                     ", which the layout does not assign to it"));
 }
 
 BOOST_AUTO_TEST_CASE(gaps_between_elements_are_refused) {
@@ -77,9 +77,10 @@ BOOST_AUTO_TEST_CASE(gaps_between_elements_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(missing_shards_are_refused) {
-    BOOST_CHECK_EXCEPTION(addresses_of({dict_of(rows_from(0), {3, 1}), {}}), error,
-                          says(errc::bad_layout, "rank 1 holds nothing of 'w', of which the "
-                                                 "layout gives it a shard"));
+    BOOST_CHECK_EXCEPTION(
+        addresses_of({dict_of(rows_from(0), {3, 1}), {}}), error,
+        says(errc::bad_layout,
+             "rank 1 holds nothing of 'w', of which the layout assigns it a shard"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ int wrong_elements(detail::vector_set vectors, index_t gap) {
     Element untouched;
     std::memset(&untouched, 0xaa, sizeof untouched);
     constexpr index_t size = sizeof(Element);
-    detail::turn_square<sizeof(Element), Streaming>(
+    detail::transpose_in_registers<sizeof(Element), Streaming>(
         vectors, {reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size},
         {reinterpret_cast<unsigned char*>(target + side), target_pitch * size});
     detail::streaming_fence();
@@ -78,13 +78,13 @@ using elements = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uin
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_square_is_turned_and_nothing_else_is_written, Element, elements) {
     for (detail::vector_set const vectors : test::vector_sets())
-        if (detail::has_turn_square<sizeof(Element)>(vectors))
+        if (detail::has_square_transpose<sizeof(Element)>(vectors))
             for (index_t const gap : {0, 1, 7})
                 BOOST_TEST((wrong_elements<Element, true>(vectors, gap) +
                             wrong_elements<Element, false>(vectors, gap)) == 0,
                            sizeof(Element) << " bytes"
                                            << " with " << test::text(vectors));
-    BOOST_TEST(!detail::has_turn_square<sizeof(Element)>(detail::vector_set::none));
+    BOOST_TEST(!detail::has_square_transpose<sizeof(Element)>(detail::vector_set::none));
 }
 
 BOOST_AUTO_TEST_CASE(whole_matrices_are_turned_whatever_the_stores) {

@@ -49,12 +49,13 @@ BOOST_AUTO_TEST_CASE(packed_elements_fill_up_the_last_byte) {
     BOOST_TEST(byte_count(3, data_type::f4) == 2);
     BOOST_TEST(byte_count(5, data_type::f6_e2m3) == 4);
     BOOST_TEST(byte_count(0, data_type::f4) == 0);
-    BOOST_CHECK_EXCEPTION(
-        byte_count(index_t{1} << 60, data_type::f64), error, [](error const& problem) {
-            return problem.code() == errc::overflow &&
-                   std::string(problem.what()) == "1152921504606846976 elements of 64 bits (F64) "
-                                                  "are more bits than 64 bits count";
-        });
+    BOOST_CHECK_EXCEPTION(byte_count(index_t{1} << 60, data_type::f64), error,
+                          [](error const& problem) {
+                              return problem.code() == errc::overflow &&
+                                     std::string(problem.what()) ==
+                                         "1152921504606846976 elements of 64 bits (float64): the "
+                                         "number of bits does not fit in 64 bits";
+                          });
 }
 
 BOOST_AUTO_TEST_CASE(element_types_of_the_language_have_a_data_type) {

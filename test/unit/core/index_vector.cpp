@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(sums_beyond_64_bits_are_refused_with_both_numbers) {
     BOOST_CHECK_EXCEPTION(checked_add(1, most, "the bytes"), error, [](error const& problem) {
         return problem.code() == errc::overflow &&
                std::string(problem.what()) ==
-                   "the sum of the bytes 1 and 9223372036854775807 does not fit 64 bits";
+                   "the sum of the bytes 1 and 9223372036854775807 does not fit in 64 bits";
     });
 }
 

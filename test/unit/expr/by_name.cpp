@@ -33,14 +33,14 @@ BOOST_AUTO_TEST_CASE(a_key_without_source_is_named_with_the_first_rank_that_want
         {{part("a", {2}, {{0}, {2}})}, {part("c", {1}, {{0}, {1}})}, {part("c", {1}, {{0}, {1}})}});
     BOOST_CHECK_EXCEPTION(
         by_name(two_tensors(), target), error,
-        says(errc::unknown_key, "'c' is wanted by rank 1, and the source does not have it"));
+        says(errc::unknown_key, "'c' is wanted by rank 1, but the source does not have it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
     layout const target{1, {{"c", data_type::f32, {1}, shard_table(1)}}};
     BOOST_CHECK_EXCEPTION(
         by_name(two_tensors(), target), error,
-        says(errc::unknown_key, "'c' is wanted, and the source does not have it"));
+        says(errc::unknown_key, "'c' is wanted, but the source does not have it"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

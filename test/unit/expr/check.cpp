@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(pieces_stay_within_their_tensors) {
         said_of(value) ==
         "error shape_mismatch x: 'x' takes a box of [4, 6] at [0, 0] from 'b', shape [2, 6]\n");
     BOOST_TEST(said_of(source_tensor(2, {4, 6}, data_type::f32)) ==
-               "error unknown_key x: 'x' is made of source tensor number 2, and there are 2\n");
+               "error unknown_key x: 'x' refers to source tensor number 2, but there are only 2\n");
     BOOST_TEST(said_of(source_tensor(0, {24}, data_type::f32)) ==
                "error shape_mismatch x: 'x' takes a box of 1 axes from 'a', shape [4, 6]\n");
 }

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(the_identity_keeps_what_is_wanted) {
     catalog const more({{"c", data_type::f16, {4}, {1}}});
     BOOST_CHECK_EXCEPTION(
         identity_mapping(two, &more), error,
-        says(errc::unknown_key, "'c' is wanted, and the source does not have it"));
+        says(errc::unknown_key, "'c' is wanted, but the source does not have it"));
 }
 
 BOOST_AUTO_TEST_CASE(digests_tell_mappings_apart) {

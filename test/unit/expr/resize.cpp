@@ -89,15 +89,15 @@ BOOST_AUTO_TEST_CASE(extents_that_are_none_are_refused) {
     BOOST_CHECK_EXCEPTION(
         resize(w, {2, -1}), error,
         says(errc::shape_mismatch, "axis 1 has the extent 3, and cannot have the extent -1"));
-    BOOST_CHECK_EXCEPTION(resize(w, {2}), error,
-                          says(errc::shape_mismatch,
-                               "there are 1 extents, and the shape [2, 3] has 2 axes; give one for "
-                               "each axis, '*' to keep it"));
+    BOOST_CHECK_EXCEPTION(
+        resize(w, {2}), error,
+        says(errc::shape_mismatch,
+             "there are 1 extents, and the shape [2, 3] has 2 axes; give one for each axis"));
     constexpr index_t huge = std::numeric_limits<index_t>::max();
-    BOOST_CHECK_EXCEPTION(resize(w, {2, huge}), error,
-                          says(errc::overflow,
-                               "the product of the extents 2 and 9223372036854775807 does not fit "
-                               "64 bits"));
+    BOOST_CHECK_EXCEPTION(
+        resize(w, {2, huge}), error,
+        says(errc::overflow,
+             "the product of the extents 2 and 9223372036854775807 does not fit in 64 bits"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

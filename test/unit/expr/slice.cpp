@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(ranges_that_leave_the_axis_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(each_axis_needs_a_range) {
-    BOOST_CHECK_EXCEPTION(slice(w, {{0, 2}}), error,
-                          says(errc::shape_mismatch,
-                               "there are 1 ranges, and the shape [3, 4] has 2 axes; give one for "
-                               "each axis, ':' for all of it"));
+    BOOST_CHECK_EXCEPTION(
+        slice(w, {{0, 2}}), error,
+        says(errc::shape_mismatch,
+             "there are 1 ranges, and the shape [3, 4] has 2 axes; give one for each axis"));
     BOOST_CHECK_THROW(slice(w, {{}, {}, {}}), error);
 }
 

@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(a_directory_of_more_than_64_bits_of_bytes_is_refused) {
     BOOST_CHECK_EXCEPTION(plan_huggingface(catalog(tensors)), error, [](error const& thrown) {
         return thrown.code() == errc::overflow &&
                std::string(thrown.what()) ==
-                   "the sum of the bytes of all tensors 8646911284551352320 and "
-                   "576460752303423488 does not fit 64 bits";
+                   "the sum of the bytes of all tensors 8646911284551352320 and 576460752303423488 "
+                   "does not fit in 64 bits";
     });
 }
 

@@ -122,12 +122,13 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_layout_is_refused_with_its_place) {
 BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
     std::string const place = "l.json: tensors['w'].shards[0]: ";
     BOOST_TEST(refusal(with_shard(R"({"rank": 0, "offset": [4, 0], "shape": [5, 4]})")) ==
-               place + "'w': axis 0: a shard of 5 elements from 4 leaves the global extent 8");
+               place +
+                   "'w': axis 0: a shard of 5 elements at offset 4 exceeds the global extent 8");
     BOOST_TEST(
         refusal(with_shard(R"({"rank": 0, "offset": [4], "shape": [4]})")).starts_with(place));
     BOOST_TEST(refusal(with_shard(
                    R"({"rank": 0, "offset": [0,0], "shape": [2,2], "flat_range": [2,5]})")) ==
-               place + "'w': flat range 2:5 leaves a region of 4 elements");
+               place + "'w': flat range 2:5 exceeds a region of 4 elements");
     BOOST_TEST(
         refusal(with_shard(R"({"rank": 0, "offset": [0,0], "shape": [2,2], "flat_range": [2]})")) ==
         "l.json: tensors['w'].shards[0].flat_range: a flat range is a list of 2 numbers, these are "
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_more_bits_than_64_bits_count_are_refused) {
     BOOST_TEST(refusal(R"({"tensors": {"w": {"dtype": "F32", "shape": [2305843009213693951],
                    "shards": []}}})") ==
                "l.json: tensors['w'].shape: 'w': a tensor of shape [2305843009213693951] with 32 "
-               "bits an element (F32) has more than 9223372036854775807" +
+               "bits per element (float32) has more than 9223372036854775807" +
                    said);
     // Without a data type, that of the program counts.
     auto const open =
@@ -173,8 +174,8 @@ BOOST_AUTO_TEST_CASE(tensors_of_more_bits_than_64_bits_count_are_refused) {
     };
     yields(data_type::u8);
     BOOST_TEST(refusal(errc::overflow, [&] { yields(data_type::f32); }) ==
-               "l.json: 'w': a tensor of shape [288230376151711744] with 32 bits an element (F32) "
-               "has more than 9223372036854775807" +
+               "l.json: 'w': a tensor of shape [288230376151711744] with 32 bits per element "
+               "(float32) has more than 9223372036854775807" +
                    said);
 }
 
@@ -316,8 +317,7 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_a_tensor_name_it) {
         });
     };
     BOOST_TEST(applied(R"({"tp": {"axis": 0, "split": "even"}})", {10}) ==
-               "l.json: 'w': axis 0: mesh axis 'tp' cuts the extent 10 into 3 parts, which cannot "
-               "be equal; "
+               "l.json: 'w': axis 0: mesh axis 'tp' cannot cut the extent 10 into 3 equal parts; "
                "use a ceil split or give sizes");
     BOOST_TEST(applied(R"({"tp": 1})", {10}) ==
                "l.json: 'w': mesh axis 'tp' cuts axis 1 of a tensor of 1 axes");

@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
     auto const results = outcomes(
         3, [](auto const& world) { agree_to_run(world, "load", world.rank() == 1 ? 7 : 8); });
     check_all(results, errc::ranks_disagree,
-              "rank 0 runs load and rank 1 runs it with another program or other options; "
+              "rank 0 runs load and rank 1 runs it with a different program or different options; "
               "every rank must make the same call");
 }
 
@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {
         "rank 0 runs load and rank 1 runs something else; every rank must make the same call");
     BOOST_TEST_REQUIRE(results[1].has_value()); // it would wait for rank 0 in its next collective
     BOOST_TEST((results[1]->code() == errc::ranks_disagree));
-    BOOST_TEST(results[1]->what() == "rank 0 runs load, and others are in the midst of another "
-                                     "call; every rank must make the same call");
+    BOOST_TEST(results[1]->what() == "rank 0 runs load while other ranks are in another call; "
+                                     "every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_that_is_known_comes_before_a_difference) {

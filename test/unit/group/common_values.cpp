@@ -35,11 +35,11 @@ BOOST_AUTO_TEST_CASE(the_first_name_that_is_seen_differently_is_named) {
                    "the common value 'a' differs: it has 1 bytes on rank 0 and 1 other bytes on "
                    "rank 5");
     refused_values({{"a", "x"}, {"b", "yy"}}, {{"a", "x"}},
-                   "'b' is a common value on rank 0 and not on rank 5; common values are the same "
-                   "on every rank");
+                   "'b' is a common value on rank 0 and not on rank 5; common values must be the "
+                   "same on every rank");
     refused_values({{"a", "x"}}, {{"a", "x"}, {"b", "yy"}},
-                   "'b' is a common value on rank 5 and not on rank 0; common values are the same "
-                   "on every rank");
+                   "'b' is a common value on rank 5 and not on rank 0; common values must be the "
+                   "same on every rank");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

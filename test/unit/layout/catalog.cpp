@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(entries_are_sorted_and_found_by_key) {
 BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
     BOOST_CHECK_EXCEPTION(
         catalog({{"w", data_type::f32, {4}, {1}}, {"w", data_type::f32, {4}, {1}}}), error,
-        says(errc::bad_layout, "'w' stands twice in one catalog"));
+        says(errc::bad_layout, "'w' appears twice in the catalog"));
 }
 
 BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {

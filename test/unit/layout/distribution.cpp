@@ -74,10 +74,9 @@ BOOST_AUTO_TEST_CASE(a_strided_shard_cuts_what_the_others_leave) {
     mesh const grid{{"dp", 2}, {"tp", 2}};
     BOOST_TEST((rows({grid, {strided_shard{0}, shard{0}}, {10}}) ==
                 row_list{{0, 3}, {5, 3}, {3, 2}, {8, 2}}));
-    refused(
-        grid, {strided_shard{0, split_rule::even}, shard{0}}, {10},
-        "'w': axis 0: mesh axis 'dp' cuts the extent 5 into 2 parts, which cannot be equal; use a "
-        "ceil split or give sizes");
+    refused(grid, {strided_shard{0, split_rule::even}, shard{0}}, {10},
+            "'w': axis 0: mesh axis 'dp' cannot cut the extent 5 into 2 equal parts; use a ceil "
+            "split or give sizes");
 }
 
 BOOST_AUTO_TEST_CASE(mesh_axes_on_two_tensor_axes_make_a_grid) {
@@ -140,20 +139,20 @@ BOOST_AUTO_TEST_CASE(distributions_print) {
 
 BOOST_AUTO_TEST_CASE(a_split_that_must_be_even_names_both_numbers) {
     refused({{"tp", 4}}, {shard{1, split_rule::even}}, {8, 10},
-            "'w': axis 1: mesh axis 'tp' cuts the extent 10 into 4 parts, which cannot be equal; "
-            "use a ceil split or give sizes");
+            "'w': axis 1: mesh axis 'tp' cannot cut the extent 10 into 4 equal parts; use a ceil "
+            "split or give sizes");
     // The first cut leaves 5 and 5, which the second cannot halve.
     refused({{"a", 2}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {10},
-            "'w': axis 0: mesh axis 'b' cuts the extent 5 into 2 parts, which cannot be equal; "
-            "use a ceil split or give sizes");
+            "'w': axis 0: mesh axis 'b' cannot cut the extent 5 into 2 equal parts; use a ceil "
+            "split or give sizes");
     // Blocks of 4, 4 and 3: only the last cannot be halved.
     refused({{"a", 3}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {11},
-            "'w': axis 0: mesh axis 'b' cuts the extent 3 into 2 parts, which cannot be equal; "
-            "use a ceil split or give sizes");
+            "'w': axis 0: mesh axis 'b' cannot cut the extent 3 into 2 equal parts; use a ceil "
+            "split or give sizes");
     // Blocks of 2, 2, 1, 0: the one in between cannot be halved.
     refused({{"a", 4}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {5},
-            "'w': axis 0: mesh axis 'b' cuts the extent 1 into 2 parts, which cannot be equal; "
-            "use a ceil split or give sizes");
+            "'w': axis 0: mesh axis 'b' cannot cut the extent 1 into 2 equal parts; use a ceil "
+            "split or give sizes");
 }
 
 BOOST_AUTO_TEST_CASE(sizes_must_fit_mesh_and_extent) {
@@ -172,7 +171,7 @@ BOOST_AUTO_TEST_CASE(sizes_must_fit_mesh_and_extent) {
 
 BOOST_AUTO_TEST_CASE(placements_must_fit_mesh_and_tensor) {
     refused({{"pp", 2}, {"tp", 3}}, {shard{0}}, {8},
-            "'w': 1 placements on a mesh of 2 axes (pp=2 tp=3); give one for each");
+            "'w': 1 placements on a mesh of 2 axes (pp=2 tp=3); give one for each mesh axis");
     refused({{"tp", 3}}, {shard{2}}, {8, 4},
             "'w': mesh axis 'tp' cuts axis 2 of a tensor of 2 axes");
     refused({{"tp", 3}}, {shard{0}}, {}, "'w': mesh axis 'tp' cuts axis 0 of a tensor of 0 axes");

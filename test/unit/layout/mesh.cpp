@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(meshes_beyond_the_limits_are_refused) {
                                 {"h", 1},
                                 {"i", 1}}),
                           error,
-                          says(errc::limit_exceeded, "a mesh of 9 axes; at most 8 are possible"));
+                          says(errc::limit_exceeded, "a mesh of 9 axes; at most 8 are allowed"));
     std::string const long_name(32, 'x');
     BOOST_CHECK_EXCEPTION(
         (mesh_axis{long_name, 1}), error,
         says(errc::limit_exceeded, "the mesh axis '" + long_name +
-                                       "' has a name of 32 characters; at most 31 are possible"));
+                                       "' has a name of 32 characters; at most 31 are allowed"));
     BOOST_TEST((mesh_axis{std::string(31, 'x'), 1}.name().size()) == 31u);
 }
 

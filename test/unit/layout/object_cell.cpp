@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(cells_of_an_array_pass) {
 BOOST_AUTO_TEST_CASE(cells_that_an_array_does_not_have_are_refused) {
     refused_cell({"", {4}, {1}}, errc::bad_layout, "an object in an array of shape [4] has no key");
     refused_cell({"rng", {4}, {1, 0}}, errc::bad_layout,
-                 "'rng': the index [1, 0] does not have the axes of an array of shape [4]");
+                 "'rng': the index [1, 0] has another number of axes than an array of shape [4]");
     refused_cell({"rng", {4, 2}, {1, 2}}, errc::bad_layout,
                  "'rng': axis 1: an array of extent 2 has no index 2");
     refused_cell({"rng", {4}, {-1}}, errc::bad_layout,

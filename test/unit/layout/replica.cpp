@@ -56,18 +56,17 @@ BOOST_AUTO_TEST_CASE(of_several_copies_one_is_the_main_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_without_a_main_copy_names_its_ranks) {
-    BOOST_CHECK_EXCEPTION(
-        check_replicas(with_shards({front, back, back}), {0, 1, 2}), error,
-        says(errc::bad_layout,
-             "'w': of the shard w: F32 [8] [4:8] there is no main copy (replica 0), "
-             "only rank 1 (replica 1), rank 2 (replica 2)"));
+    BOOST_CHECK_EXCEPTION(check_replicas(with_shards({front, back, back}), {0, 1, 2}), error,
+                          says(errc::bad_layout,
+                               "'w': the shard w: float32 [8] [4:8] has no main copy (replica 0), "
+                               "only rank 1 (replica 1), rank 2 (replica 2)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_with_two_main_copies_names_their_ranks) {
-    BOOST_CHECK_EXCEPTION(
-        check_replicas(with_shards({front, back, front, front}), {0, 0, 1, 0}), error,
-        says(errc::bad_layout, "'w': of the shard w: F32 [8] [0:4] there are 2 main copies: rank 0 "
-                               "(replica 0), rank 3 (replica 0)"));
+    BOOST_CHECK_EXCEPTION(check_replicas(with_shards({front, back, front, front}), {0, 0, 1, 0}),
+                          error,
+                          says(errc::bad_layout, "'w': the shard w: float32 [8] [0:4] has 2 main "
+                                                 "copies: rank 0 (replica 0), rank 3 (replica 0)"));
 }
 
 BOOST_AUTO_TEST_CASE(of_many_copies_some_are_named) {
@@ -75,9 +74,9 @@ BOOST_AUTO_TEST_CASE(of_many_copies_some_are_named) {
         check_replicas(with_shards(std::vector<box>(11, front)), std::vector<index_t>(11, 0)),
         error,
         says(errc::bad_layout,
-             "'w': of the shard w: F32 [8] [0:4] there are 11 main copies: rank 0 (replica 0), "
-             "rank 1 (replica 0), rank 2 (replica 0), rank 3 (replica 0), rank 4 (replica 0), "
-             "rank 5 (replica 0), rank 6 (replica 0), rank 7 (replica 0) and 3 more"));
+             "'w': the shard w: float32 [8] [0:4] has 11 main copies: rank 0 (replica 0), rank 1 "
+             "(replica 0), rank 2 (replica 0), rank 3 (replica 0), rank 4 (replica 0), rank 5 "
+             "(replica 0), rank 6 (replica 0), rank 7 (replica 0) and 3 more"));
 }
 
 BOOST_AUTO_TEST_CASE(flat_shards_count_for_themselves_and_empty_ones_not) {

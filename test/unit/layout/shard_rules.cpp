@@ -2,8 +2,8 @@
 
 #include <reshard/layout/shard_rules.hpp>
 
-#include <reshard/group/solo.hpp>
 #include <reshard/group/check_rules.hpp>
+#include <reshard/group/solo.hpp>
 
 #include "support/says.hpp"
 
@@ -57,14 +57,14 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     layer.others = unruled::refuse;
     BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
                           says(errc::unknown_key,
-                               "'layers.3.out.bias' matches no rule; write one for each tensor, "
-                               "without an axis where ranks have copies"));
+                               "'layers.3.out.bias' matches no rule; write a rule for each tensor, "
+                               "without an axis to replicate it"));
     layer.rules.pop_back();
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,
         says(errc::unknown_key,
-             "'layers.3.out.weight' and 1 more keys match no rule; write one for each tensor, "
-             "without an axis where ranks have copies"));
+             "'layers.3.out.weight' and 1 more keys match no rule; write a rule for each tensor, "
+             "without an axis to replicate it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
@@ -74,9 +74,8 @@ BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
     BOOST_TEST((result.used == std::vector<bool>{true, true, false, true}));
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, attention, result), error,
-        says(errc::unknown_key,
-             "rule 3 of 4, 'out.wieght', gets no tensor on any rank (did you mean 'out.weight'?); "
-             "rank 0 has 4 tensors below 'layers.3.'"));
+        says(errc::unknown_key, "rule 3 of 4, 'out.wieght', applies to no tensor on any rank (did "
+                                "you mean 'out.weight'?); rank 0 has 4 tensors below 'layers.3.'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {
@@ -85,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, tensors, apply(layer, tensors, second_of_two)), error,
         says(errc::unknown_key,
-             "rule 2 of 2, 'a', gets no tensor on any rank: an earlier rule takes 'a'"));
+             "rule 2 of 2, 'a', applies to no tensor on any rank: an earlier rule takes 'a'"));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_a_tensor_does_not_have_names_the_whole_key) {

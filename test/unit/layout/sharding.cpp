@@ -45,20 +45,18 @@ BOOST_AUTO_TEST_CASE(an_axis_that_cuts_cannot_share) {
 BOOST_AUTO_TEST_CASE(slices_must_hold_the_elements) {
     auto const how = over(dp_tp, {replicate{}, shard{0}}, {3, 6}); // 12 and 6 elements
     check(sharding_of("w", data_type::f32, how, flat_sharing{1, flat_slices{4, 8}}));
-    refused_sharding(
-        sharding_of("w", data_type::f32, how, flat_sharing{1, flat_slices{5, 8}}),
-        "'w': 12 elements from element 5 of a buffer on leave its 2 slices of 8 elements");
+    refused_sharding(sharding_of("w", data_type::f32, how, flat_sharing{1, flat_slices{5, 8}}),
+                     "'w': 12 elements at offset 5 of a buffer exceed its 2 slices of 8 elements");
     auto const sizes = over(dp_tp, {replicate{}, placement(0, {1, 3})}, {4, 6});
-    refused_sharding(
-        sharding_of("w", data_type::f32, sizes, flat_sharing{1, flat_slices{0, 8}}),
-        "'w': 18 elements from element 0 of a buffer on leave its 2 slices of 8 elements");
+    refused_sharding(sharding_of("w", data_type::f32, sizes, flat_sharing{1, flat_slices{0, 8}}),
+                     "'w': 18 elements at offset 0 of a buffer exceed its 2 slices of 8 elements");
 }
 
 BOOST_AUTO_TEST_CASE(parts_lie_in_the_tensor_and_have_the_same_ranks) {
     auto const how = over(dp_tp, {replicate{}, shard{0}}, {4, 6});
     refused_sharding(
         {"w", data_type::f32, {7, 6}, {{{0, 0}, how, {}}, {{4, 0}, how, {}}}},
-        "'w': a part of shape [4, 6] at offset [4, 0] leaves the tensor of shape [7, 6]");
+        "'w': a part of shape [4, 6] at offset [4, 0] exceeds the tensor of shape [7, 6]");
     auto const alone = over({{"tp", 2}}, {shard{0}}, {4, 6});
     refused_sharding({"w", data_type::f32, {8, 6}, {{{0, 0}, how, {}}, {{4, 0}, alone, {}}}},
                      "'w': parts on meshes of 4 and 2 ranks");

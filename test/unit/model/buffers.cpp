@@ -74,12 +74,12 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_suit_are_refused) {
     BOOST_CHECK_EXCEPTION(
         pack({5}, 3, {0, 3, -1, false}), error,
         says(errc::bad_layout,
-             "buffers cannot have the alignment 0, ends at multiples of 3 and -1 elements"));
+             "invalid buffer rules: alignment 0, end multiple 3, target -1 elements"));
     index_t const most = std::numeric_limits<index_t>::max();
-    BOOST_CHECK_EXCEPTION(pack({most, most}, 1, {}), error,
-                          says(errc::overflow, "the sum of the buffer's elements " +
-                                                   std::to_string(most) + " and " +
-                                                   std::to_string(most) + " does not fit 64 bits"));
+    BOOST_CHECK_EXCEPTION(
+        pack({most, most}, 1, {}), error,
+        says(errc::overflow, "the sum of the buffer's elements " + std::to_string(most) + " and " +
+                                 std::to_string(most) + " does not fit in 64 bits"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

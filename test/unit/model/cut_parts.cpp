@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/model/cut_parts.hpp>
 #include <reshard/layout/shards_of.hpp>
+#include <reshard/model/cut_parts.hpp>
 
 #include "support/says.hpp"
 
@@ -104,10 +104,9 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_groups_share_queries_and_copy_keys_and_valu
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused) {
-    refused_cut(
-        {5, 2}, column_parallel(), 2,
-        "axis 0: mesh axis 'tp' cuts the extent 5 into 2 parts, which cannot be equal; use a "
-        "ceil split or give sizes");
+    refused_cut({5, 2}, column_parallel(), 2,
+                "axis 0: mesh axis 'tp' cannot cut the extent 5 into 2 equal parts; use a ceil "
+                "split or give sizes");
     refused_cut({5}, row_parallel(), 2, "tensor parallelism cuts axis 1 of a tensor of 1 axes");
     refused_cut({10, 2}, vocabulary_parallel(8), 4,
                 "axis 0: a vocabulary of 10 words cannot be padded to 8 for tp=4; use "
@@ -116,15 +115,18 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused) {
                 "axis 0: a vocabulary of 10 words cannot be padded to 13 for tp=4; use "
                 "padded_vocabulary");
     refused_cut({6, 2}, head_cut(3), 4, "axis 0: 3 heads and tp=4: one must divide the other");
-    refused_cut({7, 2}, head_cut(3), 3, "axis 0: the extent 7 is not that of 3 heads");
-    refused_cut({7, 2}, head_cut(0), 3, "axis 0: the extent 7 is not that of 0 heads");
-    refused_cut({7, 2}, fused_gate_up(), 3, "axis 0: the extent 7 is not that of 2 halves");
+    refused_cut({7, 2}, head_cut(3), 3,
+                "axis 0: the extent 7 cannot be divided into 3 equal heads");
+    refused_cut({7, 2}, head_cut(0), 3,
+                "axis 0: the extent 7 cannot be divided into 0 equal heads");
+    refused_cut({7, 2}, fused_gate_up(), 3,
+                "axis 0: the extent 7 cannot be divided into 2 equal halves");
     refused_cut({8, 2}, fused_qkv_cut(4, 3), 2,
-                "axis 0: 4 query heads cannot be in 3 equal groups");
+                "axis 0: 4 query heads cannot be divided into 3 equal groups");
     refused_cut({9, 2}, fused_qkv_cut(4, 2), 2,
-                "axis 0: the extent 9 is not that of 8 query, key and value heads");
+                "axis 0: the extent 9 cannot be divided into 8 equal query, key and value heads");
     refused_cut({8, 2}, fused_qkv_cut(4, 2), 8,
-                "axis 0: 4 query heads cannot be cut into tp=8 equal parts");
+                "axis 0: 4 query heads cannot be divided equally by tp=8");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

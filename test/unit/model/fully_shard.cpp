@@ -72,17 +72,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_fully_sharded_is_refused) {
                   "a scalar cannot be fully sharded; give it one axis of extent 1");
     refused_shard({ranks, {shard{0}}, {8}}, 0,
                   "mesh axis 'dp' shards fully, so it must replicate, not shard 0");
-    refused_shard(
-        {ranks, {replicate{}}, {8, 6}}, 1,
-        "axis 1: mesh axis 'dp' cuts the extent 6 into 4 parts, which cannot be equal; use a "
-        "ceil split or give sizes");
+    refused_shard({ranks, {replicate{}}, {8, 6}}, 1,
+                  "axis 1: mesh axis 'dp' cannot cut the extent 6 into 4 equal parts; use a ceil "
+                  "split or give sizes");
     refused_shard({ranks, {replicate{}}, {8, 6}}, 2,
                   "mesh axis 'dp' cuts axis 2 of a tensor of 2 axes");
     parallel_job const job({.tp = 2, .dp = 2});
     BOOST_CHECK_EXCEPTION(
         fully_shard(sharding_of({.key = "w", .shape = {8, 2}, .cut = fused_gate_up()}, job), "dp"),
         error,
-        test::says(errc::bad_layout, "'w' has 2 parts; only a tensor of one can be fully sharded"));
+        test::says(errc::bad_layout,
+                   "'w' has 2 parts; only a tensor of one part can be fully sharded"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

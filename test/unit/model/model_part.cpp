@@ -77,9 +77,8 @@ BOOST_AUTO_TEST_CASE(what_a_layer_says_of_its_tensors_stays) {
 BOOST_AUTO_TEST_CASE(parts_of_one_name_are_refused) {
     BOOST_CHECK_EXCEPTION(
         tensors_of({.name = "layers", .parts = {layer_part(0), layer_part(0)}}), error,
-        test::says(errc::bad_layout, "two parts of the model have a tensor "
-                                     "'layers.0.norm.weight'; parts beside one another need "
-                                     "different names"));
+        test::says(errc::bad_layout, "two parts of the model have a tensor 'layers.0.norm.weight'; "
+                                     "sibling parts need different names"));
 }
 
 BOOST_AUTO_TEST_CASE(parts_do_not_stand_in_one_another_without_end) {
@@ -87,7 +86,7 @@ BOOST_AUTO_TEST_CASE(parts_do_not_stand_in_one_another_without_end) {
     BOOST_CHECK_EXCEPTION(tensors_of(nested(65)), error, [](error const& problem) {
         return problem.code() == errc::limit_exceeded &&
                std::string(problem.what())
-                   .starts_with("more than 64 parts of a model stand in one another at 'x.x.");
+                   .starts_with("parts of a model are nested more than 64 deep at 'x.x.");
     });
 }
 

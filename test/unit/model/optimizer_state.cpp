@@ -32,23 +32,23 @@ BOOST_AUTO_TEST_CASE(moments_lie_where_their_parameter_lies) {
     parallel_job const job({.tp = 2});
     auto const states = states_of(
         sharding_of({.key = "w", .shape = {4, 6}, .cut = row_parallel()}, job), paddle_states());
-    BOOST_TEST(lines_of_state(states, 1) == "w.w_0: F32 [4, 6] [0:4, 3:6]\n"
-                                            "w.moment1_0: F32 [4, 6] [0:4, 3:6]\n"
-                                            "w.moment2_0: F32 [4, 6] [0:4, 3:6]\n"
-                                            "w.beta1_pow_acc_0: F32 [1] [0:1]\n"
-                                            "w.beta2_pow_acc_0: F32 [1] [0:1]\n");
+    BOOST_TEST(lines_of_state(states, 1) == "w.w_0: float32 [4, 6] [0:4, 3:6]\n"
+                                            "w.moment1_0: float32 [4, 6] [0:4, 3:6]\n"
+                                            "w.moment2_0: float32 [4, 6] [0:4, 3:6]\n"
+                                            "w.beta1_pow_acc_0: float32 [1] [0:1]\n"
+                                            "w.beta2_pow_acc_0: float32 [1] [0:1]\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_parameter_that_is_its_own_master_has_no_other) {
     parallel_job const job({});
     parallel_tensor const bias{.key = "b", .shape = {3}, .dtype = data_type::f32};
     auto const states = states_of({sharding_of(bias, job)}, megatron_states());
-    BOOST_TEST(lines_of_state(states, 0) == "optimizer.state.exp_avg.b: F32 [3] [0:3]\n"
-                                            "optimizer.state.exp_avg_sq.b: F32 [3] [0:3]\n");
+    BOOST_TEST(lines_of_state(states, 0) == "optimizer.state.exp_avg.b: float32 [3] [0:3]\n"
+                                            "optimizer.state.exp_avg_sq.b: float32 [3] [0:3]\n");
     BOOST_TEST(lines_of_state(states_of(sharding_of(bias, job), torch_states()), 0) ==
-               "state.b.exp_avg: F32 [3] [0:3]\n"
-               "state.b.exp_avg_sq: F32 [3] [0:3]\n"
-               "state.b.step: F32 [] []\n");
+               "state.b.exp_avg: float32 [3] [0:3]\n"
+               "state.b.exp_avg_sq: float32 [3] [0:3]\n"
+               "state.b.step: float32 [] []\n");
 }
 
 BOOST_AUTO_TEST_CASE(flat_state_follows_the_slices_and_scalars_are_on_every_rank) {
@@ -58,11 +58,11 @@ BOOST_AUTO_TEST_CASE(flat_state_follows_the_slices_and_scalars_are_on_every_rank
             std::vector{sharding_of({.key = "w", .shape = {4, 3}, .cut = fused_gate_up()}, job)},
             one_buffer),
         paddle_states());
-    BOOST_TEST(lines_of_state(states, 3) == "w.w_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
-                                            "w.moment1_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
-                                            "w.moment2_0: F32 [4, 3] [3:4, 0:3] flat 0:3\n"
-                                            "w.beta1_pow_acc_0: F32 [1] [0:1]\n"
-                                            "w.beta2_pow_acc_0: F32 [1] [0:1]\n");
+    BOOST_TEST(lines_of_state(states, 3) == "w.w_0: float32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.moment1_0: float32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.moment2_0: float32 [4, 3] [3:4, 0:3] flat 0:3\n"
+                                            "w.beta1_pow_acc_0: float32 [1] [0:1]\n"
+                                            "w.beta2_pow_acc_0: float32 [1] [0:1]\n");
     for (tensor_sharding const& state : states) {
         BOOST_TEST(test::is_held_once(state), state.key);
         BOOST_TEST(test::is_inverse(state), state.key);

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/model/parallel_tensor.hpp>
 #include <reshard/layout/shards_of.hpp>
+#include <reshard/model/parallel_tensor.hpp>
 
 #include "support/held_once.hpp"
 #include "support/says.hpp"
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_does_not_fit_its_model_is_refused) {
     parallel_tensor const beyond{.key = "w", .shape = {4}, .stage = on_layer(2)};
     BOOST_CHECK_EXCEPTION(
         sharding_of(beyond, job), error,
-        says(errc::bad_layout, "there is no layer 2 in a pipeline of 2; they count from 0"));
+        says(errc::bad_layout, "there is no layer 2 in a pipeline of 2; numbering starts at 0"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {
@@ -115,9 +115,8 @@ BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {
     second.expert = 1;
     BOOST_CHECK_EXCEPTION(
         layout_of(std::vector{sharding_of(first, job), sharding_of(second, job)}), error,
-        test::says(errc::bad_layout,
-                   "'expert.0' stands twice in one layout; experts and layers need "
-                   "keys with their numbers in the model"));
+        test::says(errc::bad_layout, "'expert.0' appears twice in the layout; keys of experts and "
+                                     "layers need their numbers in the model"));
     second.key = "expert.1";
     layout const both = layout_of(std::vector{sharding_of(second, job), sharding_of(first, job)});
     BOOST_TEST(both.holders == 2);

@@ -48,9 +48,9 @@ BOOST_AUTO_TEST_CASE(an_order_names_what_there_is_once) {
     refused_mesh({.order = "tp--dp"},
                  "the order 'tp--dp' names ''; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
     refused_mesh({.order = "tp-dp-tp"}, "the order 'tp-dp-tp' names 'tp' twice");
-    refused_mesh({.tp = 2, .cp = 3, .order = "tp-dp-pp"},
-                 "the order 'tp-dp-pp' leaves out 'cp', which has the degree 3; name it, or set it "
-                 "to 1");
+    refused_mesh(
+        {.tp = 2, .cp = 3, .order = "tp-dp-pp"},
+        "the order 'tp-dp-pp' omits 'cp', which has the degree 3; name it, or set it to 1");
 }
 
 BOOST_AUTO_TEST_CASE(degrees_must_divide_a_stage) {

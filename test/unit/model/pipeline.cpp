@@ -77,27 +77,28 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
                      "94 layers cannot be cut into 16 equal chunks; use uneven_pipeline or give "
                      "counts");
     refused_pipeline([] { return pipeline_with_ends(61, 16, 3, 1); },
-                     "61 layers less 3 on the first stage and 1 on the last cannot be even on the "
-                     "14 stages between");
+                     "61 layers less 3 on the first stage and 1 on the last cannot be divided "
+                     "equally among the 14 stages between");
     refused_pipeline([] { return pipeline_with_ends(3, 2, 5, -2); },
-                     "3 layers less 5 on the first stage and -2 on the last cannot be even on the "
-                     "0 stages between");
+                     "3 layers less 5 on the first stage and -2 on the last cannot be divided "
+                     "equally among the 0 stages between");
     refused_pipeline(
         [] {
             return pipeline(2, {1, 2, 3});
         },
-        "3 counts of layers are no multiple of 2 pipeline stages");
+        "3 layer counts are not a multiple of 2 pipeline stages");
     refused_pipeline([] { return pipeline(2, {1, -2}); }, "chunk 1 of the pipeline has -2 layers");
     refused_pipeline([] { return uneven_pipeline(-1, 2); },
-                     "a pipeline of -1 layers on 2 stages of 1 chunks cannot be");
-    refused_pipeline([] { return uneven_pipeline(4, std::numeric_limits<index_t>::max(), 2); },
-                     "a pipeline of 4 layers on 9223372036854775807 stages of 2 chunks cannot be");
+                     "a pipeline of -1 layers on 2 stages of 1 chunks is not possible");
+    refused_pipeline(
+        [] { return uneven_pipeline(4, std::numeric_limits<index_t>::max(), 2); },
+        "a pipeline of 4 layers on 9223372036854775807 stages of 2 chunks is not possible");
 }
 
 BOOST_AUTO_TEST_CASE(a_place_that_is_not_there_is_refused) {
     pipeline const stages = uneven_pipeline(5, 2);
     refused_pipeline([&] { return stages.place_of(5); },
-                     "there is no layer 5 in a pipeline of 5; they count from 0");
+                     "there is no layer 5 in a pipeline of 5; numbering starts at 0");
     refused_pipeline(
         [&] {
             return stages.layer_at({1, 0, 2});

@@ -66,8 +66,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_split_or_joined_is_refused) {
                    "mesh axis 'tp' of 6 ranks cannot be split into 0 equal groups"));
     BOOST_CHECK_EXCEPTION(
         join_axes(ranks, "tp", "x"), error,
-        test::says(errc::bad_layout,
-                   "no axis is behind 'tp' in the mesh pp=2 tp=6 to join it with"));
+        test::says(errc::bad_layout, "the mesh pp=2 tp=6 has no axis after 'tp' to join it with"));
     BOOST_CHECK_EXCEPTION(
         axes_named(ranks, {"dp"}), error,
         test::says(errc::bad_layout, "the mesh has no axis 'dp', only 'pp', 'tp'"));

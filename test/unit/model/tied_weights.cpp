@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(an_alias_needs_a_tensor_and_must_not_be_one) {
                               sharding_of({.key = "b", .shape = {4}}, job)};
     BOOST_CHECK_EXCEPTION(
         with_aliases(tensors, {{"c", "d"}}), error,
-        test::says(errc::unknown_key, "'d' is tied to 'c', and no tensor has this key"));
+        test::says(errc::unknown_key, "'d' is tied to 'c', but no tensor has that key"));
     BOOST_CHECK_EXCEPTION(
         with_aliases(tensors, {{"a", "b"}}), error,
         test::says(errc::bad_layout, "'b' is tied to 'a', but is a tensor of its own"));

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_already_cannot_be_shared) {
         shard_whole(rows), error,
         test::says(
             errc::bad_layout,
-            "'w': mesh axis 'dp' deals out whole tensors, so it must replicate, not shard 0"));
+            "'w': mesh axis 'dp' distributes whole tensors, so it must replicate, not shard 0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

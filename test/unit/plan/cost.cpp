@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_nobody_can_count_are_refused) {
         return problem.code() == errc::overflow &&
                std::string(problem.what()) ==
                    "the sum of the bytes of all transfers 8646911284551352320 and "
-                   "576460752303423488 does not fit 64 bits";
+                   "576460752303423488 does not fit in 64 bits";
     });
     tensors.pop_back();
     whole_problem const fewer({tensors}, {{}, tensors});

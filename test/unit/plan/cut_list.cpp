@@ -81,10 +81,11 @@ BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_named_on_both_sides) {
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
     placed_pattern found(2);
-    BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
-                          says(errc::not_covered,
-                               "'t' elements [2:4, 3:4], which rank 0 wants, are held by nobody; "
-                               "source 'w' lacks [3:4, 2:4]"));
+    BOOST_CHECK_EXCEPTION(
+        finder.find_sources_of(0, found), error,
+        says(errc::not_covered,
+             "'t' elements [2:4, 3:4], which rank 0 wants, are missing from the source; "
+             "source 'w' lacks [3:4, 2:4]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_nobody_holds_at_all_is_named) {
@@ -95,10 +96,11 @@ BOOST_AUTO_TEST_CASE(a_source_that_nobody_holds_at_all_is_named) {
     detail::source_indices const sources(problem);
     detail::cut_finder const finder(problem, problem.targets[0], sources);
     placed_pattern found(1);
-    BOOST_CHECK_EXCEPTION(finder.find_sources_of(0, found), error,
-                          says(errc::not_covered,
-                               "'w' elements [1:3], which rank 1 wants, are held by nobody; "
-                               "source 'w' lacks [1:3]"));
+    BOOST_CHECK_EXCEPTION(
+        finder.find_sources_of(0, found), error,
+        says(errc::not_covered,
+             "'w' elements [1:3], which rank 1 wants, are missing from the source; "
+             "source 'w' lacks [1:3]"));
 }
 
 BOOST_AUTO_TEST_CASE(empty_shards_are_made_of_nothing) {

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(more_bytes_than_64_bits_count_are_refused) {
     BOOST_CHECK_EXCEPTION(memory_of(all(), 1), error,
                           reshard::test::says(errc::overflow,
                                               "the sum of the bytes of a rank 8646911284551352320 "
-                                              "and 576460752303423488 does not fit 64 bits"));
+                                              "and 576460752303423488 does not fit in 64 bits"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,16 +62,13 @@ BOOST_AUTO_TEST_CASE(shards_that_share_elements_name_their_holders) {
     table.push_back(7, {{1, 1}, {2, 3}});
     plan_problem problem = with_sources({&table});
     BOOST_CHECK_EXCEPTION(detail::source_indices{problem}, error,
-                          says(errc::overlap,
-                               "'w' has shards that share elements [1:2, 1:3] "
-                               "without being equal: rank 4 holds [0:2, 0:3], rank 7 "
-                               "holds [1:3, 1:4]"));
+                          says(errc::overlap, "'w' has unequal shards that overlap in [1:2, 1:3]: "
+                                              "rank 4 holds [0:2, 0:3], rank 7 holds [1:3, 1:4]"));
     std::vector<std::string> const files{"", "", "", "", "a.st", "", "", "b.st"};
     problem.source_names = &files;
     BOOST_CHECK_EXCEPTION(detail::source_indices{problem}, error,
-                          says(errc::overlap, "'w' has shards that share elements [1:2, 1:3] "
-                                              "without being equal: a.st holds [0:2, 0:3], b.st "
-                                              "holds [1:3, 1:4]"));
+                          says(errc::overlap, "'w' has unequal shards that overlap in [1:2, 1:3]: "
+                                              "a.st holds [0:2, 0:3], b.st holds [1:3, 1:4]"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

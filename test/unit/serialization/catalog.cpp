@@ -52,12 +52,12 @@ BOOST_AUTO_TEST_CASE(shapes_that_no_tensor_has_are_refused) {
     catalog const negative({{"w", data_type::f16, {-1}, {1}}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(negative)); }) ==
                "corrupt_file: the archive of a catalog contradicts itself: 'w': axis 0: a shard of "
-               "-1 elements from 0 leaves the global extent -1");
+               "-1 elements at offset 0 exceeds the global extent -1");
     index_t const large = index_t{1} << 32;
     catalog const beyond({{"w", data_type::f16, {large, large}, {1, 1}}});
     BOOST_TEST(said([&] { from_bytes<catalog>(to_bytes(beyond)); }) ==
                "corrupt_file: the archive of a catalog contradicts itself: 'w': a tensor of shape "
-               "[4294967296, 4294967296] with 16 bits an element (F16) has more than "
+               "[4294967296, 4294967296] with 16 bits per element (float16) has more than "
                "9223372036854775807 bits; its shape must be smaller");
 }
 

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
     wrong.tensors[0].shape = {40, 49};
     BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
                "corrupt_file: the archive of a layout contradicts itself: 'm': axis 1: a shard of "
-               "50 elements from 0 leaves the global extent 49");
+               "50 elements at offset 0 exceeds the global extent 49");
     wrong.tensors[0].shape = {2000};
     BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
                "corrupt_file: the archive of a layout contradicts itself: it has shards of 2 axes "

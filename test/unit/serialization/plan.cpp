@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     wrong.patterns[0] = pattern(2);
     wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});
     BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive of a plan contradicts itself: the product of the "
-               "extents 4294967296 and 4294967296 does not fit 64 bits");
+               "corrupt_file: the archive of a plan contradicts itself: the product of the extents "
+               "4294967296 and 4294967296 does not fit in 64 bits");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

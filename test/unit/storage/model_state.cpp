@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_factory_of_views_needs_no_merge) {
     deferred_tensor const fused{"mlp", row_of(elements, 4), halves()};
     built_shards const built = build(fused);
     BOOST_TEST_REQUIRE(built.shards.size() == 2u);
-    BOOST_TEST(to_string(built.shards[1].descriptor) == "mlp.up: F32 [2, 2] [0:2, 0:2]");
+    BOOST_TEST(to_string(built.shards[1].descriptor) == "mlp.up: float32 [2, 2] [0:2, 0:2]");
     BOOST_TEST(static_cast<float*>(built.shards[1].tensor.data)[0] == 4);
     static_cast<float*>(built.shards[1].tensor.data)[0] = -4;
     merge(fused, built);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_factory_lays_a_moment_out_as_its_weight) {
 BOOST_AUTO_TEST_CASE(a_factory_that_builds_nothing_is_refused) {
     BOOST_CHECK_EXCEPTION(
         build({"w", {nullptr, data_type::f32, {0, 2}, {2, 1}}, {}}), error,
-        says(errc::usage, "'w': a tensor of shape [0, 2] has a factory without build"));
+        says(errc::usage, "'w': a tensor of shape [0, 2] has a factory without a build function"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

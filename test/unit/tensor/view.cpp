@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(what_can_be_written_can_be_read_and_not_the_reverse) {
 
 BOOST_AUTO_TEST_CASE(views_print_no_elements) {
     BOOST_TEST(to_string(const_tensor_view{nullptr, data_type::bf16, {4, 6}, {6, 1}}) ==
-               "BF16 [4, 6] strides [6, 1]");
+               "bfloat16 [4, 6] strides [6, 1]");
     BOOST_TEST(to_string(const_tensor_view{nullptr, data_type::f32, {}, {}, memory_kind::device}) ==
-               "F32 [] strides [] on a device");
+               "float32 [] strides [] on a device");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

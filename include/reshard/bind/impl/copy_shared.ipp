@@ -26,8 +26,8 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
                                        to_string(from.global_shape) + ", and '" + to.key + "' " +
                                        to_string(to.global_shape));
     if (from.dtype != to.dtype)
-        fail(errc::dtype_mismatch, "'" + from.key + "' is " + std::string(code(from.dtype)) +
-                                       ", and '" + to.key + "' " + std::string(code(to.dtype)));
+        fail(errc::dtype_mismatch, "'" + from.key + "' is " + std::string(name(from.dtype)) +
+                                       ", and '" + to.key + "' " + std::string(name(to.dtype)));
     if (may_share_memory(source.tensor, target.tensor))
         fail(errc::memory_overlap, "'" + from.key + "' " + to_string(from.region) + " and '" +
                                        to.key + "' " + to_string(to.region) +
@@ -48,9 +48,9 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     shard_table const to = detail::table_of(target.descriptor);
     std::vector<box> const wanted = to.boxes(0);
     index_t copied = 0;
-    for (box const& held : from.boxes(0))
-        for (box const& part : wanted)
-            if (auto const common = intersect(held, part)) {
+    for (box const& source_box : from.boxes(0))
+        for (box const& target_box : wanted)
+            if (auto const common = intersect(source_box, target_box)) {
                 auto const read = place_in_shard(from, 0, common->offset, source.tensor.strides);
                 auto const write = place_in_shard(to, 0, common->offset, target.tensor.strides);
                 copy_elements(

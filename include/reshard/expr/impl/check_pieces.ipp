@@ -22,47 +22,47 @@ RESHARD_DECL bool lies_in(box const& region, index_vector const& shape) {
     return true;
 }
 
-/// A box that leaves its tensor, in words: its ends need not fit 64 bits.
+/// A box that exceeds its tensor, in words: its ends need not fit 64 bits.
 inline std::string extent_text(box const& region) {
     return "a box of " + to_string(region.shape) + " at " + to_string(region.offset);
 }
 
-RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& part,
+RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& p,
                                                           source_list const& sources) {
-    if (part.source == zero_source)
+    if (p.source == zero_source)
         return std::nullopt;
-    if (part.source >= sources.size())
-        return piece_fault{errc::unknown_key, "is made of source tensor number " +
-                                                  std::to_string(part.source) + ", and there are " +
-                                                  std::to_string(sources.size())};
-    mapping_source const source = sources[part.source];
+    if (p.source >= sources.size())
+        return piece_fault{errc::unknown_key,
+                           "refers to source tensor number " + std::to_string(p.source) +
+                               ", but there are only " + std::to_string(sources.size())};
+    mapping_source const source = sources[p.source];
     std::string const key(source.key);
-    box const region = part.source_box();
+    box const region = p.source_box();
     if (region.offset.size() != source.shape.size() || region.ndim() != source.shape.size())
         return piece_fault{errc::shape_mismatch,
-                           "takes a box of " + std::to_string(part.extent.size()) + " axes from '" +
+                           "takes a box of " + std::to_string(p.extent.size()) + " axes from '" +
                                key + "', shape " + to_string(source.shape)};
     if (!lies_in(region, source.shape))
         return piece_fault{errc::shape_mismatch, "takes " + extent_text(region) + " from '" + key +
                                                      "', shape " + to_string(source.shape)};
-    if (part.stored != source.dtype)
-        return piece_fault{errc::dtype_mismatch,
-                           "takes '" + key + "' as " + std::string(name(part.stored)) +
-                               ", and it is " + std::string(name(source.dtype))};
+    if (p.stored != source.dtype)
+        return piece_fault{errc::dtype_mismatch, "takes '" + key + "' as " +
+                                                     std::string(name(p.stored)) + ", and it is " +
+                                                     std::string(name(source.dtype))};
     return std::nullopt;
 }
 
 /// The same for a piece and its target.
-inline std::optional<piece_fault> find_target_fault(piece const& part, expression const& value) {
-    if (!lies_in(part.target_box(), value.shape))
+inline std::optional<piece_fault> find_target_fault(piece const& p, expression const& value) {
+    if (!lies_in(p.target_box(), value.shape))
         return piece_fault{errc::shape_mismatch, "has the shape " + to_string(value.shape) +
                                                      ", and a piece that is " +
-                                                     extent_text(part.target_box())};
-    data_type const dtype = result(part.stored, part.casts);
+                                                     extent_text(p.target_box())};
+    data_type const dtype = result(p.stored, p.casts);
     if (dtype != value.dtype)
         return piece_fault{errc::dtype_mismatch,
                            "is " + std::string(name(value.dtype)) + ", and its piece " +
-                               to_string(part.target_box()) + " is " + std::string(name(dtype))};
+                               to_string(p.target_box()) + " is " + std::string(name(dtype))};
     return std::nullopt;
 }
 

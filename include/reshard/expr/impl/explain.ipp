@@ -28,8 +28,8 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
         if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
             fail(errc::shape_mismatch, "'" + key + "': axis " + std::to_string(axis) +
                                            ": a box of " + std::to_string(extent) +
-                                           " elements from " + std::to_string(first) +
-                                           " leaves the extent " + std::to_string(shape[axis]));
+                                           " elements at offset " + std::to_string(first) +
+                                           " exceeds the extent " + std::to_string(shape[axis]));
     }
 }
 
@@ -39,15 +39,15 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
                                         std::optional<box> const& region) {
     mapping_output const* const output = program.find(key);
     if (!output)
-        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target" +
+        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the target" +
                                     did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
     std::vector<piece> found;
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
-        piece const part = output->value.pieces[i];
-        if (auto const common = intersect(part.target_box(), wanted))
-            cut_to_target(part, *common, [&](piece const& one) { found.push_back(one); });
+        piece const p = output->value.pieces[i];
+        if (auto const common = intersect(p.target_box(), wanted))
+            cut_to_target(p, *common, [&](piece const& one) { found.push_back(one); });
     }
     std::sort(found.begin(), found.end(),
               [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
@@ -61,7 +61,7 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
     while (id < sources.size() && sources.key(id) != key)
         ++id;
     if (id == sources.size())
-        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the source" +
+        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the source" +
                                     did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
     detail::check_region(std::string(key), sources[id].shape, wanted);
@@ -70,9 +70,9 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             if (output.value.pieces.source(i) != id)
                 continue;
-            piece const part = output.value.pieces[i];
-            if (auto const common = intersect(part.source_box(), wanted))
-                cut_to_source(part, *common, [&](piece const& one) {
+            piece const p = output.value.pieces[i];
+            if (auto const common = intersect(p.source_box(), wanted))
+                cut_to_source(p, *common, [&](piece const& one) {
                     found.push_back({output.key, one});
                 });
         }
@@ -81,12 +81,12 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
     return found;
 }
 
-RESHARD_DECL std::vector<located_piece> locate(piece const& part, shard_table const& source) {
+RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source) {
     std::vector<located_piece> found;
     for (std::uint32_t const i : main_copies(source))
         for (box const& held : source.boxes(i))
-            if (auto const common = intersect(part.source_box(), held))
-                cut_to_source(part, *common, [&](piece const& one) { found.push_back({one, i}); });
+            if (auto const common = intersect(p.source_box(), held))
+                cut_to_source(p, *common, [&](piece const& one) { found.push_back({one, i}); });
     std::sort(found.begin(), found.end(), [](located_piece const& a, located_piece const& b) {
         return a.part.target_offset < b.part.target_offset;
     });

@@ -32,7 +32,8 @@ inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& 
     return map.sources()[id].shape == value.shape ? std::optional(id) : std::nullopt;
 }
 
-/// The tensors of a source that have no elements, by shape and data type: all that is to know of one.
+/// The tensors of a source that have no elements, by shape and data type: all that is to know of
+/// one.
 class empty_tensors {
 public:
     explicit empty_tensors(catalog const& source) : source_(source) {}

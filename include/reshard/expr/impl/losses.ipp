@@ -15,28 +15,29 @@
 
 namespace reshard {
 
-RESHARD_DECL std::optional<data_type> find_rounding(piece const& part) {
-    for (data_type const dtype : part.casts.steps())
-        if (!is_lossless(part.stored, dtype))
+RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
+    for (data_type const dtype : p.casts.steps())
+        if (!is_lossless(p.stored, dtype))
             return dtype;
     return std::nullopt;
 }
 
 namespace detail {
 
-/// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed over.
+/// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed
+/// over.
 inline void add_usage(std::vector<source_usage>& usages, source_list const& sources,
                       expression const& value) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
-        piece const part = value.pieces[i];
-        if (part.source == zero_source || find_source_fault(part, sources))
+        piece const p = value.pieces[i];
+        if (p.source == zero_source || find_source_fault(p, sources))
             continue;
-        source_usage& used = usages[part.source];
-        used.read.push_back(part.source_box());
-        if (auto const rounding = find_rounding(part))
+        source_usage& used = usages[p.source];
+        used.read.push_back(p.source_box());
+        if (auto const rounding = find_rounding(p))
             used.rounding = rounding;
         else
-            used.kept.push_back(part.source_box());
+            used.kept.push_back(p.source_box());
     }
 }
 

@@ -137,7 +137,7 @@ RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* targ
         catalog_entry const* const entry = source.find(wanted.key);
         if (!entry)
             fail(errc::unknown_key, "'" + wanted.key +
-                                        "' is wanted, and the source does not have it" +
+                                        "' is wanted, but the source does not have it" +
                                         did_you_mean_key(wanted.key, source, &catalog_entry::key));
         result.define(wanted.key, result.source(static_cast<key_id>(entry - &source[0])));
     }

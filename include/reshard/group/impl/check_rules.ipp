@@ -30,7 +30,7 @@ RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys) {
              "'" + keys.front() + "'" +
                  (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) + " more keys match"
                                   : std::string(" matches")) +
-                 " no rule; write one for each tensor, without an axis where ranks have copies");
+                 " no rule; write a rule for each tensor, without an axis to replicate it");
 }
 
 RESHARD_DECL std::size_t unused_rule(std::size_t rules,
@@ -47,7 +47,7 @@ RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
     key_pattern const& match = layer.rules[i].match;
     std::string const rule = "rule " + std::to_string(i + 1) + " of " +
                              std::to_string(layer.rules.size()) + ", '" + match.text() +
-                             "', gets no tensor on any rank";
+                             "', applies to no tensor on any rank";
     for (named_tensor const& tensor : tensors)
         if (match.matches(tensor.name))
             fail(errc::unknown_key, rule + ": an earlier rule takes '" + tensor.name + "'");

@@ -25,7 +25,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
     auto const only = [](std::string const& name, std::string const& here,
                          std::string const& there) {
         fail(errc::ranks_disagree, "'" + name + "' is a common value" + here + " and not" + there +
-                                       "; common values are the same on every rank");
+                                       "; common values must be the same on every rank");
     };
     for (auto const& [name, value] : first) {
         auto const found = other.find(name);

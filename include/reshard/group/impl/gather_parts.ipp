@@ -9,41 +9,42 @@ namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL void check_part(local_part const& part) {
-    if (part.key.empty())
-        fail(errc::bad_layout, "a part of shape " + to_string(part.shape) + " has no key");
-    if (part.axis && *part.axis >= part.shape.size())
-        fail(errc::shape_mismatch, "'" + part.key + "': no axis " + std::to_string(*part.axis) +
-                                       " in a tensor of shape " + to_string(part.shape));
-    for (std::size_t axis = 0; axis < part.shape.size(); ++axis)
-        if (part.shape[axis] < 0)
-            fail(errc::bad_layout, "'" + part.key + "': axis " + std::to_string(axis) +
-                                       " has the extent " + std::to_string(part.shape[axis]));
+RESHARD_DECL void check_part(local_part const& local) {
+    if (local.key.empty())
+        fail(errc::bad_layout, "a tensor of shape " + to_string(local.shape) + " has no key");
+    if (local.axis && *local.axis >= local.shape.size())
+        fail(errc::shape_mismatch, "'" + local.key + "': no axis " + std::to_string(*local.axis) +
+                                       " in a tensor of shape " + to_string(local.shape));
+    for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
+        if (local.shape[axis] < 0)
+            fail(errc::bad_layout, "'" + local.key + "': axis " + std::to_string(axis) +
+                                       " has the extent " + std::to_string(local.shape[axis]));
 }
 
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& other,
                                     std::size_t rank) {
-    auto const said = [&](std::string const& what, std::string const& one, std::string const& two) {
+    auto const disagreement = [&](std::string const& what, std::string const& one,
+                                  std::string const& two) {
         return "'" + first.key + "' has " + what + " " + one + " on rank 0 and " + two +
                " on rank " + std::to_string(rank);
     };
     if (first.dtype != other.dtype)
-        fail(errc::dtype_mismatch,
-             said("the data type", std::string(code(first.dtype)), std::string(code(other.dtype))));
-    auto const axis_name = [](local_part const& part) {
-        return part.axis ? "along axis " + std::to_string(*part.axis) : std::string("as copies");
+        fail(errc::dtype_mismatch, disagreement("the data type", std::string(name(first.dtype)),
+                                                std::string(name(other.dtype))));
+    auto const axis_name = [](local_part const& local) {
+        return local.axis ? "shards along axis " + std::to_string(*local.axis)
+                          : std::string("copies");
     };
     if (first.axis != other.axis)
-        fail(errc::shape_mismatch, said("parts", axis_name(first), axis_name(other)));
+        fail(errc::shape_mismatch, disagreement("local", axis_name(first), axis_name(other)));
     index_vector expected = first.shape;
     if (first.axis && expected.size() == other.shape.size())
         expected[*first.axis] = other.shape[*first.axis];
     if (expected != other.shape)
         fail(errc::shape_mismatch,
-             said("a part of shape", to_string(first.shape), to_string(other.shape)) +
-                 (first.axis
-                      ? "; they may differ along axis " + std::to_string(*first.axis) + " only"
-                      : "; copies are equal"));
+             disagreement("a shard of shape", to_string(first.shape), to_string(other.shape)) +
+                 (first.axis ? "; shapes may differ only along axis " + std::to_string(*first.axis)
+                             : "; copies must have equal shapes"));
 }
 
 RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
@@ -57,7 +58,7 @@ RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
         fail(errc::ranks_disagree,
              "'" + (only_first ? first : other)[i].key + "' is on " +
                  (only_first ? "rank 0 and not on " + there : there + " and not on rank 0") +
-                 "; every rank of the group has a part of each tensor");
+                 "; every rank of the group must have a shard of each tensor");
     }
 }
 

@@ -18,35 +18,35 @@ namespace reshard {
 
 namespace detail {
 
-/// The axes of the part's grid along which its ranks share boxes: those of one rank, and those on which
-/// only one coordinate holds the part, are not there.
-inline std::vector<std::uint8_t> sharing_axes(sharding_part const& part) {
+/// The axes of the part's grid along which its ranks share boxes: those of one rank, and those on
+/// which only one coordinate holds the part, are not there.
+inline std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
     std::vector<std::uint8_t> axes;
     std::uint8_t next = 0;
-    for (std::size_t i = 0; i < part.how.ranks().ndim(); ++i) {
-        if (part.how.placements()[i].what == placement::kind::only ||
-            part.how.ranks().all_axes[i].extent == 1)
+    for (std::size_t i = 0; i < segment.how.ranks().ndim(); ++i) {
+        if (segment.how.placements()[i].what == placement::kind::only ||
+            segment.how.ranks().all_axes[i].extent == 1)
             continue;
-        if (has_axis(part.flat->axes, i))
+        if (has_axis(segment.flat->axes, i))
             axes.push_back(next);
         ++next;
     }
     return axes;
 }
 
-inline flat_grid flat_grid_of(sharding_part const& part) {
+inline flat_grid flat_grid_of(sharding_part const& segment) {
     std::optional<grid_sharing> sharing;
-    if (part.flat)
-        sharing = grid_sharing{sharing_axes(part), part.flat->slices};
-    return {part.offset, grid_of(part.how), std::move(sharing)};
+    if (segment.flat)
+        sharing = grid_sharing{sharing_axes(segment), segment.flat->slices};
+    return {segment.offset, grid_of(segment.how), std::move(sharing)};
 }
 
 /// True where each element is in one part.
-inline bool are_apart(std::vector<sharding_part> const& parts) {
-    for (std::size_t i = 0; i < parts.size(); ++i)
+inline bool are_apart(std::vector<sharding_part> const& segments) {
+    for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
-            if (intersect(box{parts[i].offset, parts[i].how.shape()},
-                          box{parts[k].offset, parts[k].how.shape()}))
+            if (intersect(box{segments[i].offset, segments[i].how.shape()},
+                          box{segments[k].offset, segments[k].how.shape()}))
                 return false;
     return true;
 }
@@ -58,8 +58,8 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
         tensor.parts[0].how.shape() == tensor.shape)
         return {tensor.shape, grid_of(tensor.parts[0].how)};
     std::vector<flat_grid> grids;
-    for (sharding_part const& part : tensor.parts)
-        grids.push_back(flat_grid_of(part));
+    for (sharding_part const& segment : tensor.parts)
+        grids.push_back(flat_grid_of(segment));
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
@@ -74,7 +74,7 @@ RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tenso
         check(one);
         if (!result.tensors.empty() && result.tensors.back().key == one.key)
             fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
-                                       " stands twice in one layout; give each tensor once");
+                                       " appears twice in the layout; list each tensor once");
         if (!one.parts.empty())
             result.holders = std::max(result.holders, one.parts[0].how.ranks().rank_count());
         std::uint32_t const number = numbers.number_of(detail::spread_of(one));

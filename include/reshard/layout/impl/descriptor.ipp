@@ -8,7 +8,7 @@
 namespace reshard {
 
 RESHARD_DECL std::string to_string(shard_descriptor const& shard) {
-    return shard.key + ": " + std::string(code(shard.dtype)) + " " + to_string(shard.global_shape) +
+    return shard.key + ": " + std::string(name(shard.dtype)) + " " + to_string(shard.global_shape) +
            " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
 }
 

@@ -16,7 +16,7 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
     std::string const there = std::to_string(fault.there);
     if (fault.what == kind::count)
         return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
-               "); give one for each";
+               "); give one for each mesh axis";
     std::string const name =
         "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
     std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
@@ -26,8 +26,8 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
                wanted;
     case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
     case kind::uneven:
-        return axis + name + " cuts the extent " + there + " into " + wanted +
-               " parts, which cannot be equal; use a ceil split or give sizes";
+        return axis + name + " cannot cut the extent " + there + " into " + wanted +
+               " equal parts; use a ceil split or give sizes";
     case kind::size_count:
         return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
     case kind::negative_size: return axis + name + " has a size of " + wanted;

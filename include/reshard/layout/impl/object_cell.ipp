@@ -17,7 +17,7 @@ RESHARD_DECL void check(object_cell const& cell) {
              "an object in an array of shape " + to_string(cell.array) + " has no key");
     if (cell.index.size() != cell.array.size())
         fail(errc::bad_layout, "'" + cell.key + "': the index " + to_string(cell.index) +
-                                   " does not have the axes of an array of shape " +
+                                   " has another number of axes than an array of shape " +
                                    to_string(cell.array));
     for (std::size_t axis = 0; axis < cell.array.size(); ++axis)
         if (cell.index[axis] < 0 || cell.index[axis] >= cell.array[axis])

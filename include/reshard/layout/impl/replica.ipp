@@ -61,13 +61,13 @@ RESHARD_DECL void check_replicas(tensor_layout const& tensor,
                      [&](std::uint32_t i) { return replicas[i] == 0; });
         if (mains.size() == 1)
             continue;
-        std::string const shard = "'" + tensor.key + "': of the shard " +
-                                  to_string(descriptor_of(tensor, copies.front())) + " there ";
-        fail(errc::bad_layout,
-             mains.empty() ? shard + "is no main copy (replica 0), only " +
-                                 detail::named_replicas(tensor.shards, copies, replicas)
-                           : shard + "are " + std::to_string(mains.size()) + " main copies: " +
-                                 detail::named_replicas(tensor.shards, mains, replicas));
+        std::string const shard = "'" + tensor.key + "': the shard " +
+                                  to_string(descriptor_of(tensor, copies.front())) + " has ";
+        fail(errc::bad_layout, mains.empty()
+                                   ? shard + "no main copy (replica 0), only " +
+                                         detail::named_replicas(tensor.shards, copies, replicas)
+                                   : shard + std::to_string(mains.size()) + " main copies: " +
+                                         detail::named_replicas(tensor.shards, mains, replicas));
     }
 }
 

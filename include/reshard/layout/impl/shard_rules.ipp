@@ -8,7 +8,7 @@
 namespace reshard {
 
 RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
-                                equal_share part) {
+                                equal_share share) {
     ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
     for (named_tensor const& tensor : tensors) {
         std::string const key = layer.prefix + tensor.name;
@@ -20,9 +20,9 @@ RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tens
         else
             result.used[i] = true;
         auto const axis = i < layer.rules.size() ? layer.rules[i].axis : std::nullopt;
-        result.shards.push_back(
-            axis ? equal_shares(key, tensor.dtype, tensor.shape, {{*axis, part.index, part.count}})
-                 : replicated(key, tensor.dtype, tensor.shape));
+        result.shards.push_back(axis ? equal_shares(key, tensor.dtype, tensor.shape,
+                                                    {{*axis, share.index, share.count}})
+                                     : replicated(key, tensor.dtype, tensor.shape));
     }
     return result;
 }

@@ -21,8 +21,8 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text) {
     std::string known;
     for (std::string_view const each_name : names)
         known += (known.empty() ? "" : ", ") + std::string(each_name);
-    fail(errc::usage, "there is no strictness '" + std::string(text) + "'" +
-                          did_you_mean(text, names) + "; there are " + known);
+    fail(errc::usage, "unknown strictness '" + std::string(text) + "'" + did_you_mean(text, names) +
+                          "; expected one of " + known);
 }
 
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
@@ -54,7 +54,7 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found) {
 
 namespace detail {
 
-/// `2 keys are wanted and not there: 'a', 'b'`, or nothing.
+/// `2 keys are wanted but not available: 'a', 'b'`, or nothing.
 inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
     constexpr std::size_t most = 4;
     if (keys.empty())
@@ -70,8 +70,8 @@ inline std::string mismatch_part(std::vector<std::string> const& keys, std::stri
 } // namespace detail
 
 RESHARD_DECL std::string describe(key_mismatch const& keys) {
-    std::string const first = detail::mismatch_part(keys.unexpected, "wanted and not there");
-    std::string const second = detail::mismatch_part(keys.missing, "there and not wanted");
+    std::string const first = detail::mismatch_part(keys.unexpected, "wanted but not available");
+    std::string const second = detail::mismatch_part(keys.missing, "available but not wanted");
     return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 

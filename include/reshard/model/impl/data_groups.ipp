@@ -19,9 +19,9 @@ inline index_t kept_at(distribution const& how, std::string_view axis) {
     return how.placements()[*i].coordinate;
 }
 
-RESHARD_DECL buffer_group group_of(sharding_part const& part, data_type dtype) {
-    return {find_axis(part.how.ranks(), "edp").has_value(), kept_at(part.how, "pp"),
-            kept_at(part.how, "ep"), dtype};
+RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype) {
+    return {find_axis(segment.how.ranks(), "edp").has_value(), kept_at(segment.how, "pp"),
+            kept_at(segment.how, "ep"), dtype};
 }
 
 RESHARD_DECL holder_t first_holder(distribution const& how) {
@@ -31,8 +31,8 @@ RESHARD_DECL holder_t first_holder(distribution const& how) {
     return how.ranks().rank_at(at);
 }
 
-RESHARD_DECL sharing_ranks data_ranks(sharding_part const& part) {
-    return {part.how.ranks(), data_axes(part.how.ranks())};
+RESHARD_DECL sharing_ranks data_ranks(sharding_part const& segment) {
+    return {segment.how.ranks(), data_axes(segment.how.ranks())};
 }
 
 RESHARD_DECL group_table::group_table(std::vector<tensor_sharding> const& tensors) {
@@ -43,11 +43,11 @@ RESHARD_DECL group_table::group_table(std::vector<tensor_sharding> const& tensor
 RESHARD_DECL void group_table::add(tensor_sharding const& tensor, std::size_t number) {
     std::map<holder_t, index_t> stored;
     begins_.emplace_back();
-    for (sharding_part const& part : tensor.parts) {
-        index_t& end = stored[first_holder(part.how)];
+    for (sharding_part const& segment : tensor.parts) {
+        index_t& end = stored[first_holder(segment.how)];
         begins_.back().push_back(end);
-        end = checked_add(end, element_count(largest_region(part.how)));
-        auto& members = groups_[group_of(part, tensor.dtype)];
+        end = checked_add(end, element_count(largest_region(segment.how)));
+        auto& members = groups_[group_of(segment, tensor.dtype)];
         if (members.empty() || members.back().tensor != number)
             members.push_back({number, 0});
         members.back().elements = std::max(members.back().elements, end);
@@ -56,11 +56,11 @@ RESHARD_DECL void group_table::add(tensor_sharding const& tensor, std::size_t nu
 
 RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
                                                buffer_group const& group) {
-    std::vector<std::size_t> parts;
+    std::vector<std::size_t> segments;
     for (std::size_t i = 0; i < tensor.parts.size(); ++i)
         if (group_of(tensor.parts[i], tensor.dtype) == group)
-            parts.push_back(i);
-    return parts;
+            segments.push_back(i);
+    return segments;
 }
 
 } // namespace detail

@@ -13,7 +13,7 @@ RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_vie
         if (i > 0 && !tensor.parts[i].is_copy)
             fail(errc::bad_layout, "'" + tensor.key + "' has " +
                                        std::to_string(tensor.parts.size()) +
-                                       " parts; only a tensor of one can be fully sharded");
+                                       " parts; only a tensor of one part can be fully sharded");
         tensor.parts[i].how = fully_shard(tensor.parts[i].how, mesh_axis, tensor.key, axis);
     }
     return tensor;

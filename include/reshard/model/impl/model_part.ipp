@@ -13,23 +13,23 @@ namespace reshard {
 namespace detail {
 
 /// Appends what a part has, its own tensors first.
-inline void append_tensors(model_part const& part, std::string const& before, int depth,
+inline void append_tensors(model_part const& layer, std::string const& before, int depth,
                            std::vector<parallel_tensor>& all) {
     constexpr int deepest = 64;
     if (depth > deepest)
-        fail(errc::limit_exceeded, "more than " + std::to_string(deepest) +
-                                       " parts of a model stand in one another at '" + before +
-                                       part.name + "'");
-    std::string const prefix = part.name.empty() ? before : before + part.name + ".";
-    for (parallel_tensor const& tensor : part.tensors) {
+        fail(errc::limit_exceeded, "parts of a model are nested more than " +
+                                       std::to_string(deepest) + " deep at '" + before +
+                                       layer.name + "'");
+    std::string const prefix = layer.name.empty() ? before : before + layer.name + ".";
+    for (parallel_tensor const& tensor : layer.tensors) {
         all.push_back(tensor);
         all.back().key = prefix + tensor.key;
     }
-    for (model_part const& inner : part.parts)
+    for (model_part const& inner : layer.parts)
         append_tensors(inner, prefix, depth + 1, all);
 }
 
-/// \throws error with errc::bad_layout for a key that stands twice
+/// \throws error with errc::bad_layout for a duplicate key
 inline void check_keys(std::vector<parallel_tensor> const& tensors) {
     std::vector<std::string_view> keys;
     for (parallel_tensor const& tensor : tensors)
@@ -38,7 +38,7 @@ inline void check_keys(std::vector<parallel_tensor> const& tensors) {
     auto const twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end())
         fail(errc::bad_layout, "two parts of the model have a tensor '" + std::string(*twice) +
-                                   "'; parts beside one another need different names");
+                                   "'; sibling parts need different names");
 }
 
 } // namespace detail

@@ -32,7 +32,8 @@ RESHARD_DECL std::vector<state_kind> torch_states() {
 
 namespace detail {
 
-/// Where a number lies that belongs to a tensor: on the stages, experts and owners that have some of it.
+/// Where a number lies that belongs to a tensor: on the stages, experts and owners that have some
+/// of it.
 ///
 /// Axes that cut the tensor, tensor-parallel ones in whatever way, replicate.
 inline distribution scalar_of(distribution const& how, index_vector const& shape,
@@ -50,9 +51,9 @@ inline distribution scalar_of(distribution const& how, index_vector const& shape
 inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
                                  index_vector const& shape) {
     tensor_sharding scalar{std::move(key), data_type::f32, shape, {}};
-    for (sharding_part const& part : tensor.parts) {
+    for (sharding_part const& segment : tensor.parts) {
         sharding_part made{index_vector::filled(shape.size(), 0),
-                           scalar_of(part.how, shape, scalar.key), std::nullopt,
+                           scalar_of(segment.how, shape, scalar.key), std::nullopt,
                            !scalar.parts.empty()};
         if (scalar.parts.empty() || scalar.parts.back().how != made.how)
             scalar.parts.push_back(std::move(made));

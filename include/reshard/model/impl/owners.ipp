@@ -18,8 +18,9 @@ namespace reshard {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks) {
     if (ranks < 1)
-        fail(errc::bad_layout, std::to_string(tensors.size()) + " tensors cannot be dealt out to " +
-                                   std::to_string(ranks) + " ranks");
+        fail(errc::bad_layout, std::to_string(tensors.size()) +
+                                   " tensors cannot be distributed over " + std::to_string(ranks) +
+                                   " ranks");
     std::vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;

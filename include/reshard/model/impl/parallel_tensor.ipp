@@ -53,9 +53,9 @@ RESHARD_DECL tensor_sharding sharding_of(parallel_tensor const& tensor, parallel
     for (index_t const stage : stages) {
         tensor_ranks staged = on;
         staged.fixed.push_back({"pp", only{stage}});
-        for (sharding_part& part : cut_parts(tensor.key, tensor.shape, tensor.cut, staged)) {
-            part.is_copy = stage != stages.front();
-            result.parts.push_back(std::move(part));
+        for (sharding_part& segment : cut_parts(tensor.key, tensor.shape, tensor.cut, staged)) {
+            segment.is_copy = stage != stages.front();
+            result.parts.push_back(std::move(segment));
         }
     }
     return result;

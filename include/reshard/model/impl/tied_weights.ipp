@@ -21,7 +21,7 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
         auto const found = places.find(tie.key);
         if (found == places.end())
             fail(errc::unknown_key,
-                 "'" + tie.alias + "' is tied to '" + tie.key + "', and no tensor has this key");
+                 "'" + tie.alias + "' is tied to '" + tie.key + "', but no tensor has that key");
         if (!places.emplace(tie.alias, tensors.size()).second)
             fail(errc::bad_layout,
                  "'" + tie.alias + "' is tied to '" + tie.key + "', but is a tensor of its own");

@@ -39,7 +39,7 @@ inline distribution held_by(distribution const& how, index_t owner, std::string_
         if (placements[i].what != placement::kind::replicate)
             fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" +
                                        std::string(how.ranks().all_axes[i].name()) +
-                                       "' deals out whole tensors, so it must replicate, not " +
+                                       "' distributes whole tensors, so it must replicate, not " +
                                        to_string(placements[i]));
         placements[i] = only{owner % extent};
         owner /= extent;

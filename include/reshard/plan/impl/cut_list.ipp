@@ -21,7 +21,8 @@ RESHARD_DECL void cut_finder::fail_not_covered(std::uint32_t shard, box const& r
         held.push_back(cuts[i].geometry.target_box());
     auto const gap = find_gap(region, box_index(held));
     std::string text = "elements " + to_string(gap->where) +
-                       wanted_by(problem_, target_.shards.holder(shard)) + " are held by nobody";
+                       wanted_by(problem_, target_.shards.holder(shard)) +
+                       " are missing from the source";
     std::size_t named = 0;
     pieces_.for_each_overlap(gap->where, [&](std::uint32_t i, box const& common) {
         cut_to_target((*target_.pieces)[i], common, [&](piece const& lost) {
@@ -31,7 +32,7 @@ RESHARD_DECL void cut_finder::fail_not_covered(std::uint32_t shard, box const& r
         });
     });
     if (named > 3)
-        text += "; and so on, " + std::to_string(named) + " boxes in all";
+        text += "; " + std::to_string(named) + " boxes in all";
     fail_tensor(errc::not_covered, target_.key, text);
 }
 

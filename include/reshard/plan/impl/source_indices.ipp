@@ -18,8 +18,8 @@ RESHARD_DECL void source_indices::fail_overlap(source_side const& source, shard_
                to_string(index[i]);
     };
     fail_tensor(errc::overlap, source.key,
-                "has shards that share elements " + to_string(fault.where) +
-                    " without being equal: " + named(fault.first) + ", " + named(fault.second));
+                "has unequal shards that overlap in " + to_string(fault.where) + ": " +
+                    named(fault.first) + ", " + named(fault.second));
 }
 
 } // namespace detail

@@ -30,23 +30,23 @@ public:
     void take(transfer moved) {
         if (result_.part.target_dtypes.empty() || moved.target_key != target_)
             open(target_ = moved.target_key);
-        plan& part = result_.part;
-        part.patterns.back().push_back(cut_of(whole_, moved));
-        moved.cut = static_cast<std::uint32_t>(part.patterns.back().size() - 1);
-        moved.target_key = static_cast<key_id>(part.target_dtypes.size() - 1);
-        moved.chain = chain_number(part.chains, whole_.chains[moved.chain]);
+        plan& taken = result_.part;
+        taken.patterns.back().push_back(cut_of(whole_, moved));
+        moved.cut = static_cast<std::uint32_t>(taken.patterns.back().size() - 1);
+        moved.target_key = static_cast<key_id>(taken.target_dtypes.size() - 1);
+        moved.chain = chain_number(taken.chains, whole_.chains[moved.chain]);
         moved.source_key = source_number(moved.source_key);
-        part.transfers.push_back(moved);
+        taken.transfers.push_back(moved);
     }
 
     told_part part() && { return std::move(result_); }
 
 private:
     void open(key_id target) {
-        plan& part = result_.part;
-        part.target_dtypes.push_back(whole_.target_dtypes[target]);
-        part.pattern_of.push_back(static_cast<std::uint32_t>(part.patterns.size()));
-        part.patterns.emplace_back(whole_.patterns[whole_.pattern_of[target]].ndim());
+        plan& taken = result_.part;
+        taken.target_dtypes.push_back(whole_.target_dtypes[target]);
+        taken.pattern_of.push_back(static_cast<std::uint32_t>(taken.patterns.size()));
+        taken.patterns.emplace_back(whole_.patterns[whole_.pattern_of[target]].ndim());
     }
 
     key_id source_number(key_id source) {

@@ -30,7 +30,7 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
     index_t const count = element_count(elements.shape);
     if (elements.memory != memory_kind::host)
         fail(errc::unsupported, "'" + shard.key + "': " + std::to_string(count) +
-                                    " elements in the memory of a device; copy them to the host");
+                                    " elements in device memory; copy them to the host");
     if (elements.data == nullptr && count != 0)
         fail(errc::usage,
              "'" + shard.key + "': " + std::to_string(count) + " elements at a null address");
@@ -47,7 +47,7 @@ RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view cons
                                        " elements at one address (stride 0) cannot be written");
     fail(errc::memory_overlap,
          axis + "a stride of " + std::to_string(elements.strides[found->axis]) +
-             " elements, where the axes within it take up " + std::to_string(found->taken) +
+             " elements, where the inner axes span " + std::to_string(found->taken) +
              ": elements that share memory cannot be written");
 }
 
