@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_source_tensor_that_nothing_uses_goes_nowhere) {
     all.source("unused", {2}, data_type::f32);
     BOOST_TEST(explain_source(all, "unused").empty());
     BOOST_CHECK_EXCEPTION(explain_source(all, "unusde"), error,
-                          says(errc::unknown_key, "'unusde' is no tensor of the source (did you "
+                          says(errc::unknown_key, "'unusde' is not a tensor of the source (did you "
                                                   "mean 'unused'?)"));
     BOOST_CHECK_EXCEPTION(explain_source(all, "b", box{{0, 2}, {2, 2}}), error,
                           says(errc::shape_mismatch, "'b': axis 1: a box of 2 elements from 2 "
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_source_tensor_that_nothing_uses_goes_nowhere) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_explained_says_why) {
     mapping const all = program();
     BOOST_CHECK_EXCEPTION(explain(all, "x"), error,
-                          says(errc::unknown_key, "'x' is no tensor of the target"));
+                          says(errc::unknown_key, "'x' is not a tensor of the target"));
     BOOST_CHECK_EXCEPTION(explain(all, "c", box{{0}, {1}}), error,
                           says(errc::shape_mismatch,
                                "'c' has 2 axes, shape [2, 7], and the box of [1] from [0] has 1"));

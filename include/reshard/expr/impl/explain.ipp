@@ -39,7 +39,7 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
                                         std::optional<box> const& region) {
     mapping_output const* const output = program.find(key);
     if (!output)
-        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the target" +
+        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the target" +
                                     did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
@@ -61,7 +61,7 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
     while (id < sources.size() && sources.key(id) != key)
         ++id;
     if (id == sources.size())
-        fail(errc::unknown_key, "'" + std::string(key) + "' is no tensor of the source" +
+        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the source" +
                                     did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
     detail::check_region(std::string(key), sources[id].shape, wanted);
