@@ -78,8 +78,8 @@ std::size_t count_pieces(aoa_job const& job, reshard::mapping const& map,
     for (tensor_layout const& tensor : job.target.tensors) {
         reshard::mapping_output const& output = *map.find(tensor.key);
         for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            index.for_each_piece(output, tensor.shards.region(i), [&](reshard::piece const& part) {
-                pieces += !is_empty(part.target_box());
+            index.for_each_piece(output, tensor.shards.region(i), [&](reshard::piece const& piece) {
+                pieces += !is_empty(piece.target_box());
             });
     }
     return pieces;

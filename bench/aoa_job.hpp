@@ -25,8 +25,8 @@ using reshard::index_vector;
 
 /// What compiling a program has to come to, counted by hand or by an independent program.
 ///
-/// \par Units statements after expansion; shards of the target, replicas counted; pieces of all these
-///            shards, before any are put together
+/// \par Units statements after expansion; shards of the target, replicas counted; pieces of all
+///            these shards, before any are put together
 struct aoa_numbers {
     std::size_t statements = 0;
     std::size_t source_keys = 0;

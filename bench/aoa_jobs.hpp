@@ -26,8 +26,8 @@ struct aoa_entry {
     }
 };
 
-/// The job of one published model: its program to Megatron, over `Tensor` ranks of tensor parallelism
-/// and `Expert` of expert parallelism, each as many as there are times `Data`.
+/// The job of one published model: its program to Megatron, over `Tensor` ranks of tensor
+/// parallelism and `Expert` of expert parallelism, each as many as there are times `Data`.
 template <model const& Model, index_t Tensor, index_t Expert = 1, index_t Data = 1>
 aoa_job write_megatron(std::string name) {
     parallelism const mesh{.tensor = Tensor, .expert = Expert, .data = Data};

@@ -192,11 +192,11 @@ private:
     }
 
     void add_stacks(std::string const& from, std::string const& to) {
-        for (auto const& [part, name] : {std::pair{"gu", "w1"}, std::pair{"dn", "w2"}}) {
+        for (auto const& [temporary, name] : {std::pair{"gu", "w1"}, std::pair{"dn", "w2"}}) {
             std::string statement;
             for (index_t expert = 0; expert < size_.experts; ++expert)
                 statement += (expert == 0 ? "" : ",") + from + "mlp.experts." +
-                             std::to_string(expert) + "." + part;
+                             std::to_string(expert) + "." + temporary;
             job_.say(statement + " -> " + to + "experts." + name + ", axis=0");
         }
         job_.want(to + "experts.w1", {size_.experts * hidden, 2 * inner}, 0);

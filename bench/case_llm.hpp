@@ -17,8 +17,8 @@
 
 namespace bench {
 
-/// 1.05 billion parameters in 291 tensors, from 4 KiB to 200 MiB of bf16; by `scale` smaller along all
-/// axes.
+/// 1.05 billion parameters in 291 tensors, from 4 KiB to 200 MiB of bf16; by `scale` smaller along
+/// all axes.
 inline model one_billion(index_t scale) {
     index_t const head = std::max<index_t>(1, 64 / scale);
     return {.vocabulary = 800 * head,
@@ -30,7 +30,8 @@ inline model one_billion(index_t scale) {
             .feed_forward = 40 * head};
 }
 
-/// From tensor parallelism over half the ranks in two pipeline stages to tensor parallelism over all.
+/// From tensor parallelism over half the ranks in two pipeline stages to tensor parallelism over
+/// all.
 class llm_case_maker {
 public:
     llm_case_maker(std::string name, int ranks, index_t scale)
@@ -67,19 +68,19 @@ model.layers.$LAYER_ID.mlp.gate_proj.weight, model.layers.$LAYER_ID.mlp.up_proj.
 model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.down.weight
 )";
 
-    rank_part part_of(index_vector const& shape, role cut, index_t parts, index_t i) const {
+    rank_part part_of(index_vector const& shape, role cut, index_t count, index_t i) const {
         if (cut == role::replicated)
             return whole_part(shape);
-        return slab(shape, cut == role::by_rows ? 0 : 1, parts, i);
+        return slab(shape, cut == role::by_rows ? 0 : 1, count, i);
     }
 
     void add_source(model_tensor const& one) {
         case_tensor source{one.key, one.dtype, one.shape, {}, {}};
         index_t const half = ranks_ / 2, stage = one.layer * 2 / model_.layers;
         for (index_t rank = 0; rank < ranks_; ++rank)
-            source.parts.push_back(rank / half == stage
-                                       ? part_of(one.shape, one.cut, half, rank % half)
-                                       : no_part(one.shape.size()));
+            source.by_rank.push_back(rank / half == stage
+                                         ? part_of(one.shape, one.cut, half, rank % half)
+                                         : no_part(one.shape.size()));
         numbers_[one.key] = {made_.sources.size(), one.cut};
         made_.sources.push_back(std::move(source));
     }
@@ -87,7 +88,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
     void add_target(std::string key, index_vector const& shape, role cut) {
         case_tensor target{std::move(key), data_type::bf16, shape, {}, {}};
         for (index_t rank = 0; rank < ranks_; ++rank)
-            target.parts.push_back(part_of(shape, cut, ranks_, rank));
+            target.by_rank.push_back(part_of(shape, cut, ranks_, rank));
         made_.targets.push_back(std::move(target));
     }
 
@@ -139,9 +140,9 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
         index_t const rows = model_.feed_forward / ranks_;
         add_target(std::move(to), {2 * model_.feed_forward, model_.hidden}, role::by_rows);
         for (index_t rank = 0; rank < ranks_; ++rank) {
-            interval const part{rank * rows, (rank + 1) * rows};
-            add_rows(from + "gate_proj.weight", part, 2 * part.begin);
-            add_rows(from + "up_proj.weight", part, 2 * part.begin + rows);
+            interval const share{rank * rows, (rank + 1) * rows};
+            add_rows(from + "gate_proj.weight", share, 2 * share.begin);
+            add_rows(from + "up_proj.weight", share, 2 * share.begin + rows);
         }
     }
 

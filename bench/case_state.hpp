@@ -20,21 +20,22 @@
 
 namespace bench {
 
-/// Calls `visit(region, place)` for every box of a part: where it is in the array, and in the local one.
-inline void for_each_box(rank_part const& part,
+/// Calls `visit(region, place)` for every box of what a rank holds: where it is in the array, and
+/// in the local one.
+inline void for_each_box(rank_part const& share,
                          std::function<void(reshard::box const&, index_vector const&)> const& visit,
                          reshard::box const& outer = {}, index_vector const& place = {}) {
     std::size_t const axis = outer.ndim();
-    if (axis == part.axes.size())
+    if (axis == share.axes.size())
         return visit(outer, place);
     index_t local = 0;
-    for (interval const& one : part.axes[axis]) {
+    for (interval const& one : share.axes[axis]) {
         reshard::box region = outer;
         index_vector inner = place;
         region.offset.push_back(one.begin);
         region.shape.push_back(one.size());
         inner.push_back(local);
-        for_each_box(part, visit, region, inner);
+        for_each_box(share, visit, region, inner);
         local += one.size();
     }
 }
@@ -42,7 +43,7 @@ inline void for_each_box(rank_part const& part,
 /// What a rank holds of a tensor: a shard for each box.
 inline std::vector<reshard::shard_descriptor> descriptors_of(case_tensor const& tensor, int rank) {
     std::vector<reshard::shard_descriptor> all;
-    for_each_box(tensor.part(rank), [&](reshard::box const& region, index_vector const&) {
+    for_each_box(tensor.of_rank(rank), [&](reshard::box const& region, index_vector const&) {
         all.push_back({tensor.key, tensor.dtype, tensor.shape, region, std::nullopt});
     });
     return all;
@@ -56,14 +57,14 @@ reshard::basic_state_dict<View> state_of(std::vector<case_tensor> const& tensors
     memory_map const map(tensors, rank);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         case_tensor const& tensor = tensors[i];
-        index_vector const strides = reshard::row_major_strides(tensor.part(rank).shape());
+        index_vector const strides = reshard::row_major_strides(tensor.of_rank(rank).shape());
         auto const add = [&](reshard::box const& region, index_vector const& place) {
             index_t const first = reshard::linear_offset(place, strides);
             shards.add({tensor.key, tensor.dtype, tensor.shape, region, std::nullopt},
                        View{memory + map.begins[i] + first * element_bytes(tensor.dtype),
                             tensor.dtype, region.shape, strides});
         };
-        for_each_box(tensor.part(rank), add);
+        for_each_box(tensor.of_rank(rank), add);
     }
     return shards;
 }

@@ -90,7 +90,7 @@ private:
     case_tensor tensor_of(index_vector const& shape, block_grid const& grid) const {
         case_tensor made{"array", data_type::f64, shape, {}, grid};
         for (index_t rank = 0; rank < ranks_; ++rank)
-            made.parts.push_back(grid.part(shape, rank, ranks_));
+            made.by_rank.push_back(grid.of_rank(shape, rank, ranks_));
         return made;
     }
 

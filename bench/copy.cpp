@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long the kernels of copies take on one core, beside memcpy of the bytes that they read; the last
-/// column compares bytes read and written, of which a cast has more or fewer than memcpy.
+/// How long the kernels of copies take on one core, beside memcpy of the bytes that they read; the
+/// last column compares bytes read and written, of which a cast has more or fewer than memcpy.
 
 #include "json_list.hpp"
 #include "stopwatch.hpp"

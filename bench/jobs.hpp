@@ -15,9 +15,11 @@ namespace bench {
 
 using reshard::holder_t;
 
-/// What a plan for all ranks has to come to, counted by an independent program from all pairs of boxes.
+/// What a plan for all ranks has to come to, counted by an independent program from all pairs of
+/// boxes.
 ///
-/// \par Units pieces: main copies of the source's shards, all shards of the target that are not empty
+/// \par Units pieces: main copies of the source's shards, all shards of the target that are not
+///            empty
 struct job_numbers {
     std::size_t source_pieces = 0;
     std::size_t target_pieces = 0;

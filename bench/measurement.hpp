@@ -44,8 +44,8 @@ struct measurement {
     double gigabytes_a_second() const { return static_cast<double>(read) / median() / 1e9; }
 };
 
-/// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods, and
-/// tells them its median.
+/// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods,
+/// and tells them its median.
 inline void choose_bound(std::vector<measurement>& all) {
     bool const first_is_faster = all[0].median() <= all[1].median();
     all.erase(all.begin() + (first_is_faster ? 1 : 0));

@@ -36,8 +36,9 @@ struct setting {
 /// A way of redistributing, prepared for one case and arrays that stay where they are.
 ///
 /// Beside its constructor from a `setting`, which every rank calls, a method has
-///     static std::string refusal(redistribution_case const&);  // why it cannot do a case, or nothing
-///     static constexpr bool owns_target;                       // its constructor makes the target
+///     static std::string refusal(redistribution_case const&);  // why it cannot do a case, or
+///     nothing static constexpr bool owns_target;                       // its constructor makes
+///     the target
 class method {
 public:
     virtual ~method() = default;
@@ -73,9 +74,9 @@ contestant contestant_of(std::string name, redistribution_case const& moved,
 inline traffic least_traffic(redistribution_case const& moved, int rank) {
     traffic all;
     for (int peer = 0; peer < moved.ranks; ++peer) {
-        auto const parts = peer == rank ? std::vector<given_piece>{} : given(moved, rank, peer);
-        all.messages += !parts.empty();
-        for (given_piece const& one : parts)
+        auto const pieces = peer == rank ? std::vector<given_piece>{} : given(moved, rank, peer);
+        all.messages += !pieces.empty();
+        for (given_piece const& one : pieces)
             all.bytes += one.shared.elements() *
                          std::min(element_bytes(moved.sources[one.piece->source].dtype),
                                   element_bytes(moved.targets[one.piece->target].dtype));

@@ -12,7 +12,8 @@
 #include <cstring>
 
 /// \file
-/// B0, the bound: every rank copies as many bytes as its target is made of, with nobody to wait for.
+/// B0, the bound: every rank copies as many bytes as its target is made of, with no rank to wait
+/// for.
 
 namespace bench {
 

@@ -51,7 +51,8 @@ void unpack_lines(overlap const& shared, Wire const* wire, Target* target) {
     });
 }
 
-/// Unpacks a box of a matrix that the target holds transposed, in squares that fit the nearest cache.
+/// Unpacks a box of a matrix that the target holds transposed, in squares that fit the nearest
+/// cache.
 template <class Target, class Wire>
 void unpack_transposed(overlap const& shared, Wire const* wire, Target* target) {
     constexpr index_t side = 32;
@@ -94,7 +95,8 @@ struct packed_side {
     }
 };
 
-/// What a careful programmer writes in an afternoon. Casts on the side where that makes less to send.
+/// What a careful programmer writes in an afternoon. Casts on the side where that makes less to
+/// send.
 class packed_method : public method {
 public:
     static constexpr bool owns_target = false;

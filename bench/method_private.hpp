@@ -12,7 +12,8 @@
 
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
-/// together are what `redistribute` does. Ranks exchange as the library chooses, or as they are told.
+/// together are what `redistribute` does. Ranks exchange as the library chooses, or as they are
+/// told.
 
 namespace bench {
 

@@ -65,7 +65,7 @@ public:
               static_cast<int>(tensor.grid->block[0]),
               0,
               0,
-              static_cast<int>(std::max<index_t>(1, tensor.part(world.rank()).shape()[1]))} {}
+              static_cast<int>(std::max<index_t>(1, tensor.of_rank(world.rank()).shape()[1]))} {}
 
     int* description() { return description_.data(); }
 

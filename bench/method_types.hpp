@@ -127,14 +127,14 @@ public:
                 return std::pair(
                     sources.begins[one.piece->source],
                     type_of(one, {one.shared.source_strides, &shared_run::source, tensor.dtype},
-                            tensor.part(me).shape()));
+                            tensor.of_rank(me).shape()));
             });
             receives_.add(given(where.moved, peer, me), [&](given_piece const& one) {
                 case_tensor const& tensor = where.moved.targets[one.piece->target];
                 return std::pair(
                     targets.begins[one.piece->target],
                     type_of(one, {one.shared.target_strides, &shared_run::target, tensor.dtype},
-                            tensor.part(me).shape()));
+                            tensor.of_rank(me).shape()));
             });
         }
     }
@@ -155,7 +155,8 @@ private:
         std::vector<MPI_Datatype> types;
         std::vector<int> counts;
 
-        /// One type for all pieces of a peer; `make` gives where a piece's tensor begins, and its type.
+        /// One type for all pieces of a peer; `make` gives where a piece's tensor begins, and its
+        /// type.
         template <class Make>
         void add(std::vector<given_piece> const& pieces, Make const& make) {
             counts.push_back(!pieces.empty());
@@ -163,22 +164,22 @@ private:
                 types.push_back(MPI_BYTE);
                 return;
             }
-            std::vector<owned_type> parts;
+            std::vector<owned_type> by_piece;
             std::vector<MPI_Datatype> handles;
             std::vector<MPI_Aint> begins;
             for (given_piece const& one : pieces) {
                 auto [begin, type] = make(one);
                 handles.push_back(type.get());
                 begins.push_back(static_cast<MPI_Aint>(begin));
-                parts.push_back(std::move(type));
+                by_piece.push_back(std::move(type));
             }
-            if (parts.size() == 1 && begins.front() == 0) {
-                owned.push_back(std::move(parts.front()));
+            if (by_piece.size() == 1 && begins.front() == 0) {
+                owned.push_back(std::move(by_piece.front()));
             } else {
-                std::vector<int> const ones(parts.size(), 1);
+                std::vector<int> const ones(by_piece.size(), 1);
                 MPI_Datatype all = MPI_DATATYPE_NULL;
-                MPI_Type_create_struct(static_cast<int>(parts.size()), ones.data(), begins.data(),
-                                       handles.data(), &all);
+                MPI_Type_create_struct(static_cast<int>(by_piece.size()), ones.data(),
+                                       begins.data(), handles.data(), &all);
                 owned.emplace_back(all);
             }
             types.push_back(owned.back().get());

@@ -28,8 +28,8 @@ using reshard::tensor_layout;
 
 /// How ranks divide a model: tensor, pipeline, expert and data parallel, or fully sharded.
 ///
-/// Rank number: `t + tensor * (x + data * stage)`. `data` counts the ranks of a stage over `tensor`;
-/// experts are spread over all ranks of a stage, modulo `expert`.
+/// Rank number: `t + tensor * (x + data * stage)`. `data` counts the ranks of a stage over
+/// `tensor`; experts are spread over all ranks of a stage, modulo `expert`.
 struct parallelism {
     index_t tensor = 1;
     index_t pipeline = 1;
@@ -64,13 +64,13 @@ public:
             return {mesh{{"pp", ranks_.pipeline}, {"dp", ranks_.stage_ranks()}},
                     {stage, replicate{}},
                     tensor.shape};
-        index_t const parts =
+        index_t const shards =
             tensor.is_of_groups ? std::min(ranks_.tensor, model_.groups) : ranks_.tensor;
         std::size_t const axis = tensor.cut == role::by_rows ? 0 : 1;
         return {mesh{{"pp", ranks_.pipeline},
                      {"dp", ranks_.data},
-                     {"tp", parts},
-                     {"copies", ranks_.tensor / parts}},
+                     {"tp", shards},
+                     {"copies", ranks_.tensor / shards}},
                 {stage, replicate{}, shard{axis}, replicate{}},
                 tensor.shape};
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// What one part has and another wants, as hand-written code sees it: run by run along each axis.
+/// What one rank has and another wants, as hand-written code sees it: run by run along each axis.
 
 namespace bench {
 
@@ -150,7 +150,8 @@ inline std::vector<given_piece> given(redistribution_case const& moved, int give
     std::vector<given_piece> all;
     for (case_piece const& piece : moved.pieces) {
         case_tensor const& source = moved.sources[piece.source];
-        overlap const shared(piece, source.part(giver), moved.targets[piece.target].part(taker));
+        overlap const shared(piece, source.of_rank(giver),
+                             moved.targets[piece.target].of_rank(taker));
         if (shared.elements() > 0 && serves(source, giver, taker))
             all.push_back({&piece, shared});
     }

@@ -11,10 +11,10 @@
 #include "stopwatch.hpp"
 #include "typed_job.hpp"
 
+#include <reshard/layout/main_copies.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
-#include <reshard/layout/main_copies.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -80,8 +80,8 @@ std::size_t filled_pieces(layout const& held) {
 
 index_t bytes_of(reshard::plan const& whole) {
     index_t bytes = 0;
-    for (reshard::transfer const& part : whole.transfers)
-        bytes += wire_bytes(whole, part);
+    for (reshard::transfer const& transfer : whole.transfers)
+        bytes += wire_bytes(whole, transfer);
     return bytes;
 }
 
@@ -267,7 +267,8 @@ public:
     }
 
     /// What one rank is given, as the number of givers grows: every time an eighth of the eight
-    /// layers of stage 8 in bf16, but for the norms, which it has whole. The growth is that of rows.
+    /// layers of stage 8 in bf16, but for the norms, which it has whole. The growth is that of
+    /// rows.
     void run_scale() {
         std::vector<std::pair<double, double>> size_and_seconds;
         plot_series found{"transfers / 1000", {}}, as_patterns{"patterns, ms", {}},
@@ -313,8 +314,8 @@ private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
     static job_numbers expected_of_one(job const& wanted, prepared_job<layout> const& ready) {
         reshard::plan whole = make_plan(ready.problem());
-        std::erase_if(whole.transfers, [](reshard::transfer const& part) {
-            return part.source_holder != 0 && part.target_holder != 0;
+        std::erase_if(whole.transfers, [](reshard::transfer const& transfer) {
+            return transfer.source_holder != 0 && transfer.target_holder != 0;
         });
         return {wanted.expected.source_pieces, wanted.expected.target_pieces,
                 whole.transfers.size(), bytes_of(whole)};

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// Which part of an array a rank holds.
+/// Which elements of an array a rank holds.
 
 namespace bench {
 
@@ -27,7 +27,8 @@ struct interval {
     bool operator==(interval const&) const = default;
 };
 
-/// What one rank holds: all combinations of the intervals along each axis, as one dense row-major array.
+/// What one rank holds: all combinations of the intervals along each axis, as one dense row-major
+/// array.
 struct rank_part {
     std::vector<std::vector<interval>> axes;
 
@@ -52,23 +53,23 @@ inline rank_part no_part(std::size_t ndim) { return {std::vector<std::vector<int
 
 /// A whole array.
 inline rank_part whole_part(index_vector const& shape) {
-    rank_part part;
+    rank_part result;
     for (index_t const extent : shape)
-        part.axes.push_back({{0, extent}});
-    return part;
+        result.axes.push_back({{0, extent}});
+    return result;
 }
 
-/// Part `i` of `parts` equal ones along an axis, all of the others.
-inline rank_part slab(index_vector const& shape, std::size_t axis, index_t parts, index_t i) {
-    rank_part part = whole_part(shape);
-    part.axes[axis] = {{shape[axis] * i / parts, shape[axis] * (i + 1) / parts}};
-    return part;
+/// Slab `i` of `count` equal ones along an axis; the other axes are whole.
+inline rank_part slab(index_vector const& shape, std::size_t axis, index_t count, index_t i) {
+    rank_part result = whole_part(shape);
+    result.axes[axis] = {{shape[axis] * i / count, shape[axis] * (i + 1) / count}};
+    return result;
 }
 
-/// Every `parts`-th block of `block` indices, from block `i` on.
-inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t parts, index_t i) {
+/// Every `count`-th block of `block` indices, from block `i` on.
+inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t count, index_t i) {
     std::vector<interval> all;
-    for (index_t begin = i * block; begin < extent; begin += parts * block)
+    for (index_t begin = i * block; begin < extent; begin += count * block)
         all.push_back({begin, std::min(begin + block, extent)});
     return all;
 }
@@ -81,12 +82,13 @@ struct block_grid {
 
     index_t places() const { return reshard::element_count(grid); }
 
-    /// The place of a rank in the grid; where there are fewer places than ranks, ranks are replicas.
+    /// The place of a rank in the grid; where there are fewer places than ranks, ranks are
+    /// replicas.
     index_t place_of(index_t rank, index_t ranks) const {
         return (rank + ranks - first) % ranks % places();
     }
 
-    rank_part part(index_vector const& shape, index_t rank, index_t ranks) const {
+    rank_part of_rank(index_vector const& shape, index_t rank, index_t ranks) const {
         index_vector const at = reshard::unravel_index(place_of(rank, ranks), grid);
         rank_part made;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)

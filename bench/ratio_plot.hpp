@@ -90,7 +90,7 @@ private:
                        : ours[method % std::size(ours)];
     }
 
-    /// What a method is to somebody who has not read the documentation.
+    /// What a method is, for readers who have not read the documentation.
     static std::string full_name(std::string const& method) {
         static constexpr char const* peers[] = {"MPI_Alltoallw", "pack by hand", "ScaLAPACK",
                                                 "PetscSF", "FFTW"};

@@ -1,7 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long redistribution takes, beside the bound and what one would write by hand. Run under mpiexec.
+/// How long redistribution takes, beside the bound and what one would write by hand. Run under
+/// mpiexec.
 
 #include "cases.hpp"
 #include "method_arena.hpp"
@@ -77,8 +78,8 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     return all;
 }
 
-/// True for methods that are measured where none was asked for: what `private` chooses from (`ring`, `cma`)
-/// only by name, `fresh` for cold targets, which it is for.
+/// True for methods that are measured where none was asked for: what `private` chooses from
+/// (`ring`, `cma`) only by name, `fresh` for cold targets, which it is for.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
     if (name == "ring" || name == "cma")
         return false;
@@ -191,7 +192,8 @@ void write_json(std::string const& path, std::vector<measurement> const& rows) {
     write_json_list(path, objects);
 }
 
-/// True where rank 0 can write its files, which it finds out before anything is measured; what they hold stays.
+/// True where rank 0 can write its files, which it finds out before anything is measured; what they
+/// hold stays.
 bool can_write(boost::mpi::communicator const& world, options const& chosen) {
     bool can = true;
     if (world.rank() == 0)

@@ -15,7 +15,8 @@
 #include <vector>
 
 /// \file
-/// What a case of the redistribution benchmark is: tensors before and after, and what becomes of what.
+/// What a case of the redistribution benchmark is: tensors before and after, and what becomes of
+/// what.
 
 namespace bench {
 
@@ -30,10 +31,10 @@ struct case_tensor {
     std::string key;
     data_type dtype = data_type::f64;
     index_vector shape;
-    std::vector<rank_part> parts;   ///< by rank
-    std::optional<block_grid> grid; ///< where the parts are those of a block-cyclic distribution
+    std::vector<rank_part> by_rank; ///< what each rank holds
+    std::optional<block_grid> grid; ///< where ranks hold those of a block-cyclic distribution
 
-    rank_part const& part(int rank) const { return parts[static_cast<std::size_t>(rank)]; }
+    rank_part const& of_rank(int rank) const { return by_rank[static_cast<std::size_t>(rank)]; }
 };
 
 /// A box of a source tensor that becomes a box of a target tensor.
@@ -74,11 +75,12 @@ struct redistribution_case {
     bool is_one_tensor() const { return pieces.size() == 1; }
 };
 
-/// True where the baselines let rank `giver` serve rank `taker`: of replicas, itself; else by rotation.
+/// True where the baselines let rank `giver` serve rank `taker`: of replicas, itself; else by
+/// rotation.
 inline bool serves(case_tensor const& source, int giver, int taker) {
     std::vector<int> replicas;
-    for (int rank = 0; rank < static_cast<int>(source.parts.size()); ++rank)
-        if (source.part(rank) == source.part(giver))
+    for (int rank = 0; rank < static_cast<int>(source.by_rank.size()); ++rank)
+        if (source.of_rank(rank) == source.of_rank(giver))
             replicas.push_back(rank);
     if (std::count(replicas.begin(), replicas.end(), taker))
         return giver == taker;
@@ -96,7 +98,7 @@ struct memory_map {
         constexpr index_t line = 64;
         for (case_tensor const& one : tensors) {
             begins.push_back(bytes);
-            bytes += one.part(rank).elements() * element_bytes(one.dtype);
+            bytes += one.of_rank(rank).elements() * element_bytes(one.dtype);
             bytes = (bytes + line - 1) / line * line;
         }
     }

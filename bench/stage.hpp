@@ -81,7 +81,8 @@ public:
         return results;
     }
 
-    /// True where every element of every result was right on this rank, and the source is as it was.
+    /// True where every element of every result was right on this rank, and the source is as it
+    /// was.
     bool all_right() const {
         line_memory const fresh = new_memory(source_bytes_);
         std::memset(fresh.get(), 0, static_cast<std::size_t>(source_bytes_));
@@ -90,7 +91,7 @@ public:
         memory_map const map(moved_.sources, world_.rank());
         for (std::size_t i = 0; i < map.begins.size(); ++i) {
             case_tensor const& one = moved_.sources[i];
-            index_t const bytes = one.part(world_.rank()).elements() * element_bytes(one.dtype);
+            index_t const bytes = one.of_rank(world_.rank()).elements() * element_bytes(one.dtype);
             wrong += std::memcmp(fresh.get() + map.begins[i], source_.get() + map.begins[i],
                                  static_cast<std::size_t>(bytes)) != 0;
         }
@@ -112,7 +113,8 @@ private:
         std::memset(target, 0xFF, static_cast<std::size_t>(target_bytes_));
     }
 
-    /// Prepares a method and runs it once, to see what memory it needs; null where it cannot do the case.
+    /// Prepares a method and runs it once, to see what memory it needs; null where it cannot do the
+    /// case.
     std::unique_ptr<method> prepared_first(contestant const& one, std::byte* target,
                                            measurement& result) {
         if (!one.refusal.empty())

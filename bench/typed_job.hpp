@@ -93,13 +93,13 @@ public:
         for (reshard::holder_t rank = 0; rank < target.size(); ++rank)
             to.add(target[rank], wanted, rank);
         reshard::bound_plan const bound{whole, problem, from, to};
-        for (reshard::transfer const& part : whole.transfers) {
-            auto const read = source_end(bound, part);
-            auto const write = target_end(bound, part);
+        for (reshard::transfer const& transfer : whole.transfers) {
+            auto const read = source_end(bound, transfer);
+            auto const write = target_end(bound, transfer);
             copies_.push_back(
-                {prepare({cut_of(whole, part).extent, read.place.offset, read.place.strides,
+                {prepare({cut_of(whole, transfer).extent, read.place.offset, read.place.strides,
                           write.place.offset, write.place.strides},
-                         conversion_of(whole, part)),
+                         conversion_of(whole, transfer)),
                  read.data, write.data});
         }
     }

@@ -14,8 +14,8 @@
 
 namespace bench {
 
-/// The bits of the value of an element by its number: the number itself as f64; smaller elements have
-/// the upper bits of a multiple of it, which as f32 or bf16 are less than 2.
+/// The bits of the value of an element by its number: the number itself as f64; smaller elements
+/// have the upper bits of a multiple of it, which as f32 or bf16 are less than 2.
 template <class Bits>
 Bits value_bits(index_t number) {
     if constexpr (sizeof(Bits) == sizeof(double))
@@ -40,8 +40,8 @@ To converted(From bits) {
         return static_cast<To>(bits) << 16;
 }
 
-/// Calls `work(Source{}, Target{})` with numbers that are as long as elements of two types: f64, f32 or
-/// bf16, both of one type, or f32 and bf16.
+/// Calls `work(Source{}, Target{})` with numbers that are as long as elements of two types: f64,
+/// f32 or bf16, both of one type, or f32 and bf16.
 template <class Work>
 void with_elements(data_type source, data_type target, Work const& work) {
     using half = std::uint16_t;
@@ -62,7 +62,7 @@ inline void fill_sources(redistribution_case const& moved, int rank, std::byte* 
         auto const order = permutation::identity(tensor.shape.size());
         auto const origin = index_vector::filled(tensor.shape.size(), 0);
         overlap const held({i, i, origin, origin, tensor.shape, order}, whole_part(tensor.shape),
-                           tensor.part(rank));
+                           tensor.of_rank(rank));
         with_elements(tensor.dtype, tensor.dtype, [&]<class Bits>(Bits, auto) {
             auto* const elements = reinterpret_cast<Bits*>(memory + map.begins[i]);
             for_each_line(held, order, [&](shared_line const& line) {
@@ -73,7 +73,8 @@ inline void fill_sources(redistribution_case const& moved, int rank, std::byte* 
     }
 }
 
-/// True where the elements of a piece in one rank's target have the values of their source elements.
+/// True where the elements of a piece in one rank's target have the values of their source
+/// elements.
 inline bool is_right(redistribution_case const& moved, case_piece const& piece,
                      overlap const& wanted, std::byte const* target) {
     bool right = true;
@@ -97,10 +98,10 @@ inline bool is_right(redistribution_case const& moved, int rank, std::byte const
     bool right = true;
     index_t checked = 0, held = 0;
     for (case_tensor const& target : moved.targets)
-        held += target.part(rank).elements();
+        held += target.of_rank(rank).elements();
     for (case_piece const& piece : moved.pieces) {
         overlap const wanted(piece, whole_part(moved.sources[piece.source].shape),
-                             moved.targets[piece.target].part(rank));
+                             moved.targets[piece.target].of_rank(rank));
         checked += wanted.elements();
         right &= is_right(moved, piece, wanted, memory + map.begins[piece.target]);
     }
@@ -113,7 +114,7 @@ inline index_t read_bytes(redistribution_case const& moved, int rank) {
     for (case_piece const& piece : moved.pieces) {
         case_tensor const& source = moved.sources[piece.source];
         bytes += element_bytes(source.dtype) *
-                 overlap(piece, whole_part(source.shape), moved.targets[piece.target].part(rank))
+                 overlap(piece, whole_part(source.shape), moved.targets[piece.target].of_rank(rank))
                      .elements();
     }
     return bytes;

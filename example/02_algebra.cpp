@@ -23,9 +23,9 @@ int main() {
     program.define("qk", transpose(concat({q_heads[0], k_heads[0], q_heads[1], k_heads[1]}, 0)));
 
     // Which elements are where, before anything moves.
-    for (piece const& part : explain(program, "qk"))
-        std::cout << to_string(part.target_box()) << " is " << program.sources()[part.source].key
-                  << to_string(part.source_box()) << '\n';
+    for (piece const& piece : explain(program, "qk"))
+        std::cout << to_string(piece.target_box()) << " is " << program.sources()[piece.source].key
+                  << to_string(piece.source_box()) << '\n';
 
     // Memory of any strides: both sources are row-major, and so is the target of three rows and
     // eight columns.

@@ -6,8 +6,9 @@
 #include <iostream>
 #include <vector>
 
-// A tensor type of one's own takes part when `tensor_traits` is told of it. Nothing else has to
-// change: here a matrix that is stored column by column, with room to spare between its columns.
+// A tensor type of your own is supported when `tensor_traits` is specialised for it. Nothing else
+// has to change: here a matrix that is stored column by column, with room to spare between its
+// columns.
 
 namespace my {
 

@@ -7,8 +7,9 @@
 
 #include <iostream>
 
-// A small mixture of experts was trained on two tensor-parallel times two data-parallel ranks, its Adam state in
-// the buckets of ZeRO-1. Here it moves to four pipeline stages, state and all. Run it on four ranks.
+// A small mixture of experts was trained on two tensor-parallel times two data-parallel ranks, its
+// Adam state in the buckets of ZeRO-1. Here it moves to four pipeline stages, state and all. Run it
+// on four ranks.
 
 namespace {
 
@@ -40,7 +41,8 @@ std::vector<parallel_tensor> model() {
     return all;
 }
 
-/// Who holds what of the model and of its state: two moments and a master weight for each parameter.
+/// Who holds what of the model and of its state: two moments and a master weight for each
+/// parameter.
 std::vector<tensor_sharding> spread(parallelism const& degrees) {
     parallel_job const job(degrees, uneven_pipeline(5, degrees.pp), 4);
     std::vector<tensor_sharding> all;

@@ -65,8 +65,8 @@ reported report_of(job const& all, aoa::finding const& one, job_files const& fil
     return result;
 }
 
-/// An error that stopped a stage: `file:line:column: kind: message`, then lines that show the place, then
-/// lines with the chain of macros. The parts behind the file need not be there.
+/// An error that stopped a stage: `file:line:column: kind: message`, then lines that show the
+/// place, then lines with the chain of macros. The parts behind the file need not be there.
 reported report_of(error const& problem, std::string const& file) {
     std::string const text = problem.what();
     std::istringstream lines(text);
@@ -90,7 +90,8 @@ reported report_of(error const& problem, std::string const& file) {
     return result;
 }
 
-/// Runs a stage. An error in the program, or of the target's shards, is a finding; others are thrown.
+/// Runs a stage. An error in the program, or of the target's shards, is a finding; others are
+/// thrown.
 template <class Stage>
 void find_errors(check_report& report, job_files const& files, Stage&& stage) {
     try {
@@ -147,8 +148,8 @@ check_report make_report(job_files const& files) {
 }
 
 json::value json_of(reported const& one) {
-    auto const number = [&](std::size_t aoa::place::*part) {
-        return one.where ? json::value((*one.where).*part) : json::value(nullptr);
+    auto const number = [&](std::size_t aoa::place::*member) {
+        return one.where ? json::value((*one.where).*member) : json::value(nullptr);
     };
     return {{"severity", json_text(one.severity)},
             {"code", json_text(one.code)},

@@ -14,7 +14,8 @@ class App;
 }
 
 /// \file
-/// What the commands have in common. Each is a file of its own, and adds itself to the command line.
+/// What the commands have in common. Each is a file of its own, and adds itself to the command
+/// line.
 
 namespace tool {
 
@@ -36,7 +37,8 @@ struct invocation {
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);
 
-/// Runs work that reads files on the first process alone; all of them have its outcome or its error.
+/// Runs work that reads files on the first process alone; all of them have its outcome or its
+/// error.
 outcome on_first(processes const& world, std::function<outcome()> const& work);
 
 void add_inspect(CLI::App& app, invocation& chosen);

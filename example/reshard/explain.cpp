@@ -31,9 +31,9 @@ struct explain_options {
     std::string region;
 };
 
-/// A piece with all that there is to say of it.
+/// A piece with all that can be said of it.
 struct explained {
-    piece part;
+    piece geometry;
     std::string target_key;
     std::string source_key; ///< empty: zeros
     std::string file;       ///< empty: the source is a layout
@@ -43,9 +43,10 @@ struct explained {
 };
 
 [[noreturn]] void fail_box(std::string const& text) {
-    fail(errc::usage,
-         "reshard explain: '" + text +
-             "' is no box; that is an interval an axis, as in --box 0:2,3:4, or ':' for all of it");
+    fail(
+        errc::usage,
+        "reshard explain: '" + text +
+            "' is not a box; give an interval per axis, as in --box 0:2,3:4, or ':' for all of it");
 }
 
 index_t number_in(std::string const& whole, std::string_view digits) {
@@ -100,12 +101,12 @@ box box_in(std::vector<axis_range> const& ranges, std::optional<index_vector> co
 void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size_t tensor,
                 std::size_t number) {
     checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
-    box const source = relative_to(one.part.source_box(), shard.region.offset);
+    box const source = relative_to(one.geometry.source_box(), shard.region.offset);
     index_vector last = source.offset;
     for (std::size_t axis = 0; axis < last.size(); ++axis)
         last[axis] += source.shape[axis] - 1;
     index_t const skipped = shard.flat ? shard.flat->begin : 0;
-    index_t const element_bits = bits(one.part.stored);
+    index_t const element_bits = bits(one.geometry.stored);
     index_t const begin = ravel_index(source.offset, shard.region.shape) - skipped;
     index_t const end = ravel_index(last, shard.region.shape) - skipped + 1;
     one.file = checkpoint.files[shard.file].path.filename().string();
@@ -113,7 +114,7 @@ void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size
     one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
 }
 
-/// Pieces with all that there is to say of them, cut at the borders of shards where the source is a
+/// Pieces with all that can be said of them, cut at the borders of shards where the source is a
 /// checkpoint.
 class explainer {
 public:
@@ -126,10 +127,10 @@ public:
     /// What makes up a box of a target tensor, by target offset.
     std::vector<explained> target(std::string const& key, std::optional<box> const& region) {
         std::vector<explained> found;
-        for (piece const& part : reshard::explain(all_.map(), key, region))
-            add(part, key, found);
+        for (piece const& piece : reshard::explain(all_.map(), key, region))
+            add(piece, key, found);
         std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.part.target_offset < b.part.target_offset;
+            return a.geometry.target_offset < b.geometry.target_offset;
         });
         return found;
     }
@@ -140,20 +141,20 @@ public:
         for (destination const& one : reshard::explain_source(all_.map(), key, region))
             add(one.part, one.key, found);
         std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.part.source_offset < b.part.source_offset;
+            return a.geometry.source_offset < b.geometry.source_offset;
         });
         return found;
     }
 
 private:
-    void add(piece const& part, std::string const& target, std::vector<explained>& found) {
-        if (part.source == zero_source)
-            return found.push_back({part, target, {}, {}, 0, 0, statements({}, target)});
-        std::string const key(all_.map().sources().key(part.source));
+    void add(piece const& piece, std::string const& target, std::vector<explained>& found) {
+        if (piece.source == zero_source)
+            return found.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
+        std::string const key(all_.map().sources().key(piece.source));
         tensor_layout const* const held = source_.held.find(key);
         if (!source_.checkpoint)
-            return found.push_back({part, target, key, {}, 0, 0, statements(key, target)});
-        for (located_piece const& located : locate(part, held->shards)) {
+            return found.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
+        for (located_piece const& located : locate(piece, held->shards)) {
             found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
             find_bytes(found.back(), *source_.checkpoint,
                        static_cast<std::size_t>(held - source_.held.tensors.data()), located.shard);
@@ -189,26 +190,26 @@ json::array json_factors(index_vector const& extents, std::uint8_t joins) {
 }
 
 json::object json_of(explained const& one) {
-    piece const& part = one.part;
-    bool const is_zero = part.source == zero_source;
+    piece const& piece = one.geometry;
+    bool const is_zero = piece.source == zero_source;
     json::array casts;
-    for (data_type const dtype : part.casts.steps())
+    for (data_type const dtype : piece.casts.steps())
         casts.emplace_back(json_text(code(dtype)));
     auto const unless_zero = [&](json::value value) { return is_zero ? nullptr : value; };
     json::object entry{
         {"source_key", unless_zero(json_text(one.source_key))},
-        {"source_offset", unless_zero(json_list(part.source_offset))},
-        {"source_shape", unless_zero(json_list(part.source_box().shape))},
-        {"target_offset", json_list(part.target_offset)},
-        {"target_shape", json_list(part.target_box().shape)},
-        {"permutation", unless_zero(json_list(axes_of(part.order, part.extent.size())))},
-        {"source_dtype", unless_zero(json_text(code(part.stored)))},
+        {"source_offset", unless_zero(json_list(piece.source_offset))},
+        {"source_shape", unless_zero(json_list(piece.source_box().shape))},
+        {"target_offset", json_list(piece.target_offset)},
+        {"target_shape", json_list(piece.target_box().shape)},
+        {"permutation", unless_zero(json_list(axes_of(piece.order, piece.extent.size())))},
+        {"source_dtype", unless_zero(json_text(code(piece.stored)))},
         {"casts", std::move(casts)},
-        {"dtype", json_text(code(result(part.stored, part.casts)))},
+        {"dtype", json_text(code(result(piece.stored, piece.casts)))},
         {"statements", json_texts(one.statements)}};
-    if (part.joins.any()) {
-        entry["source_factors"] = json_factors(part.order.undo(part.extent), part.joins.source);
-        entry["target_factors"] = json_factors(part.extent, part.joins.target);
+    if (piece.joins.any()) {
+        entry["source_factors"] = json_factors(piece.order.undo(piece.extent), piece.joins.source);
+        entry["target_factors"] = json_factors(piece.extent, piece.joins.target);
     }
     if (!one.file.empty()) {
         entry["file"] = one.file;
@@ -228,13 +229,13 @@ std::string line_of(std::string const& statement) {
 
 /// What is done to the elements on their way, where they are in a file, and by which statements.
 std::string way_of(explained const& one) {
-    piece const& part = one.part;
+    piece const& piece = one.geometry;
     std::string text;
-    if (part.joins.any())
-        text += ", read row by row as " + to_string(part.order.undo(part.extent));
-    if (part.order != permutation::identity(part.extent.size()))
-        text += ", its axes in the order " + to_string(axes_of(part.order, part.extent.size()));
-    for (data_type const dtype : part.casts.steps())
+    if (piece.joins.any())
+        text += ", read row by row as " + to_string(piece.order.undo(piece.extent));
+    if (piece.order != permutation::identity(piece.extent.size()))
+        text += ", its axes in the order " + to_string(axes_of(piece.order, piece.extent.size()));
+    for (data_type const dtype : piece.casts.steps())
         text += ", cast to " + std::string(name(dtype));
     if (!one.file.empty())
         text += "\n  in " + one.file + ", bytes " + grouped(one.first_byte) + " to " +
@@ -245,16 +246,16 @@ std::string way_of(explained const& one) {
 }
 
 std::string target_text(explained const& one) {
-    return bold(to_string(one.part.target_box())) + " is " +
-           (one.part.source == zero_source
+    return bold(to_string(one.geometry.target_box())) + " is " +
+           (one.geometry.source == zero_source
                 ? "zeros"
-                : "'" + one.source_key + "' " + to_string(one.part.source_box())) +
+                : "'" + one.source_key + "' " + to_string(one.geometry.source_box())) +
            way_of(one);
 }
 
 std::string source_text(explained const& one) {
-    return bold(to_string(one.part.source_box())) + " becomes '" + one.target_key + "' " +
-           to_string(one.part.target_box()) + way_of(one);
+    return bold(to_string(one.geometry.source_box())) + " becomes '" + one.target_key + "' " +
+           to_string(one.geometry.target_box()) + way_of(one);
 }
 
 /// The shape of the tensor that is asked for, or nothing where there is none.

@@ -30,7 +30,7 @@ outcome format(format_options const& options, bool as_json) {
         return json_outcome({{"neat", neat == written}, {"text", json_text(neat)}}, status);
     if (!options.check)
         return {neat};
-    return {options.program + (status == done ? ": is neat\n" : ": would be written otherwise\n"),
+    return {options.program + (status == done ? ": is formatted\n" : ": would be reformatted\n"),
             status};
 }
 

@@ -66,7 +66,8 @@ aoa::expansion expand_program(aoa::program const& written, catalog const& source
     return aoa::expand_all(written, source, &shapes, files.expanding);
 }
 
-/// The exports, and the source's tensors below them: what a key may be when the layout does not say.
+/// The exports, and the source's tensors below them: what a key may be when the layout does not
+/// say.
 catalog known_tensors(catalog const& exports, catalog const& source) {
     std::vector<catalog_entry> entries(exports.begin(), exports.end());
     for (catalog_entry const& entry : source)

@@ -61,7 +61,8 @@ job make_job(reshard::layout const& source, job_files const& files);
 /// \throws error that begins with the target's file
 void check_cover(job const& all, job_files const& files);
 
-/// A job whose findings are no errors and whose target is covered; otherwise the first error is thrown.
+/// A job whose findings are no errors and whose target is covered; otherwise the first error is
+/// thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
 
 /// The statements of a program, without macros, as lines.
@@ -74,8 +75,8 @@ inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last 
 /// The file that a finding is about.
 std::string const& file_of(reshard::aoa::finding const& one, job_files const& files);
 
-/// A finding for people, after words that say what it is; one that is about no statement begins with
-/// the file that it is about.
+/// A finding for people, after words that say what it is; one that is about no statement begins
+/// with the file that it is about.
 std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
                     std::string const& kind);
 
@@ -83,12 +84,12 @@ std::string text_of(job const& all, reshard::aoa::finding const& one, job_files 
 std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, job const& all,
                            job_files const& files);
 
-/// Says on standard error what a person should know of a job that will be carried out; the number of
-/// warnings among that.
+/// Says on standard error what a person should know of a job that will be carried out; the number
+/// of warnings among that.
 std::size_t print_notes(job const& all, job_files const& files);
 
-/// Adds a file to an error of `work` that names none: the source's for elements that nobody holds, or
-/// too many, the target's for all else.
+/// Adds a file to an error of `work` that names none: the source's for elements that nobody holds,
+/// or too many, the target's for all else.
 template <class Work>
 auto with_files(job_files const& files, Work&& work) {
     try {

@@ -128,7 +128,7 @@ inline CLI::Option* add_force(CLI::App& command, bool& force) {
                             "Replace the checkpoint that is there, when the new one is complete");
 }
 
-/// How many bytes a unit has, such as `GB`; 1 where there is none, 0 where nobody knows it.
+/// How many bytes a unit has, such as `GB`; 1 if there is none, 0 if it is unknown.
 inline reshard::index_t bytes_in(std::string const& unit) {
     std::string text = "1" + unit;
     try {
@@ -143,27 +143,27 @@ inline reshard::index_t bytes_in(std::string const& unit) {
 /// \return what is wrong with it, or nothing
 inline std::string complaint_about_bytes(std::string& text) {
     constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
-    std::string const complaint = "'" + text + "' is no whole number of bytes up to " +
+    std::string const complaint = "'" + text + "' is not a whole number of bytes up to " +
                                   std::to_string(most) +
                                   "; write 300000000, 300MB, 0.3GB or 300MiB";
     std::erase(text, ',');
     std::size_t const end = std::min(text.find_first_not_of("0123456789."), text.size());
     reshard::index_t const factor = bytes_in(text.substr(end));
     std::string digits = text.substr(0, end);
-    reshard::index_t number = 0, parts = 1; // bytes are number * unit / parts
+    reshard::index_t number = 0, divisor = 1; // bytes are number * unit / divisor
     if (std::size_t const point = digits.find('.'); point != digits.npos) {
         for (std::size_t i = point + 1; i < digits.size(); ++i)
-            parts = parts < 1'000'000'000 ? 10 * parts : 0;
+            divisor = divisor < 1'000'000'000 ? 10 * divisor : 0;
         digits.erase(point, 1);
     }
     auto const [behind, problem] =
         std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (problem != std::errc() || behind != digits.data() + digits.size() || parts == 0 ||
+    if (problem != std::errc() || behind != digits.data() + digits.size() || divisor == 0 ||
         factor == 0)
         return complaint;
-    if (number > most / factor || number * factor % parts != 0)
+    if (number > most / factor || number * factor % divisor != 0)
         return complaint;
-    text = std::to_string(number * factor / parts);
+    text = std::to_string(number * factor / divisor);
     return {};
 }
 
@@ -174,8 +174,8 @@ inline CLI::Option* add_shard_size(CLI::App& command, reshard::index_t& bytes,
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 
-/// Runs work that writes a checkpoint at `target`; where it is refused because something is there, the
-/// error says with which option that is replaced.
+/// Runs work that writes a checkpoint at `target`; where it is refused because something is there,
+/// the error says with which option that is replaced.
 template <class Work>
 auto with_force_hint(std::filesystem::path const& target, bool force, Work&& work) {
     try {

@@ -35,7 +35,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_format(app, chosen);
 }
 
-/// Refuses what is neither a command nor an option, with all commands that there are.
+/// Refuses what is neither a command nor an option, listing all commands.
 void check_command(CLI::App const& app, int argc, char** argv) {
     std::string const word = argc > 1 ? argv[1] : "";
     std::string known;
@@ -49,8 +49,8 @@ void check_command(CLI::App const& app, int argc, char** argv) {
     reshard::fail(reshard::errc::usage,
                   "reshard: " +
                       (word.empty() ? "no command is given"
-                                    : "there is no command '" + word + "'" + nearest.question()) +
-                      "; there are " + known + "; see reshard --help");
+                                    : "unknown command '" + word + "'" + nearest.question()) +
+                      "; the commands are " + known + "; see reshard --help");
 }
 
 /// Reads the command line; what asks for help becomes a command that prints it.
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     } catch (reshard::error const& problem) {
         if (world.rank() == 0)
             print_error(problem.what());
-        world.all_gather(""); // nobody leaves before the message is out
+        world.all_gather(""); // no process exits before the message is out
         return status_of(problem.code());
     } catch (std::exception const& problem) {
         print_error(std::string("reshard: ") + problem.what());

@@ -32,8 +32,8 @@ constexpr model models[] = {
     {"dsv3-671b", family::deepseek, 129280, 7168, 61, 128, 128, 128, 18432, 256, 2048},
 };
 
-/// DeepSeek's: ranks of the two low-rank projections, the rotated part of a head, its dense layers, and
-/// the layers behind the last one that predict further tokens.
+/// DeepSeek's: ranks of the two low-rank projections, the rotated part of a head, its dense layers,
+/// and the layers behind the last one that predict further tokens.
 constexpr index_t q_rank = 1536, kv_rank = 512, rotary_size = 64, dense_layers = 3,
                   extra_layers = 1;
 
@@ -163,7 +163,7 @@ catalog tensors_of_model(std::string const& name, index_t scale) {
         for (model const& one : models)
             known += std::string(known.empty() ? "" : ", ") + one.name;
         fail(errc::usage,
-             "reshard synthesize: no model '" + name + "' is known; there are " + known);
+             "reshard synthesize: unknown model '" + name + "'; the models are " + known);
     }
     return writer(scaled(*found, scale)).write();
 }

@@ -18,7 +18,8 @@ std::vector<std::string> model_names();
 
 /// The tensors of a model, with hidden size, feed-forward sizes and vocabulary divided by `scale`.
 ///
-/// \throws error with errc::usage for a model that is not known, or a scale that does not divide a size
+/// \throws error with errc::usage for a model that is not known, or a scale that does not divide a
+///         size
 reshard::catalog tensors_of_model(std::string const& name, reshard::index_t scale);
 
 } // namespace tool

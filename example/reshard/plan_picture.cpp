@@ -48,7 +48,9 @@ std::string description_of(heat_bins const& bins, std::vector<plan_round> const&
 
 std::string complaint_about_picture(std::string const& path) {
     return path.ends_with(".svg") ? ""
-                                  : "'" + path + "' is no name of a picture; it has to end in .svg";
+                                  : "'" + path +
+                                        "' is not the name of a picture; "
+                                        "it must end in .svg";
 }
 
 void write_plan_picture(std::string const& path, plan_flows const& flows,

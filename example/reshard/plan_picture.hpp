@@ -14,7 +14,7 @@
 
 namespace tool {
 
-/// Refuses a name that is none of a picture; nothing where it is fine.
+/// Returns why a name is not that of a picture, or an empty text.
 std::string complaint_about_picture(std::string const& path);
 
 /// Draws who sends whom, and the rounds below it, with a line at the budget.

@@ -14,7 +14,8 @@
 
 namespace tool {
 
-/// A group for the library. MPI is started only where an mpiexec started the tool, since that takes time.
+/// A group for the library. MPI is started only where an mpiexec started the tool, since that takes
+/// time.
 class processes {
 public:
     processes();

@@ -16,7 +16,7 @@ namespace tool {
 namespace {
 
 /// Whether colour is wanted there: only on a terminal, and see no-color.org.
-/// Open MPI gives its processes a terminal that nobody sees.
+/// Open MPI gives its processes a terminal that no user sees.
 bool has_colour(int file) {
     return ::isatty(file) == 1 && std::getenv("NO_COLOR") == nullptr &&
            std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;

@@ -20,7 +20,8 @@ std::string table(std::vector<std::vector<std::string>> const& rows);
 /// Who holds how much: a line a holder, with its share of the elements.
 std::string holder_table(reshard::layout const& held, std::vector<std::string> const& names);
 
-/// What there is: a line for all tensors that differ only in the numbers in their keys, or a line each.
+/// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
+/// each.
 std::string tensor_table(reshard::layout const& held, bool all);
 
 /// `model.layers.12.mlp` as `model.layers.*.mlp`.

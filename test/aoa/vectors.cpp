@@ -43,7 +43,7 @@ std::map<std::string, std::string> const differences = {
     {"map17", "several attributes on one statement, applied left to right"},
     {"map24", "a concat compares the other extents"},
     {"map25", "definitions are compared with the target's shapes"},
-    {"opt08", "a state whose parameter nobody has is a tensor like any other"},
+    {"opt08", "a state whose parameter does not exist is a tensor like any other"},
     {"opt09", "the state of an added tensor is added"},
     {"rsh03", "a reshape need not end where blocks do"},
     {"rsh08", "a reshape need not end where blocks do"},

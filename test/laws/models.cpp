@@ -199,12 +199,12 @@ BOOST_AUTO_TEST_CASE(programs_of_models_leave_nothing_to_say) {
 BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
     std::map<std::string, std::string> const remarks{
         {"gemma3.aoa",
-         "copy: nothing is taken from 'lm_head.weight': all that it holds is had from "
+         "copy: nothing is recovered from 'lm_head.weight': all that it holds is had from "
          "elsewhere\n"},
-        {"qwen3.aoa", "copy: nothing is taken from 'lm_head.weight': all that it holds is had from "
+        {"qwen3.aoa", "copy: nothing is recovered from 'lm_head.weight': all that it holds is had from "
                       "elsewhere\n"},
         {"tied_head_saving.aoa",
-         "not_invertible: 'lm_head.weight' cannot be had back: this statement "
+         "not_invertible: 'lm_head.weight' cannot be recovered: this statement "
          "removes it (option allow_removed)\n"}};
     int reversed = 0;
     for (fs::path const& file : model_files()) {

@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {
     BOOST_TEST(text ==
                (size == 1
                     ? "nothing was thrown"
-                    : "usage: the arena was made by other ranks than the " + std::to_string(size) +
+                    : "usage: the arena was made by ranks other than the " + std::to_string(size) +
                           " of this redistribution, or in another order; make one over "
                           "the same communicator"));
 }

@@ -109,8 +109,9 @@ BOOST_AUTO_TEST_CASE(a_path_without_a_checkpoint_is_refused) {
     on_first_rank([&] { std::filesystem::create_directory(none); });
     BOOST_CHECK_EXCEPTION(
         open_checkpoint(world(), none), error,
-        says(errc::unsupported, none.string() + ": this is an empty directory, not a checkpoint: "
-                                                "that has safetensors files"));
+        says(errc::unsupported,
+             none.string() +
+                 ": this is an empty directory, not a checkpoint, which has safetensors files"));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
@@ -127,9 +128,9 @@ BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
                               says(code, index.string() + text));
     };
     write(R"({"x":"a.safetensors","y":"b.safetensors"})");
-    refused(errc::missing_file, ": 'y' stands in b.safetensors, but there is no such file");
+    refused(errc::missing_file, ": 'y' is listed in b.safetensors, but there is no such file");
     write(R"({"x":"a.safetensors","y":"a.safetensors"})");
-    refused(errc::corrupt_file, ": 'y' should stand in a.safetensors, but does not");
+    refused(errc::corrupt_file, ": 'y' should be in a.safetensors, but is not");
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_between_shards_is_named_by_key_and_elements) {

@@ -105,13 +105,13 @@ BOOST_FIXTURE_TEST_SUITE(storage_bad_target, bad_target_fixture)
 BOOST_AUTO_TEST_CASE(what_is_there_is_not_overwritten) {
     make_file("target/model.safetensors", "precious");
     refuses("target", {}, errc::already_exists,
-            text("target") + ": is there already; give another target, or allow it to be replaced");
+            text("target") + ": already exists; give another target, or allow it to be replaced");
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST(read_file(path("target") / "model.safetensors") == "precious");
     held tensors({whole_of("w", data_type::u8, {1})});
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors.tensors(), path("target")), error,
-        says(errc::already_exists, text("target") + ": is there already; give another target, or "
+        says(errc::already_exists, text("target") + ": already exists; give another target, or "
                                                     "allow it to be replaced"));
 }
 
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_checkpoint_is_never_lost) {
     for (auto const& [name, part] : lost)
         refuses(name, {.replace = true}, errc::already_exists,
                 text(name) + ": is not replaced, for " + text(part) +
-                    " is no part of a checkpoint and would be lost; move it away, or give another "
+                    " is not part of a checkpoint and would be lost; move it away, or give another "
                     "target");
     BOOST_TEST((directory.names() == names{"home", "letters", "llama", "note.txt", "source"}));
     BOOST_TEST((directory.names("home") == names{"model.safetensors", "photos"}));
@@ -189,20 +189,19 @@ BOOST_AUTO_TEST_CASE(a_target_that_appears_meanwhile_is_not_overwritten) {
     };
     BOOST_CHECK_EXCEPTION(
         run("target", {}, somebody_else), error,
-        says(errc::already_exists, text("target") + ": somebody else made it while the new one was "
-                                                    "written; give another target"));
+        says(errc::already_exists, text("target") +
+                                       ": another process created it while the new one was "
+                                       "written; give another target"));
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST((directory.names("target") == names{"other.safetensors"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
     refuses("no/target", {}, errc::io,
-            text("no/target") + ": " + text("no") +
-                ", the directory that it should be created in, does not exist");
+            text("no/target") + ": " + text("no") + ", its parent directory, does not exist");
     make_file("file", "");
     refuses("file/target", {}, errc::io,
-            text("file/target") + ": " + text("file") +
-                ", the directory that it should be created in, is none");
+            text("file/target") + ": " + text("file") + ", its parent directory, is none");
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, "", program()), error,
         says(errc::usage, "the target is an empty path; give the name of a directory"));

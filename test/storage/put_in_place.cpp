@@ -69,10 +69,11 @@ BOOST_AUTO_TEST_CASE(steps_that_fail_are_taken_back) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_there_keeps_its_place_unless_it_may_be_replaced) {
-    BOOST_CHECK_EXCEPTION(detail::put_in_place(path("fresh"), path("old"), false), error,
-                          says(errc::already_exists,
-                               path("old").string() + ": somebody else made it while the new one "
-                                                      "was written; give another target"));
+    BOOST_CHECK_EXCEPTION(
+        detail::put_in_place(path("fresh"), path("old"), false), error,
+        says(errc::already_exists, path("old").string() +
+                                       ": another process created it while the new one "
+                                       "was written; give another target"));
     BOOST_TEST((names_in("old") == names{"old"}));
     BOOST_TEST((names_in("fresh") == names{"new"}));
 }

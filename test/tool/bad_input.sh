@@ -37,7 +37,7 @@ cat >indexed/model.safetensors.index.json <<'END'
 {"metadata": {}, "weight_map": {"w": "model-00001-of-00002.safetensors", "v": "model-00002-of-00002.safetensors"}}
 END
 file indexed/model-00001-of-00002.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}}'
-refuses 3 "^indexed/model.safetensors.index.json: 'v' stands in model-00002-of-00002.safetensors" \
+refuses 3 "^indexed/model.safetensors.index.json: 'v' is listed in model-00002-of-00002.safetensors" \
     convert indexed out/x
 file indexed/model-00002-of-00002.safetensors '{"u": {"dtype": "F32", "shape": [1]}}'
 refuses 3 "^indexed/model.safetensors.index.json: '[uv]' .*model-00002-of-00002" convert indexed out/x
@@ -87,7 +87,7 @@ refuses 3 '^rules.json: this layout has rules' plan --source rules.json --target
 echo '{"mesh": ' >broken.json
 refuses 3 '^broken.json:2:1: ' convert model out/x --layout broken.json
 echo '{}' >broken.json
-refuses 3 '^broken.json: this is no layout' convert model out/x --layout broken.json
+refuses 3 '^broken.json: this is not a layout' convert model out/x --layout broken.json
 
 # Programs that do not fit.
 echo 'w -> ' >program.aoa

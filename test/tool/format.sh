@@ -22,7 +22,7 @@ cmp -s output expected || report "formatting again changes the program"
 succeeds 1 format neat.aoa --check
 "$tool" format program.aoa --check >output 2>errors
 [ $? = 1 ] || report "--check does not answer no"
-grep -q '^program.aoa: would be written otherwise$' output || report "--check does not say why"
+grep -q '^program.aoa: would be reformatted$' output || report "--check does not say why"
 succeeds 1 format program.aoa --json
 grep -q '"neat":false' output || report "--json does not say whether the program is neat"
 printf 'a - b\n' >bad.aoa

@@ -17,17 +17,17 @@ for command in inspect synthesize expand check reverse explain plan convert diff
     refuses 2 "^reshard $command: .*; see reshard $command --help" "$command" a b --nonsense
 done
 
-refuses 2 '^reshard: no command is given; there are inspect, .*; see reshard --help'
-refuses 2 "^reshard: there is no command 'frobnicate'; there are inspect, " frobnicate
+refuses 2 '^reshard: no command is given; the commands are inspect, .*; see reshard --help'
+refuses 2 "^reshard: unknown command 'frobnicate'; the commands are inspect, " frobnicate
 refuses 2 "^reshard convert: .* --nonsense" convert a b --nonsense
-refuses 2 "^reshard explain: '1:0' is no box" explain --source a --target b --key k --box 1:0
-refuses 2 "^reshard explain: '0:1,x' is no box" explain --source a --target b --key k --box 0:1,x
+refuses 2 "^reshard explain: '1:0' is not a box" explain --source a --target b --key k --box 1:0
+refuses 2 "^reshard explain: '0:1,x' is not a box" explain --source a --target b --key k --box 0:1,x
 refuses 2 '^reshard synthesize: DIR is required' synthesize smollm2-135m
-refuses 2 "^reshard synthesize: no model 'gpt5' is known; there are smollm2-135m" synthesize gpt5 out/x
+refuses 2 "^reshard synthesize: unknown model 'gpt5'; the models are smollm2-135m" synthesize gpt5 out/x
 refuses 2 '^reshard synthesize: --scale 7 does not divide the vocabulary, which is 49152' \
     synthesize smollm2-135m out/x --scale 7
 for size in 9223372036854775808 9223372036854775809b 10EB 18446744073709551615; do
-    refuses 2 "^reshard convert: --shard-size: '$size' is no whole number of bytes up to 9223372036854775807; write 300000000, 300MB, 0.3GB or 300MiB" \
+    refuses 2 "^reshard convert: --shard-size: '$size' is not a whole number of bytes up to 9223372036854775807; write 300000000, 300MB, 0.3GB or 300MiB" \
         convert a b --shard-size "$size"
     refuses 2 '^reshard synthesize: --shard-size: ' synthesize smollm2-135m out/x --shard-size "$size"
 done

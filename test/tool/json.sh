@@ -226,7 +226,7 @@ END
 succeeds 1 plan --source one.json --target other.json --memory-budget 0.1kB --json
 expects output '[(r["first_key"], r["peak_bytes"], r["peak_rank"]) for r in d["rounds"]]' "[('a', 100, 0), ('b', 80, 1)]"
 for budget in -5 0.0003kB 99999999999GB 1.2.3GB GB 5XB 0.1234567891234GB; do
-    refuses 2 "^reshard plan: --memory-budget: '$budget' is no whole number of bytes" \
+    refuses 2 "^reshard plan: --memory-budget: '$budget' is not a whole number of bytes" \
         plan --source one.json --target other.json --memory-budget=$budget
 done
 refuses 3 "^other.json: --memory-budget: 'a' cannot be filled with a memory budget of 99 bytes: in a round of its own, rank 0 needs 100 bytes of tensors and staging; a budget of 100 bytes would do" \

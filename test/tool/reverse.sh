@@ -56,13 +56,13 @@ succeeds 1 reverse --program join.aoa --source model --allow-removed
 m -> n
 c -> a, b, axis=0, sizes="[2, 3]"
 _ -> h' ] || report "join.aoa is reversed to something else"
-grep -q "^note: join.aoa:3:1: note: nothing is taken from 'k'" errors || report "no note about k"
+grep -q "^note: join.aoa:3:1: note: nothing is recovered from 'k'" errors || report "no note about k"
 succeeds 1 reverse --program join.aoa --source model --allow-removed --json
 expects output '[(s["statement"], s["line"], s["chain"]) for s in d["statements"]][2]' \
     "('c -> a, b, axis=0, sizes=\"[2, 3]\"', 1, [])"
 expects output 'len(d["notes"]), sorted(d)' "(1, ['notes', 'statements'])"
 succeeds 1 convert model/model.safetensors fused_model --program join.aoa
-refuses 3 "^join.aoa:1:1: shape mismatch: how large the operands are cannot be told: 5 elements along axis 0" \
+refuses 3 "^join.aoa:1:1: shape mismatch: the sizes of the operands cannot be determined: 5 elements along axis 0" \
     convert fused_model out/x --program join.aoa --reverse
 cat >parts.json <<'END'
 {"tensors": {"a": {"shape": [2, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 4]}]},
@@ -89,25 +89,25 @@ succeeds 1 check --source fused_model --target parts.json --program join.aoa --r
 expects output 'd["keys"]["transformed"], d["keys"]["removed"], d["invertible"]' "(['a', 'b'], ['k'], False)"
 
 # What cannot be reversed.
-refuses 3 "^join.aoa:4:1: not invertible: 'h' cannot be had back: this statement removes it \\(--allow-removed\\)" \
+refuses 3 "^join.aoa:4:1: not invertible: 'h' cannot be recovered: this statement removes it \\(--allow-removed\\)" \
     reverse --program join.aoa --source model
 printf 'n -> _\nh -> _\na -> t, slice="[0:1, :]"\n' >three.aoa
-refuses 3 "^three.aoa:3:9: not invertible: 'a' cannot be had back: slice leaves 1 of the 2 elements" \
+refuses 3 "^three.aoa:3:9: not invertible: 'a' cannot be recovered: slice leaves 1 of the 2 elements" \
     reverse --program three.aoa --source model
 grep -qx "  and 2 more errors: 'h', 'n'" errors || report "the other errors are not counted"
 echo 'a -> a, dtype="bfloat16"' >narrow.aoa
-refuses 3 "^narrow.aoa:1:9: not invertible: 'a' cannot be had back: the cast from float32 to bfloat16 rounds" \
+refuses 3 "^narrow.aoa:1:9: not invertible: 'a' cannot be recovered: the cast from float32 to bfloat16 rounds" \
     reverse --program narrow.aoa --source model
 succeeds 1 reverse --program narrow.aoa --source model --allow-rounding
 [ "$(cat output)" = 'a -> a, dtype="float32"' ] || report "narrow.aoa is reversed to something else"
 echo 'b -> x' >rename.aoa
 echo '{"tensors": {"x": {"shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 4]}]}}}' >only_x.json
-refuses 3 "^rename.aoa:1:6: not invertible: 'b' cannot be had back: 'x', which this statement makes, is neither" \
+refuses 3 "^rename.aoa:1:6: not invertible: 'b' cannot be recovered: 'x', which this statement makes, is neither" \
     reverse --program rename.aoa --source model --target only_a.json
 echo 'q -> x' >unknown.aoa
 refuses 3 "^unknown.aoa:1:1: unknown key: 'q' is neither in the source" \
     reverse --program unknown.aoa --source model
-refuses 3 "^model: not invertible: 'a' cannot be had back: no statement reads it, and it is no tensor of the target" \
+refuses 3 "^model: not invertible: 'a' cannot be recovered: no statement reads it, and it is not a tensor of the target" \
     reverse --program rename.aoa --source model --target only_x.json
 refuses 2 '^reshard convert: --reverse requires --program; see reshard convert --help' convert model out/x --reverse
 refuses 2 '^reshard convert: --allow-rounding requires --reverse' convert model out/x --allow-rounding
@@ -116,7 +116,7 @@ echo 'x -> a, slice="[0:2, :]"' >cut.aoa
 cat >x.json <<'END'
 {"tensors": {"x": {"dtype": "F32", "shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 4]}]}}}
 END
-lost="^cut.aoa:1:9: not invertible: 'x' cannot be had back: slice leaves 2 of the 3 elements along axis 0"
+lost="^cut.aoa:1:9: not invertible: 'x' cannot be recovered: slice leaves 2 of the 3 elements along axis 0"
 refuses 3 "$lost" convert model out/x --layout x.json --program cut.aoa --reverse
 refuses 3 "$lost" plan --source model --target x.json --program cut.aoa --reverse
 refuses 3 "$lost" explain --key x --source model --target x.json --program cut.aoa --reverse

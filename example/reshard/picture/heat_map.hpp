@@ -76,9 +76,9 @@ namespace detail {
 inline std::string heat_colour(index_t bytes, index_t most) {
     if (bytes == 0)
         return "#f2f2f2";
-    double const part = static_cast<double>(bytes) / static_cast<double>(most);
+    double const share = static_cast<double>(bytes) / static_cast<double>(most);
     auto const mixed = [&](int light, int dark) {
-        return static_cast<int>(std::lround(light + (dark - light) * part));
+        return static_cast<int>(std::lround(light + (dark - light) * share));
     };
     char text[8];
     std::snprintf(text, sizeof text, "#%02x%02x%02x", mixed(0xdc, 0x08) & 0xff,

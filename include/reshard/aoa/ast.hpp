@@ -29,7 +29,7 @@ struct text_span {
 struct segment {
     enum class kind_type : std::uint8_t {
         text,        ///< itself
-        star,        ///< `*`: one or more digits, all that there are
+        star,        ///< `*`: one or more digits, all that exist
         placeholder, ///< `$LAYER_ID` or any other `$NAME`, perhaps `+ k` or `- k`
         array,       ///< `[a:b]`: the numbers from a to b - 1 behind `_`
     };

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// All that there is to say of a program before any byte moves.
+/// All that can be said of a program before any byte moves.
 
 namespace reshard::aoa {
 

@@ -23,7 +23,7 @@ RESHARD_DECL data_type dtype_in(attribute const& one);
 
 /// Refuses an attribute that no statement can have.
 ///
-/// \throws statement_error with errc::syntax for a word that there is not, or a value of another
+/// \throws statement_error with errc::syntax for an unknown attribute, or a value of another
 ///         kind than the word has
 RESHARD_DECL void check_attribute(attribute const& one);
 

@@ -35,8 +35,8 @@ public:
     void define_exports();
 
 private:
-    /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the name
-    /// that binds the key, if one does.
+    /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the
+    /// name that binds the key, if one does.
     template <class Step>
     bool guarded(std::string const& key, Step const& step) {
         try {

@@ -31,7 +31,7 @@ RESHARD_DECL bool is_step(attribute const& one);
 /// The concat or the split itself.
 RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
                                             std::vector<tensor_facts> const& values,
-                                            std::size_t parts);
+                                            std::size_t result_count);
 
 } // namespace detail
 

@@ -32,7 +32,7 @@ struct attribute_step {
 /// A statement as its steps: those of each operand, the concat or split, those of each part.
 struct dissection {
     std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
-    std::vector<std::vector<attribute_step>> parts;    ///< of each on the right, behind the axis
+    std::vector<std::vector<attribute_step>> results;  ///< of each on the right, behind the axis
     attribute const* axis = nullptr;                   ///< of a concat or a split
     std::vector<tensor_facts> joined;                  ///< what goes into it
     std::vector<tensor_facts> made;                    ///< the tensors on the right

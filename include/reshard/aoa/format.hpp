@@ -12,7 +12,8 @@
 #include <vector>
 
 /// \file
-/// A program as neat text: comments kept, arrows below each other, long statements in several lines.
+/// A program as neat text: comments kept, arrows below each other, long statements in several
+/// lines.
 
 namespace reshard::aoa {
 

@@ -148,7 +148,7 @@ inline rule<struct quoted_tag, segment> const quoted = "a quoted name";
 inline rule<struct array_rule, segment> const array = "an array";
 inline rule<struct reserved_tag> const reserved = "a word of the language";
 inline rule<struct macro_tag, attribute> const macro_word = "a macro";
-inline rule<struct value_ahead_tag> const value_ahead = "an integer or a quoted text";
+inline rule<struct value_ahead_tag> const value_ahead = "an integer or a quoted string";
 inline rule<struct assignment_tag, attribute> const assignment = "a word and its value";
 inline rule<struct ahead_tag> const attribute_ahead = "an attribute";
 inline rule<struct attribute_rule, attribute> const one_attribute = "an attribute, as in axis=0";

@@ -23,8 +23,8 @@ namespace reshard::aoa {
 /// \par Source in the original any numbers that divide the extents are taken
 class head_widths {
 public:
-    /// Looks at a statement and what it has made, in the order of the program; what is wrong with the
-    /// heads, if something is.
+    /// Looks at a statement and what it has made, in the order of the program; what is wrong with
+    /// the heads, if something is.
     std::optional<std::string> look_at(program const& code, statement const& one,
                                        std::span<expression const> made);
 

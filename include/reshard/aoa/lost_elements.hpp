@@ -24,7 +24,7 @@ public:
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
-    /// Words that go on after the reason why a tensor cannot be had back: the boxes of it that are
+    /// Words that go on after the reason why a tensor cannot be recovered: the boxes of it that are
     /// lost, or rounded. Nothing for a tensor that is removed: that says it all.
     std::string describe(catalog_entry const& of) const;
 

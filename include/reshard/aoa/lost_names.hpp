@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// Which tensors a broken statement may have meant, so that nobody complains that they are absent.
+/// Which tensors a broken statement may have meant, so that their absence is not reported as well.
 
 namespace reshard::aoa::detail {
 

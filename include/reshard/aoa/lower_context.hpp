@@ -76,10 +76,12 @@ struct lower_context {
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
     void warn(statement const& one, std::string kind, std::string key, std::string message);
 
-    /// Refuses the state of a tensor of the target: it follows its parameter, no statement makes it.
+    /// Refuses the state of a tensor of the target: it follows its parameter, no statement makes
+    /// it.
     void check_bindable(name const& one) const;
 
-    /// Warns of a value that nothing has read and that nothing can read once its name is bound again.
+    /// Warns of a value that nothing has read and that nothing can read once its name is bound
+    /// again.
     void warn_overwritten(statement const& one, name const& bound_again);
 
     /// Warns of each tensor of the source that nothing has read and nothing can read any more: a

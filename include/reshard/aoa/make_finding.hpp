@@ -12,8 +12,8 @@
 #include <vector>
 
 /// \file
-/// An error of a statement as a finding, which calls what macros have made by the names that the user
-/// wrote, never by those of temporaries.
+/// An error of a statement as a finding, which calls what macros have made by the names that the
+/// user wrote, never by those of temporaries.
 
 namespace reshard::aoa {
 

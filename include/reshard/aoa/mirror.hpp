@@ -37,8 +37,8 @@ public:
     /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
     ///
     /// Where the operands need different attributes, or the results, each has a statement of its
-    /// own. Of a concat some results may be nothing, which nobody wants: then each of the others is
-    /// cut out alone.
+    /// own. Some results of a concat may be nothing, that is, not wanted: then each of the others
+    /// is cut out alone.
     void add_inverse(statement const& one, inverse_statement inverse,
                      std::vector<std::optional<name>> const& to);
 
@@ -52,7 +52,7 @@ private:
 
     static bool are_same(name const& a, name const& b);
 
-    /// A statement for each result that somebody wants; that which replaces what they read is last.
+    /// A statement for each result that is wanted; that which replaces what they read is last.
     void add_parts(statement one, inverse_statement inverse,
                    std::vector<std::optional<name>> const& to);
 

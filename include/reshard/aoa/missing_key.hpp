@@ -23,7 +23,7 @@ public:
     /// Refers to the program, which must live as long.
     explicit missing_makers(program const& code);
 
-    /// Advice for somebody who wants `parameter`, which no statement makes: to look at the statement
+    /// Advice for a user who wants `parameter`, which no statement makes: to look at the statement
     /// that would make it, if there is one that matches nothing, or else to add it.
     std::string advice(std::string_view parameter);
 

@@ -37,12 +37,12 @@ public:
     using caller = std::function<std::string(std::size_t)>;
 
     /// The operands have to outlive this; `parts` is how many tensors the statement makes.
-    operation(std::vector<expression const*> operands, caller called, std::size_t parts)
+    operation(std::vector<expression const*> operands, caller called, std::size_t result_count)
         : values_(std::move(operands)),
           called_(std::move(called)),
           operands_(values_.size()),
           is_concat_(values_.size() > 1),
-          parts_(parts) {}
+          result_count_(result_count) {}
 
     /// Says of which shape the target wants the first result, or null where that is not known.
     void expect(index_vector const* wanted) { wanted_ = wanted; }
@@ -134,7 +134,7 @@ private:
     caller called_;
     std::size_t operands_;
     bool is_concat_;
-    std::size_t parts_;
+    std::size_t result_count_;
     bool joined_ = false;
     bool made_results_ = false; ///< the values are what the statement makes, not its operands
     index_vector const* wanted_ = nullptr;

@@ -55,8 +55,8 @@ public:
     /// The number of the names of that text, or nothing where no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const;
 
-    /// Which keys are the state of a parameter: what the program has been expanded for, and is to be
-    /// lowered for.
+    /// Which keys are the state of a parameter: what the program has been expanded for, and is to
+    /// be lowered for.
     std::vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
     /// How many different texts and temporaries there are: their numbers are less.
@@ -107,10 +107,10 @@ public:
     statement make_statement(std::span<name const> left, std::span<name const> right,
                              statement const& like);
 
-    /// Makes room for so many more names in statements.
+    /// Reserves room for that many more names in statements.
     void reserve_names(std::size_t more) { names_.reserve(names_.size() + more); }
 
-    /// Makes room for so many more temporaries that are called by so many characters.
+    /// Reserves room for that many more temporaries, whose names have that many characters.
     void reserve_fresh(std::size_t more, std::size_t characters) {
         fresh_.reserve_more(more, characters);
     }

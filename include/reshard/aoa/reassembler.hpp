@@ -15,12 +15,13 @@
 #include <vector>
 
 /// \file
-/// Tensors of which several statements have parts and none has all: statements that put them
+/// Tensors that several statements hold pieces of and none holds whole: statements that put them
 /// together.
 
 namespace reshard::aoa {
 
-/// Writes statements that read tensors of the target alone, so that they can come before all others.
+/// Writes statements that read tensors of the target alone, so that they can come before all
+/// others.
 class reassembler {
 public:
     /// All have to outlive this; `map` is the program as it stands.
@@ -38,7 +39,7 @@ private:
         return {std::move(word), std::move(value), '"', where};
     }
 
-    static attribute slice(box const& part, index_vector const& shape, text_span where);
+    static attribute slice(box const& region, index_vector const& shape, text_span where);
 
     /// What makes a cell of the tensor that has it: the piece is cut out and undone, then cut.
     static attribute_list steps(reassembled::cell const& one, text_span where);

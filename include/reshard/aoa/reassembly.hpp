@@ -22,7 +22,7 @@ struct reassembled {
     struct cell {
         box region; ///< of the tensor
         mapping_output const* output;
-        piece part; ///< of that output; it has all of the cell, and more perhaps
+        piece covering; ///< of that output; it contains the cell
     };
     index_vector counts;     ///< of cells, along each axis
     std::vector<cell> cells; ///< row by row
@@ -43,14 +43,14 @@ private:
 
     struct found_piece {
         mapping_output const* output;
-        piece part;
+        piece covering;
         box region; ///< of the source
     };
 
-    /// Sorts everything by key and by source, when somebody asks first.
+    /// Sorts everything by key and by source, on the first call.
     void sort();
 
-    static bool is_reversible(piece const& part);
+    static bool is_reversible(piece const& candidate);
 
     /// Pieces that hold all of a tensor together, each something that those before it have not.
     std::vector<found_piece> needed(key_id source);

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Which values of a program can be had back from what it makes, and why others cannot.
+/// Which values of a program can be recovered from what it makes, and why others cannot.
 
 namespace reshard::aoa {
 
@@ -31,9 +31,9 @@ struct recovery_options {
 
 /// Goes through the statements of a program from the last to the first.
 ///
-/// A value can be had back when it is a tensor of the target, or when a statement reads it of which
-/// everything can be had back. Where there are several ways, the target's own tensor is taken, else
-/// the statement that comes first.
+/// A value can be recovered when it is a tensor of the target, or when a statement reads it of
+/// which everything can be recovered. Where there are several ways, the target's own tensor is
+/// taken, else the statement that comes first.
 class recovery {
 public:
     static constexpr std::uint32_t none = version_table::none;
@@ -52,7 +52,7 @@ public:
         return is_kept(version) || makers_[version] != none;
     }
 
-    /// \pre the value cannot be had back, and a statement reads it
+    /// \pre the value cannot be recovered, and a statement reads it
     loss_reason const& reason(std::uint32_t version) const {
         return reasons_[reasons_of_[version]];
     }

@@ -30,8 +30,8 @@ RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& e
 ///
 /// \param wanted of the target, or null
 /// \throws       statement_error with errc::syntax or errc::shape_mismatch
-/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the grouped
-///               form only
+/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
+///               grouped form only
 RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
                                          index_vector const* wanted);
 

@@ -27,8 +27,8 @@ RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> 
 /// How many endings the statements of a program may add: each key is compared with all of them.
 inline constexpr std::size_t max_scale_endings = 64;
 
-/// The endings with those that a program's statements add, each once, and no more than there may be.
-/// What is wrong with an attribute is said when its statement runs.
+/// The endings with those that a program's statements add, each once, and no more than there may
+/// be. What is wrong with an attribute is said when its statement runs.
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                                    program const& code);
 

@@ -16,7 +16,8 @@
 
 namespace reshard::aoa {
 
-/// An ending that makes a key the state, or the scales, of the parameter whose key stands before it.
+/// An ending that makes a key the state, or the scales, of the parameter whose key stands before
+/// it.
 struct state_suffix {
     std::string suffix;
     bool scalar = false;     ///< one number, whatever the shape of the parameter
@@ -39,8 +40,8 @@ RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
 
-/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key, state
-/// by its parameter's. A key that only ends like state has both, its own last.
+/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
+/// state by its parameter's. A key that only ends like state has both, its own last.
 template <class Visit>
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
                              std::vector<state_suffix> const& suffixes, Visit const& visit) {

@@ -27,8 +27,8 @@ constexpr bool is_plain(std::string_view text) {
            std::ranges::all_of(text, is_plain_char);
 }
 
-/// The text of a key as it has to be written. One with `'` was written in `"`, where its `$` and `*`
-/// meant themselves.
+/// The text of a key as it has to be written. One with `'` was written in `"`, where its `$` and
+/// `*` meant themselves.
 RESHARD_DECL std::string quoted_name(std::string_view text);
 
 /// A name of several segments as it has to be written: in quotes where its text needs them.

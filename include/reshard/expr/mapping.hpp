@@ -150,7 +150,7 @@ template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 3};
 
 /// Of what is carried out (see `expr/digest.hpp`).
-inline std::uint64_t digest_of(mapping const& program);
+RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 /// \throws error with errc::bad_layout where a source stands twice, or where an output is not made of the
 ///         sources, each of its elements once

@@ -14,11 +14,12 @@ namespace reshard {
 
 /// The layout that the rules give the tensors of a catalog.
 ///
-/// The first rule that matches a key counts. A key without one is replicated, on its stage or over the
-/// mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A key of several stages stands on each of them.
+/// The first rule that matches a key counts. A key without one is replicated, on its stage or over
+/// the mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A
+/// key of several stages stands on each of them.
 ///
-/// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule does not
-///         fit a tensor
+/// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule
+///         does not fit a tensor
 RESHARD_DECL layout_table apply(layout_rules const& rules, catalog const& tensors);
 
 } // namespace reshard

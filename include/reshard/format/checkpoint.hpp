@@ -17,12 +17,13 @@ namespace reshard {
 /// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face
 /// directory with or without an index, or a directory of sharded safetensors.
 ///
-/// Only headers and indexes are read. Whether the parts of a tensor cover it is the plan's question.
+/// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
+/// planning.
 ///
 /// \throws error with errc::missing_file for a path, or a file of an index, that is not there; with
 ///         errc::unsupported where something else is found; with errc::corrupt_file for bytes that
-///         contradict their format, an index that contradicts its files, or files that contradict one
-///         another; it names the files, the tensor and both numbers
+///         contradict their format, an index that contradicts its files, or files that contradict
+///         one another; it names the files, the tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  safetensors_options const& options = {});
 

@@ -26,7 +26,7 @@ struct checkpoint_file {
     bool operator==(checkpoint_file const&) const = default;
 };
 
-/// A part of a tensor in a file, stored row-major.
+/// A shard of a tensor in a file, stored row-major.
 ///
 /// \par Units `begin` and `end` in bytes of the file; all else in elements
 struct checkpoint_shard {
@@ -39,7 +39,7 @@ struct checkpoint_shard {
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// A tensor with all its parts, in the order of the files.
+/// A tensor with all its shards, in the order of the files.
 struct checkpoint_tensor {
     std::string key;
     data_type dtype{};

@@ -17,7 +17,8 @@ namespace reshard {
 
 /// What opening the checkpoint will give, and what stands in its files before the data.
 ///
-/// \invariant `headers` and `ranks` have an entry for each of `metadata.files`, whose paths are names
+/// \invariant `headers` and `ranks` have an entry for each of `metadata.files`, whose paths are
+///            names
 struct checkpoint_plan {
     checkpoint_metadata metadata;
     std::vector<std::string> headers; ///< the first bytes of each file; the data follows
@@ -25,19 +26,21 @@ struct checkpoint_plan {
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
 };
 
-/// Sharded safetensors that hold the layout: a file for each rank that holds what no lower rank does.
+/// Sharded safetensors that hold the layout: a file for each rank that holds what no lower rank
+/// does.
 ///
-/// A rank with several shards of one key has several files, since a key stands once in a file. There is
-/// at least one file.
+/// A rank with several shards of one key has several files, since a key stands once in a file.
+/// There is at least one file.
 ///
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target);
 
-/// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each (but
-/// one tensor at least), with an index where there are several.
+/// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
+/// (but one tensor at least), with an index where there are several.
 ///
-/// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64 bits
+/// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
+///         bits
 RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors,
                                               index_t most_bytes = 5'000'000'000);
 

@@ -16,8 +16,8 @@ namespace reshard {
 
 /// The key in `__metadata__` under which each file says which of how many it is.
 ///
-/// \par Source ours; torch DCP writes nothing of the kind, and a lost file whose tensors stand in no
-///             other file goes unnoticed there
+/// \par Source ours; torch DCP writes nothing of the kind, and a lost file whose tensors stand in
+///             no other file goes unnoticed there
 inline constexpr std::string_view file_number_name = "RESHARD_FILES";
 
 /// `3 of 6` for the third file (2).

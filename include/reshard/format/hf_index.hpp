@@ -15,7 +15,8 @@
 #include <vector>
 
 /// \file
-/// A model in several safetensors files: `model.safetensors.index.json`, and which tensor goes where.
+/// A model in several safetensors files: `model.safetensors.index.json`, and which tensor goes
+/// where.
 
 namespace reshard {
 
@@ -31,8 +32,8 @@ struct hf_index {
 };
 
 /// \throws error with errc::corrupt_file that names `file` and the place in it
-/// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there, and
-///             a `total_size` that is not a whole number counts as none
+/// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
+///             and a `total_size` that is not a whole number counts as none
 RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view file);
 
 /// The text of the file, a line a tensor.
@@ -41,7 +42,8 @@ RESHARD_DECL std::string to_json(hf_index const& index);
 /// `7` as `00007`.
 RESHARD_DECL std::string five_digits(std::size_t number);
 
-/// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` where it is alone.
+/// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` where it is
+/// alone.
 RESHARD_DECL std::string hf_file_name(std::size_t number, std::size_t count);
 
 /// Which tensors go into each file, in the given order.

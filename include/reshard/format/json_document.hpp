@@ -23,7 +23,8 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
 
 /// The document that `text` holds.
 ///
-/// \throws error with `code` for a text that is not JSON or has a key twice: `file:line:column: ...`
+/// \throws error with `code` for a text that is not JSON or has a key twice: `file:line:column:
+///         ...`
 RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file, errc code);
 
 } // namespace reshard

@@ -16,7 +16,8 @@
 #include <string_view>
 
 /// \file
-/// JSON as a sequence of events: what a document cannot show, such as keys that stand twice, is seen here.
+/// JSON as a sequence of events: what a document cannot show, such as keys that stand twice, is
+/// seen here.
 
 namespace reshard {
 
@@ -27,7 +28,8 @@ enum class json_number {
     infinite, ///< beyond the largest double
 };
 
-/// Takes the events of a JSON text. Each function returns false to refuse; `refusal()` then says why.
+/// Takes the events of a JSON text. Each function returns false to refuse; `refusal()` then says
+/// why.
 ///
 /// Numbers are given as they are written.
 template <class T>
@@ -135,7 +137,8 @@ RESHARD_DECL std::string sentence(boost::json::error_code ec);
 /// Sends the events of `text` to `handler`; returns what is wrong with the text, or nothing.
 ///
 /// \par Units  `max_depth` in arrays and objects within one another
-/// \par Source RFC 8259, without any extension: no comment, no trailing comma, no lone surrogate, UTF-8 only
+/// \par Source RFC 8259, without any extension: no comment, no trailing comma, no lone surrogate,
+///             UTF-8 only
 template <json_handler Handler>
 std::optional<json_fault> send_json_events(std::string_view text, Handler& handler,
                                            std::size_t max_depth) {

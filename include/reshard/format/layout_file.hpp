@@ -22,9 +22,9 @@ using layout_file = std::variant<layout_table, layout_rules>;
 /// True where `table_of` needs a catalog with the shapes of all keys.
 RESHARD_DECL bool needs_shapes(layout_file const& file);
 
-/// \throws error with errc::syntax for what is not JSON: `file:line:column: ...`; with errc::bad_layout
-///         for what is not a layout, and errc::limit_exceeded for more than 2^22 ranks: the file, the
-///         place in it, key, axis and both numbers
+/// \throws error with errc::syntax for what is not JSON: `file:line:column: ...`; with
+///         errc::bad_layout for what is not a layout, and errc::limit_exceeded for more than 2^22
+///         ranks: the file, the place in it, key, axis and both numbers
 RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_view file);
 
 /// \throws error with errc::missing_file or errc::io; see also `parse_layout_file`

@@ -50,8 +50,8 @@ struct layout_rules {
 
 /// The rules of a layout file; `apply` gives the layout of a catalog.
 ///
-/// \throws error with errc::bad_layout, or errc::limit_exceeded for a mesh of more than 2^22 ranks, that
-///         names the file and the place in it
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for a mesh of more than 2^22 ranks,
+///         that names the file and the place in it
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file);
 
 } // namespace reshard

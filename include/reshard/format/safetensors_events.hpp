@@ -22,9 +22,9 @@ namespace reshard::detail {
 
 /// Builds tensors and metadata from the events of a header.
 ///
-/// \par Source the serde schema of the reference reader, with all that it lets pass: fields that it does
-///             not know, a tensor as an array of three, a data type as `{"F32": null}`, repeated names
-///             (the last one counts), `__metadata__` as null
+/// \par Source the serde schema of the reference reader, with all that it lets pass: fields that it
+///             does not know, a tensor as an array of three, a data type as `{"F32": null}`,
+///             repeated names (the last one counts), `__metadata__` as null
 class safetensors_events {
 public:
     bool object_begin();

@@ -18,8 +18,8 @@ namespace reshard {
 
 /// The verdicts of a safetensors reader.
 ///
-/// \par Source `SafeTensorError` of the reference reader (Hugging Face, Rust); `not_strict` is ours, for
-///             what that reader accepts and the text of the format does not
+/// \par Source `SafeTensorError` of the reference reader (Hugging Face, Rust); `not_strict` is
+///             ours, for what that reader accepts and the text of the format does not
 enum class safetensors_fault {
     header_too_small,               ///< the file has fewer than 8 bytes
     header_too_large,               ///< the header is longer than the limit

@@ -23,7 +23,8 @@ namespace reshard {
 
 /// One tensor of a safetensors file, as its header has it.
 ///
-/// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an extent is 0
+/// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
+///            extent is 0
 /// \par Units `begin` and `end` in bytes from the beginning of the data
 struct safetensors_entry {
     std::string name;
@@ -96,7 +97,8 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
 
 } // namespace detail
 
-/// Refuses tensors that do not cover the data of the file exactly: in order, without gap or overlap.
+/// Refuses tensors that do not cover the data of the file exactly: in order, without gap or
+/// overlap.
 ///
 /// \pre       `tensors` is sorted by its data, and `data_offset <= file_bytes`
 /// \throws    error with errc::corrupt_file that names the file, the tensor and both numbers

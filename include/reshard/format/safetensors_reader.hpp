@@ -28,8 +28,8 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
 /// The header whose JSON is `json`, checked against the length of its file.
 ///
 /// \pre    `json.size() + 8 <= file_bytes`
-/// \throws error with errc::corrupt_file that names file, tensor and numbers; its text ends with the
-///         name of a `safetensors_fault` in brackets
+/// \throws error with errc::corrupt_file that names file, tensor and numbers; its text ends with
+///         the name of a `safetensors_fault` in brackets
 RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
                                                        std::uint64_t file_bytes,
                                                        std::string_view file,
@@ -37,7 +37,8 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
 
 /// The header of a file of `file_bytes` bytes that begins with `start`.
 ///
-/// \pre    `start` holds the whole header: 8 + `safetensors_json_bytes` bytes, or all of a shorter file
+/// \pre    `start` holds the whole header: 8 + `safetensors_json_bytes` bytes, or all of a shorter
+///         file
 /// \throws see `parse_safetensors_json`
 RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte const> start,
                                                          std::uint64_t file_bytes,

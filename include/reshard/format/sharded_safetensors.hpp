@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// safetensors files that hold parts of tensors: where each part lies stands in `__metadata__`.
+/// safetensors files that hold shards of tensors: where each shard lies is in `__metadata__`.
 
 namespace reshard {
 

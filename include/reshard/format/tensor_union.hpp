@@ -13,7 +13,8 @@
 #include <vector>
 
 /// \file
-/// Puts the contents of files together to tensors, and names the two files that contradict one another.
+/// Puts the contents of files together to tensors, and names the two files that contradict one
+/// another.
 
 namespace reshard::detail {
 
@@ -25,12 +26,13 @@ public:
     /// Adds a tensor that must not stand in another file.
     void add_whole(holder_t file, file_shard const& shard);
 
-    /// Adds a part of a tensor.
+    /// Adds a shard of a tensor.
     void add(holder_t file, file_shard const& shard);
 
     /// The tensors, sorted by key.
     ///
-    /// \throws error with errc::corrupt_file where a part leaves the shape that another file states
+    /// \throws error with errc::corrupt_file where a shard exceeds the shape that another file
+    ///         states
     std::vector<checkpoint_tensor> take();
 
 private:

@@ -21,7 +21,8 @@ struct open_file {
     std::uint64_t bytes = 0;
 };
 
-/// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot be read
+/// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot
+///         be read
 RESHARD_DECL open_file open_to_read(std::filesystem::path const& path);
 
 /// The next `bytes` bytes.

@@ -47,7 +47,8 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
 
 /// The position of the first byte that does not belong to a well-formed character, or the size.
 ///
-/// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above U+10FFFF
+/// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
+///             U+10FFFF
 constexpr std::size_t find_invalid_utf8(std::string_view text) {
     std::size_t i = 0;
     while (i < text.size()) {

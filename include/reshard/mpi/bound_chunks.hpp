@@ -17,7 +17,8 @@
 #include <vector>
 
 /// \file
-/// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run time.
+/// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run
+/// time.
 
 namespace reshard {
 
@@ -86,8 +87,8 @@ public:
     /// The transfers `numbers`, all of which have a source, and both ends in this process.
     std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const;
 
-    /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the order
-    /// of the target's axes; calls `take(copy)`.
+    /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the
+    /// order of the target's axes; calls `take(copy)`.
     template <class Take>
     void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
                        Take&& take) const {
@@ -111,7 +112,8 @@ private:
 
     static byte_place place_of(memory_place const& place, box const& region, data_type dtype);
 
-    /// The first chunk of every lane, then the second, and so on: no peer waits until another is served.
+    /// The first chunk of every lane, then the second, and so on: no peer waits until another is
+    /// served.
     template <class Byte, class End>
     bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
         bound_chunks<Byte> bound;
@@ -129,15 +131,15 @@ private:
     }
 
     template <class Byte, class End>
-    void bind_chunk(chunk const& part, End const& end, bound_chunks<Byte>& bound) const {
+    void bind_chunk(chunk const& chunk, End const& end, bound_chunks<Byte>& bound) const {
         index_t wire = 0;
-        for (packet const& one : part.packets) {
+        for (packet const& one : chunk.packets) {
             data_type stored{};
             auto const place = end(one, stored);
             byte_place const at = place_of(place.place, one.region, stored);
             auto* const memory = static_cast<Byte*>(place.data) + at.bytes;
             element_conversion const conversion = conversion_at<Byte>(one);
-            if (may_be_direct_ && part.packets.size() == 1 && conversion.chain.empty() &&
+            if (may_be_direct_ && chunk.packets.size() == 1 && conversion.chain.empty() &&
                 bits(stored) % 8 == 0 && is_row_major(one.region.shape, place.place.strides)) {
                 bound.chunks.back().direct = memory;
                 return;

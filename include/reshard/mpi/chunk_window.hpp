@@ -16,8 +16,8 @@
 
 namespace reshard::detail {
 
-/// Chunks under way: as many as outlast a time slice, so that a sender that waits for its core starves no
-/// receiver.
+/// Chunks under way: as many as outlast a time slice, so that a sender that waits for its core
+/// starves no receiver.
 inline constexpr std::size_t in_flight = 64;
 
 /// Those of them that need staging memory: few, so that they stay in a core's cache.

@@ -16,7 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in order.
+/// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in
+/// order.
 template <class Take>
 void cut_to_size(box const& region, index_t limit, Take&& take) {
     std::size_t axis = 0;
@@ -27,22 +28,22 @@ void cut_to_size(box const& region, index_t limit, Take&& take) {
     index_t const row = element_count(region) / region.shape[axis];
     index_t const rows = std::max<index_t>(1, limit / row);
     for (index_t first = 0; first < region.shape[axis]; first += rows) {
-        box part = region;
-        part.offset[axis] += first;
-        part.shape[axis] = std::min(rows, region.shape[axis] - first);
-        cut_to_size(part, limit, take);
+        box slab = region;
+        slab.offset[axis] += first;
+        slab.shape[axis] = std::min(rows, region.shape[axis] - first);
+        cut_to_size(slab, limit, take);
     }
 }
 
-/// Two axes of the target that has its own elements one after the other along `last`, and the source's
-/// along `turned`.
-struct turned_axes {
-    std::size_t turned;
+/// Two axes of the target: the one along which the source is contiguous, and the one along which
+/// the target itself is.
+struct transposed_axes {
+    std::size_t source_last;
     std::size_t last;
 };
 
 /// These axes, where they are not the same; axes of one element do not count.
-constexpr std::optional<turned_axes> find_turned_axes(cut const& geometry) {
+constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
     std::size_t const ndim = geometry.extent.size();
     std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found
     for (std::size_t axis = 0; axis < ndim; ++axis) {
@@ -52,25 +53,26 @@ constexpr std::optional<turned_axes> find_turned_axes(cut const& geometry) {
         if (fastest == ndim || geometry.order[axis] > geometry.order[fastest])
             fastest = axis;
     }
-    return fastest == last ? std::nullopt : std::optional(turned_axes{fastest, last});
+    return fastest == last ? std::nullopt : std::optional(transposed_axes{fastest, last});
 }
 
-/// Blocks of two axes of a box, each as nearly square as it can be, for every place along the others.
+/// Blocks of two axes of a box, each as nearly square as it can be, for every place along the
+/// others.
 template <class Take>
-void cut_to_blocks(box const& region, turned_axes const& axes, index_t limit, Take&& take) {
-    auto const [turned, last] = axes;
+void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit, Take&& take) {
+    auto const [source_last, last] = axes;
     index_t side = 1;
     while (4 * side * side <= limit)
         side *= 2;
     index_t const across =
-        std::min(region.shape[turned], std::max(side, limit / region.shape[last]));
+        std::min(region.shape[source_last], std::max(side, limit / region.shape[last]));
     index_t const along = std::min(region.shape[last], std::max<index_t>(1, limit / across));
-    auto const cut_at = [&](auto const& self, std::size_t axis, box const& part) -> void {
+    auto const cut_at = [&](auto const& self, std::size_t axis, box const& block) -> void {
         if (axis == region.ndim())
-            return take(part);
-        index_t const step = axis == axes.turned ? across : axis == axes.last ? along : 1;
+            return take(block);
+        index_t const step = axis == axes.source_last ? across : axis == axes.last ? along : 1;
         for (index_t first = 0; first < region.shape[axis]; first += step) {
-            box next = part;
+            box next = block;
             next.offset[axis] = region.offset[axis] + first;
             next.shape[axis] = std::min(step, region.shape[axis] - first);
             self(self, axis + 1, next);
@@ -79,16 +81,18 @@ void cut_to_blocks(box const& region, turned_axes const& axes, index_t limit, Ta
     cut_at(cut_at, 0, region);
 }
 
-/// Cuts a transfer into boxes of its extent of at most `limit` elements; calls `take(box)` for each.
+/// Cuts a transfer into boxes of its extent of at most `limit` elements; calls `take(box)` for
+/// each.
 ///
-/// Where elements change their order, pieces are blocks that are long on both sides: rows of the target
-/// alone would be read a few bytes at a time. A pure function of the geometry, which both ends evaluate.
+/// Where elements change their order, pieces are blocks that are long on both sides: rows of the
+/// target alone would be read a few bytes at a time. A pure function of the geometry, which both
+/// ends evaluate.
 template <class Take>
 void cut_transfer(cut const& geometry, index_t limit, Take&& take) {
     box const all = whole(geometry.extent);
-    auto const axes = find_turned_axes(geometry);
+    auto const axes = find_transposed_axes(geometry);
     if (!axes || element_count(all) <= limit ||
-        all.shape[axes->turned] * all.shape[axes->last] <= limit)
+        all.shape[axes->source_last] * all.shape[axes->last] <= limit)
         return cut_to_size(all, limit, take);
     cut_to_blocks(all, *axes, limit, take);
 }

@@ -22,8 +22,8 @@
 
 namespace reshard {
 
-/// The transfers of one process: to others, from others, those whose two ends are its own, and those that it
-/// makes in memory of its node.
+/// The transfers of one process: to others, from others, those whose two ends are its own, and
+/// those that it makes in memory of its node.
 struct process_transfers {
     std::vector<lane> sends;
     std::vector<lane> receives;
@@ -36,17 +36,17 @@ struct process_transfers {
 
 /// The moving of a bound plan over a communicator.
 ///
-/// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them in staging
-/// memory. They start in the order of (number within the lane, step), where step `k` goes to rank + k
-/// and comes from rank - k: both ends of a chunk give it the same place. Of all chunks that are not
-/// finished the earliest is therefore started at both ends, with memory that no later chunk can take
-/// from it; so no order of waiting can lock.
+/// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them
+/// in staging memory. They start in the order of (number within the lane, step), where step `k`
+/// goes to rank + k and comes from rank - k: both ends of a chunk give it the same place. Of all
+/// chunks that are not finished the earliest is therefore started at both ends, with memory that no
+/// later chunk can take from it; so the exchange cannot deadlock.
 ///
-/// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each direction no
-///            more than what travels, as `staging_of` has it
+/// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
+///            direction no more than what travels, as `staging_of` has it
 class exchange {
 public:
-    /// \par Collective nobody: nothing is sent before `run`
+    /// \par Collective no: nothing is sent before `run`
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
     exchange(boost::mpi::communicator const& world, bound_plan const& bound,
              process_transfers const& all);
@@ -83,8 +83,8 @@ private:
 
     void unpack(std::size_t slot) const;
 
-    /// Moves chunks through rings, or deals with one finished request; waits for that where `wait` is
-    /// true and only requests are left. False where there was nothing to do.
+    /// Moves chunks through rings, or deals with one finished request; waits for that where `wait`
+    /// is true and only requests are left. False where there was nothing to do.
     bool advance(bool wait);
 
     bool finish_request(bool wait);

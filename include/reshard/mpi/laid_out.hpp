@@ -15,7 +15,7 @@ namespace reshard {
 
 class shared_arena;
 
-/// The tensors of one rank, and perhaps the layout that all ranks' tensors make up together.
+/// The tensors of one rank, and optionally the layout that all ranks' tensors make up together.
 ///
 /// A layout that is known by placements saves telling every shard to everybody: then each rank's
 /// memory and time grow with its own shards only, not with the number of ranks.

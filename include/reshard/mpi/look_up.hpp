@@ -26,8 +26,8 @@ struct known_side {
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
-/// What one process gives and gets, and the layouts by whose numbers it is said: that of a side that no
-/// rank knows whole has the process's own shards only.
+/// What one process gives and gets, and the layouts by whose numbers it is said: that of a side
+/// that no rank knows whole has the process's own shards only.
 struct looked_up {
     mapping program;
     compact_layout source;
@@ -50,8 +50,8 @@ public:
 private:
     std::vector<directory_key> keys_of(known_side const& side);
 
-    /// All keys; where who holds them is not known, the lowest rank that has some of a tensor stands
-    /// for all of it.
+    /// All keys; where who holds them is not known, the lowest rank that has some of a tensor
+    /// stands for all of it.
     compact_layout told_layout(known_side const& side,
                                std::vector<directory_key> const& keys) const;
 
@@ -88,11 +88,11 @@ private:
 
 } // namespace detail
 
-/// The plan of this process, in memory that grows with its own shards, what they are made of, and the
-/// number of keys. It is that of gathered layouts, where replicas are described alike; but of source
-/// shards that overlap without being replicas, only those that somebody wants are seen.
+/// The plan of this process, in memory that grows with its own shards, what they are made of, and
+/// the number of keys. It is that of gathered layouts, where replicas are described alike; but of
+/// source shards that overlap without being replicas, only those that some rank wants are detected.
 ///
-/// \par Collective every rank of the group, in the same order; nobody else communicates over it
+/// \par Collective every rank of the group, in the same order; nothing else communicates over it
 /// \pre  each side's layout is known to all ranks, or to none
 /// \throws error on every rank alike: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
 inline looked_up look_up(mpi_group const& world, known_side const& source, known_side const& target,

@@ -26,18 +26,19 @@ public:
     /// Far below what an `int` counts; `all_gather` needs as many bytes of memory beside the texts.
     static constexpr std::size_t default_count_limit = std::size_t{64} << 20;
 
-    /// \param count_limit the most that one call of MPI counts, of bytes or of requests: what is more
-    ///                    takes several calls. A redistribution has 128 requests under way, and sends
-    ///                    one element at least
+    /// \param count_limit the most that one call of MPI counts, of bytes or of requests: what is
+    ///                    more takes several calls. A redistribution has 128 requests under way,
+    ///                    and sends one element at least
     /// \pre `0 < count_limit`, and it fits an `int`; ranks that differ learn it when they gather
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
         : world_(world), count_limit_(count_limit) {
         BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
     }
 
-    /// The same processes and limit with messages of their own, so that none is taken for another's.
+    /// The same processes and limit with messages of their own, so that none is taken for
+    /// another's.
     ///
-    /// Errors of MPI end the job there, as MPI does by itself: in the midst of a transfer, peers would
+    /// Errors of MPI end the job there, as MPI does by default: during a transfer, peers would
     /// wait for ever for a rank that went on.
     ///
     /// \par Collective every rank of `world`
@@ -60,7 +61,8 @@ public:
     std::size_t count_limit() const { return count_limit_; }
 
 private:
-    /// Each rank tells its limit, too: with another one it would wait for rounds that nobody makes.
+    /// Each rank tells its limit, too: with different limits it would wait for rounds that no other
+    /// rank makes.
     std::vector<std::uint64_t> all_lengths(std::size_t mine) const;
 
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,

@@ -17,7 +17,7 @@ namespace reshard {
 /// A transfer to or from another rank of the node that this process makes by itself.
 struct node_transfer {
     std::uint32_t number = 0; ///< in the plan
-    int turn = 0;             ///< how many ranks on the other one is, counted round
+    int distance = 0;         ///< to the other rank, counted cyclically
     bool is_pull = false;     ///< the source is the other rank's memory, not the target
     copy_ends ends;
 };

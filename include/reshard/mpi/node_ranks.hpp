@@ -36,8 +36,8 @@ namespace detail {
 /// The ranks of this rank's node, where all ranks say alike how many a node has.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE, errc::ranks_disagree
-///         where that differs
+/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE,
+///         errc::ranks_disagree where that differs
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 
 /// The options with the nodes that are there, where the caller names none.

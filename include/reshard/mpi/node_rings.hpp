@@ -35,7 +35,7 @@ public:
     /// \throws error with errc::io, on every rank of the node alike, where one is refused something
     node_rings(node_ranks const& node, segment_request const& wanted);
 
-    /// The most bytes of a chunk on a node of so many ranks.
+    /// The most bytes of a chunk on a node of that many ranks.
     static std::size_t slot_bytes_for(int ranks);
 
     /// The same on this node.
@@ -72,8 +72,9 @@ namespace detail {
 RESHARD_DECL std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
                                                           system_calls const& calls = {});
 
-/// The rings through which a redistribution passes what ranks of a node have in memory of their own; null
-/// where it passes messages: where there is little to pass, or more ranks than rings are for.
+/// The rings through which a redistribution passes what ranks of a node have in memory of their
+/// own; null where it passes messages: where there is little to pass, or more ranks than rings are
+/// for.
 ///
 /// \param bytes what this rank and each other one give one another, the larger of both ways
 /// \par Collective every rank of the group, in the same order

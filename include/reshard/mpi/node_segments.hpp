@@ -34,7 +34,7 @@ class node_segments {
     };
 
 public:
-    /// What each segment has before the part that is allocated.
+    /// What each segment has before the memory that is allocated.
     static constexpr index_t head_bytes = 4096;
 
     /// Makes this rank's segment, and maps those of the others.
@@ -73,8 +73,8 @@ private:
     std::vector<shared_segment> all_; ///< by rank of the node
 };
 
-/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null where
-/// both kinds are refused, or there is only one rank.
+/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
+/// where both kinds are refused, or there is only one rank.
 ///
 /// \param refusal why there is none; empty where there is one
 /// \par Collective every rank of the node, in the same order

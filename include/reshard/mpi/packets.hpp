@@ -16,10 +16,10 @@
 
 namespace reshard {
 
-/// A part of one transfer that travels in one chunk.
+/// The box of one transfer that travels in one chunk.
 ///
-/// On the wire its elements stand in row-major order of the target's axes, in the wire data type, and
-/// the packet begins at a byte of its own.
+/// On the wire its elements stand in row-major order of the target's axes, in the wire data type,
+/// and the packet begins at a byte of its own.
 struct packet {
     std::uint32_t transfer = 0; ///< place in the plan
     box region;                 ///< of the transfer's extent, in the order of the target's axes
@@ -34,8 +34,8 @@ struct chunk {
     index_t bytes = 0;
 };
 
-/// The chunks in which the transfers `numbers` travel, in their order: a pure function of their geometry,
-/// which both sides evaluate.
+/// The chunks in which the transfers `numbers` travel, in their order: a pure function of their
+/// geometry, which both sides evaluate.
 ///
 /// \par Units `limit` in bytes
 RESHARD_DECL std::vector<chunk> chunks_of(plan const& whole,

@@ -12,7 +12,8 @@
 #include <utility>
 
 /// \file
-/// Redistributions that are prepared again and again: planned once, and again when a rank's tensors change.
+/// Redistributions that are prepared again and again: planned once, and again when a rank's tensors
+/// change.
 
 namespace reshard {
 
@@ -64,8 +65,8 @@ RESHARD_DECL bool everywhere(mpi_group const& ranks, bool mine);
 ///
 /// \par Collective every rank of the group, in the same order, each with a cache of its own
 /// \throws error as `prepare`, on every rank alike
-/// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a structure
-///             that changed none the less corrupts a checkpoint; here it is planned anew
+/// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
+///             structure that changed none the less corrupts a checkpoint; here it is planned anew
 RESHARD_DECL cached_redistribution prepare_cached(mpi_group const& world, plan_cache& kept,
                                                   laid_out<const_tensor_view> source,
                                                   laid_out<tensor_view> target,

@@ -22,12 +22,12 @@ namespace reshard {
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors'
 /// memory. It also owns a communicator, so every rank destroys its prepared redistributions in the
-/// same order. One that was moved from may be destroyed or assigned to; all else throws an error with
-/// errc::usage, on this rank alone: where others run theirs, end the job.
+/// same order. One that was moved from may be destroyed or assigned to; all else throws an error
+/// with errc::usage, on this rank alone: where others run theirs, end the job.
 class prepared {
 public:
-    /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that can no longer
-    /// be read.
+    /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that
+    /// can no longer be read.
     ///
     /// \par Collective every rank of the communicator, in the same order
     friend void run(prepared& all) { detail::owned(all.state_).moving->run(); }
@@ -35,8 +35,8 @@ public:
     /// What this process gives and gets.
     process_cost const& cost() const;
 
-    /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that was
-    /// looked up, this rank's part.
+    /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
+    /// was looked up, those of this rank.
     compact_layout const& source_layout() const;
     compact_layout const& target_layout() const;
 
@@ -74,15 +74,15 @@ RESHARD_DECL local_error check_call(mpi_group const& world,
 /// key, or nothing. Where a rank knows the layout of a side, it gives that too; then the ranks
 /// compare a digest of it and tell nothing else of that side. Without a program, each target key is
 /// the source key of that name. Tensors that the program only adds (`_ -> key`) keep their content.
-/// A `boost::mpi::communicator` is a group too. Where tensors of a side lie in an arena, all ranks give theirs,
-/// of the same group, and ranks of a node copy without messages.
+/// A `boost::mpi::communicator` is a group too. Where tensors of a side lie in an arena, all ranks
+/// give theirs, of the same group, and ranks of a node copy without messages.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
 ///         `make_plan`; errc::ranks_disagree for different programs, options or layouts;
 ///         errc::bad_layout where a rank holds more or less than the layout says;
-///         errc::memory_overlap where a target shares memory with another tensor; errc::usage for an
-///         arena of other ranks, or a bad RESHARD_RANKS_PER_NODE
+///         errc::memory_overlap where a target shares memory with another tensor; errc::usage for
+///         an arena of other ranks, or a bad RESHARD_RANKS_PER_NODE
 RESHARD_DECL prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
                               laid_out<tensor_view> target,
                               std::optional<mapping> program = std::nullopt,

@@ -54,16 +54,16 @@ RESHARD_DECL const_state_dict without(const_state_dict const& held, std::vector<
 ///
 /// The rounds are those of `rounds_of`, and every rank makes them. In each, target tensors are
 /// allocated and filled, and what no later round reads is given up. Time grows with rounds times
-/// keys, beside what is moved. Source tensors that the program does not name are neither counted nor
-/// given up. A layout that nobody knows is gathered, whatever `gather_up_to` says. All travels in messages, as
-/// `node_exchange::messages` has it.
+/// keys, beside what is moved. Source tensors that the program does not name are neither counted
+/// nor given up. A layout that nobody knows is gathered, whatever `gather_up_to` says. All travels
+/// in messages, as `node_exchange::messages` has it.
 ///
 /// \param target the layout of the targets, equal on every rank that the group has
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: as `redistribute`; before anything is allocated with
-///         errc::limit_exceeded as `rounds_of`, with errc::usage where `allocate` is empty or there is an arena; what
-///         `allocate` or `release` throw on a rank; errc::memory_overlap, too, for memory of earlier
-///         rounds and of sources that have not been given up
+///         errc::limit_exceeded as `rounds_of`, with errc::usage where `allocate` is empty or there
+///         is an arena; what `allocate` or `release` throw on a rank; errc::memory_overlap, too,
+///         for memory of earlier rounds and of sources that have not been given up
 RESHARD_DECL rounds_report redistribute_in_rounds(mpi_group const& world,
                                                   laid_out<const_tensor_view> source,
                                                   compact_layout target, round_memory const& memory,

@@ -64,8 +64,8 @@ replicate_known(Group const& world, std::optional<compact_layout> mine, std::str
 ///
 /// \par Collective every rank of the group, in the same order
 /// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
-/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do different
-///         things; on every rank alike
+/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
+///         different things; on every rank alike
 template <group Group>
 std::optional<compact_layout>
 replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {

@@ -25,8 +25,8 @@ struct ring_transfers {
 
 /// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
 ///
-/// Nobody waits here: a chunk moves when its ring has room for it. Elements are read once and written
-/// once in memory, and pass from one process to the other in the caches.
+/// Nothing blocks here: a chunk moves when its ring has room for it. Elements are read once and
+/// written once in memory, and pass from one process to the other in the caches.
 class ring_lanes {
 public:
     /// \pre `copies` outlives the lanes; no chunk is direct
@@ -68,9 +68,9 @@ private:
         auto* const slot = lane.is_done() ? nullptr : lane.ring.slot();
         if (!slot)
             return false;
-        auto const& part = lane.chunks.chunks[lane.next++];
+        auto const& chunk = lane.chunks.chunks[lane.next++];
         side_by_side blocks; // all is copied when the last packet is added
-        for (std::size_t i = part.first; i < part.last; ++i) {
+        for (std::size_t i = chunk.first; i < chunk.last; ++i) {
             auto const& one = lane.chunks.packets[i];
             add(blocks, (*copies_)[one.copy], one, slot);
         }

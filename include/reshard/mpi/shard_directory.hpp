@@ -17,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// Who holds a region, answered by ranks that each know a part of all shards.
+/// Who holds a region, answered by ranks that each know some of the shards.
 
 namespace reshard {
 
@@ -32,23 +32,24 @@ inline int rank_of(hasher const& digest, int ranks) {
 /// All keys of which some rank holds a shard, sorted; on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error with errc::bad_layout for a shard that contradicts itself, with errc::shape_mismatch
-///         or errc::dtype_mismatch for one key that is two tensors; on every rank alike
+/// \throws error with errc::bad_layout for a shard that contradicts itself, with
+///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; on every
+///         rank alike
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
                                                     std::vector<shard_descriptor> const& held);
 
-/// The keys as a layout in which nobody holds anything.
+/// The keys as a layout in which no rank holds anything.
 RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys, holder_t holders);
 
-/// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its own
-/// size in the tensor.
+/// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
+/// own size in the tensor.
 ///
 /// What a rank stores and sends grows with the shards that it has and asks for, and with the number
 /// of keys; not with the number of ranks.
 ///
-/// \par Source distributed directories of Zoltan and of Tpetra, there one entry an index; here boxes on
-///             levels of halving
+/// \par Source distributed directories of Zoltan and of Tpetra, there one entry an index; here
+///             boxes on levels of halving
 class shard_directory {
 public:
     /// Files the shards of all ranks; `keys` are those of `gather_keys` for the same shards.
@@ -88,7 +89,8 @@ private:
     static std::vector<directory_entry> chosen(std::vector<directory_entry> all, holder_t target,
                                                plan_options const& options);
 
-    /// The entries of texts that other ranks sent, each of a key, a holder and a shard that there is.
+    /// The entries of texts that other ranks sent, each of a key, a holder and a shard that there
+    /// is.
     ///
     /// \throws error with errc::corrupt_file or errc::bad_layout for others
     std::vector<directory_entry> entries_of(std::vector<addressed_text> const& told) const;

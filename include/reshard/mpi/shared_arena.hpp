@@ -21,8 +21,8 @@ namespace reshard {
 
 /// How an arena is made.
 struct arena_options {
-    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the environment
-    /// variable RESHARD_RANKS_PER_NODE says, or else all.
+    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the
+    /// environment variable RESHARD_RANKS_PER_NODE says, or else all.
     int ranks_per_node = 0;
     page_advice pages = {};
     system_calls calls = {};
@@ -65,21 +65,23 @@ struct arena_state {
 
 /// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
 ///
-/// Given to `prepare` with a target, the rank that has an element writes it where it belongs, without
-/// messages; with a source, the rank that wants it reads it there. Where the system refuses shared
-/// memory to some rank of a node, or there is one rank, the arena has memory of the rank alone: then all is
-/// as without it.
+/// Given to `prepare` with a target, the rank that has an element writes it where it belongs,
+/// without messages; with a source, the rank that wants it reads it there. Where the system refuses
+/// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
+/// alone: then all is as without it.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. What was made with one
-/// keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a time.
+/// It owns communicators, so every rank destroys its arenas in the same order. What was made with
+/// one keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread
+/// at a time.
 class shared_arena {
 public:
-    /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to 128
-    /// bytes more than their elements.
+    /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to
+    /// 128 bytes more than their elements.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without memory
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without
+    ///         memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
     /// True where the ranks of this node see one another's memory, the same on all of them.

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// Texts for few others, when nobody knows from how many it gets some.
+/// Texts for a few other ranks, where no rank knows how many it will receive from.
 
 namespace reshard {
 
@@ -24,18 +24,18 @@ struct addressed_text {
     bool operator==(addressed_text const&) const = default;
 };
 
-/// Rounds in which each rank sends texts to some others; time and memory grow with what a rank itself
-/// sends and gets, not with the number of ranks.
+/// Rounds in which each rank sends texts to some others; time and memory grow with what a rank
+/// itself sends and gets, not with the number of ranks.
 ///
-/// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds have
-/// tags of their own, as a rank may leave one while another still looks for its messages.
+/// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds
+/// have tags of their own, as a rank may leave one while another still looks for its messages.
 ///
-/// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication protocols
-///             for dynamic sparse data exchange" (PPoPP 2010)
+/// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication
+///             protocols for dynamic sparse data exchange" (PPoPP 2010)
 class sparse_exchange {
 public:
-    /// \par Collective nobody: nothing is sent before `run`
-    /// \pre nobody else communicates over `world`, and its errors end the job
+    /// \par Collective no: nothing is sent before `run`
+    /// \pre nothing else communicates over `world`, and its errors end the job
     explicit sparse_exchange(mpi_group const& world);
 
     /// Sends each text to its rank. Returns those that came, by ranks, one a rank.
@@ -48,7 +48,8 @@ private:
     static constexpr int first_tag = 0x1000;
     static constexpr int tags = 0x100;
 
-    /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are taken.
+    /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are
+    /// taken.
     void send(addressed_text const& one, int tag, std::vector<MPI_Request>& sends) const;
 
     /// True once all pieces are taken; the first `taken` of them are known to be.

@@ -17,28 +17,31 @@ namespace reshard {
 
 /// Parts of one piece of memory, as an allocator of the standard library takes them.
 ///
-/// Every part begins at a line of the cache, where streaming stores are fastest. What is freed is
+/// Every block begins at a cache line, where streaming stores are fastest. What is freed is
 /// allocated again, the smallest gap that fits first. For one thread at a time.
 class arena_resource : public std::pmr::memory_resource {
 public:
-    /// Every part is aligned to so many bytes.
+    /// Every block is aligned to this many bytes.
     static constexpr std::size_t alignment = 64;
 
     /// The least memory that one can be made of: some of it keeps the books.
     static constexpr std::size_t least_bytes = 1024;
 
-    /// \pre `bytes >= least_bytes`, and `memory` is aligned to `alignment` and outlives the resource
+    /// \pre `bytes >= least_bytes`, and `memory` is aligned to `alignment` and outlives the
+    ///      resource
     arena_resource(void* memory, std::size_t bytes)
-        : parts_(boost::interprocess::create_only, memory, bytes) {}
+        : free_(boost::interprocess::create_only, memory, bytes) {}
 
     /// What is not allocated. Not all of it need be in one piece.
-    std::size_t free_bytes() const { return parts_.get_free_memory(); }
+    std::size_t free_bytes() const { return free_.get_free_memory(); }
 
 private:
     /// \throws error with errc::limit_exceeded when no gap is large enough
     void* do_allocate(std::size_t bytes, std::size_t wanted) override;
 
-    void do_deallocate(void* part, std::size_t, std::size_t) override { parts_.deallocate(part); }
+    void do_deallocate(void* memory, std::size_t, std::size_t) override {
+        free_.deallocate(memory);
+    }
 
     bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
         return this == &other;
@@ -47,7 +50,7 @@ private:
     boost::interprocess::basic_managed_external_buffer<
         char, boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>,
         boost::interprocess::null_index>
-        parts_;
+        free_;
 };
 
 } // namespace reshard

@@ -12,8 +12,8 @@
 
 namespace reshard::detail {
 
-/// While this lives, a file that this thread makes too large is the error EFBIG alone: its signal, SIGXFSZ,
-/// whose default ends the process, goes nowhere.
+/// While this lives, a file that this thread makes too large is the error EFBIG alone: its signal,
+/// SIGXFSZ, whose default ends the process, goes nowhere.
 ///
 /// A signal that was pending before is left pending; `errno` is kept.
 class file_size_signal_held {

@@ -44,16 +44,17 @@ private:
 
 /// Memory for targets that are about to be filled, in large pages and ahead of the first write.
 ///
-/// A page that is written for the first time costs the system more than its bytes cost to move. Large pages
-/// are fewer; and a thread of its own takes them while the caller plans. The memory may be used at once.
-/// Where the system has neither, memory comes as it always does.
+/// A page that is written for the first time costs the system more than its bytes cost to move.
+/// Large pages are fewer; and a thread of its own takes them while the caller plans. The memory may
+/// be used at once. Where the system has neither, memory comes as it always does.
 ///
 /// \par Units bytes
 class fresh_memory {
 public:
     /// Begins to take `bytes` of memory; tensors need up to 128 bytes more than their elements.
     ///
-    /// \throws error with errc::usage for fewer than 0 bytes, errc::io where the system has no memory
+    /// \throws error with errc::usage for fewer than 0 bytes, errc::io where the system has no
+    ///         memory
     explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true});
     fresh_memory(fresh_memory const&) = delete;
 

@@ -87,8 +87,8 @@ public:
     ///
     /// \par Units bytes
     /// \pre    `bytes > 0`
-    /// \throws error with errc::io when the system refuses: no such segments, not so much memory, or no
-    ///         files of that size
+    /// \throws error with errc::io when the system refuses: no such segments, not so much memory,
+    ///         or no files of that size
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
                                  system_calls const& calls = {});
 
@@ -100,7 +100,7 @@ public:
     static shared_segment open(segment_address const& told, index_t bytes,
                                system_calls const& calls = {});
 
-    /// Nobody opens it any more: the name is gone, and the file closed. The memory stays.
+    /// No process opens it any more: the name is gone, and the file closed. The memory stays.
     void seal();
 
     segment_address const& address() const { return address_; }
@@ -109,7 +109,7 @@ public:
     index_t bytes() const { return static_cast<index_t>(memory_.get_size()); }
 
 private:
-    /// A name that nobody had: processes of other containers may have this one's number.
+    /// A name that no process has used: processes of other containers may have this one's number.
     void take_name(system_calls const& calls);
 
     void reserve(index_t bytes, system_calls const& calls) const;

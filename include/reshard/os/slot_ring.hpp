@@ -28,11 +28,12 @@ struct ring_slots {
     std::byte* at(std::uint64_t number) const { return first + number % count * bytes; }
 };
 
-/// One process's end of a ring, of which the other end is another's: one of them fills slots, the other
-/// one empties them, in order. Nobody waits here: who gets no slot does something else and asks again.
+/// One process's end of a ring, of which the other end is another's: one of them fills slots, the
+/// other one empties them, in order. Nothing blocks here: a process that gets no slot does
+/// something else and asks again.
 ///
-/// So small a memory stays in the caches of both: passing through it costs less than a second passage
-/// through memory.
+/// So small a memory stays in the caches of both: passing through it costs less than a second
+/// passage through memory.
 class ring_sender {
 public:
     /// \pre `shared` and the slots outlive the end, and no other sender has had them

@@ -45,7 +45,8 @@ struct system_calls {
         return ::shm_open(name, O_RDWR, 0);
     };
 
-    /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the error.
+    /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the
+    /// error.
     int (*reserve)(int file, off_t bytes) = [](int file, off_t bytes) {
         constexpr off_t piece = off_t{64} << 20; // a signal undoes no more than a piece
         int problem = 0;

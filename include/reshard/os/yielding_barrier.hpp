@@ -23,9 +23,9 @@ struct barrier_state {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "atomics are shared by processes");
 
-/// Lets nobody pass before all have come.
+/// Lets no member pass before all have arrived.
 ///
-/// Who waits looks a few times, then gives its core away: where there are more members than cores, the
+/// A waiter polls a few times, then yields its core: where there are more members than cores, the
 /// one that is waited for needs it.
 class yielding_barrier {
 public:
@@ -35,7 +35,8 @@ public:
 
     /// Returns when all members have called it. What they wrote before is seen after.
     ///
-    /// \param idle called between looks, before the core is given away: work that others may wait for
+    /// \param idle called between looks, before the core is given away: work that others may wait
+    ///             for
     template <class Idle>
     void wait(Idle&& idle) const {
         std::uint32_t const round = shared_->round.load(std::memory_order_acquire);

@@ -62,8 +62,8 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 /// Opens a checkpoint on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks see
-///         different files
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks
+///         see different files
 template <group Group>
 checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
                            safetensors_options const& options = {}) {
@@ -78,7 +78,7 @@ checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, path.string() + ": rank 0 and rank " + std::to_string(rank) +
-                                           " see different files; is it one directory for both?");
+                                           " see different files; do they share this directory?");
     return std::move(*opened);
 }
 

@@ -73,9 +73,9 @@ RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const&
 /// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
-/// \throws error on every rank alike, about the tensors that both have: errc::not_covered or errc::overlap
-///         where the shards are not the whole tensor, naming checkpoint, key and elements; errc::overlap
-///         where replicas differ, naming the files; or errc::ranks_disagree
+/// \throws error on every rank alike, about the tensors that both have: errc::not_covered or
+///         errc::overlap where the shards are not the whole tensor, naming checkpoint, key and
+///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
 template <group Group>
 comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
     agree_to_run(world,

@@ -33,7 +33,8 @@ using progress_function = std::function<void(index_t, index_t)>;
 
 /// What a conversion may be told.
 struct convert_options {
-    /// Who shall hold what; nothing: a Hugging Face directory of everything that the program yields.
+    /// Who shall hold what; nothing: a Hugging Face directory of everything that the program
+    /// yields.
     std::optional<layout> wanted = {};
     write_options writing = {};
     progress_function progress = {};
@@ -93,16 +94,18 @@ RESHARD_DECL std::uint64_t digest_of_call(checkpoint const& source, mapping cons
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
 ///
 /// In the layout `options.wanted`, as sharded safetensors: rank `r` of it is played by process
-/// `r % size`. Every process reads the bytes that its files need, from the mapped source, and shares in
-/// comparing the replicas of the tensors that are used. Tensors without a source are zeros.
+/// `r % size`. Every process reads the bytes that its files need, from the mapped source, and
+/// shares in comparing the replicas of the tensors that are used. Tensors without a source are
+/// zeros.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, and `target` is what it was: as `problem_of`, `make_plan` and
-///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key and the
-///         first element that does; errc::not_covered or errc::overlap for a layout that
+///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key
+///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::unknown_key where `options.strict` says so;
-///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong, the target's
+///         errc::ranks_disagree. It begins with the source's path, or, where the layout is wrong,
+///         the target's
 template <group Group>
 convert_report convert(Group const& world, checkpoint const& source,
                        std::filesystem::path const& target, mapping const& program,

@@ -25,8 +25,8 @@ namespace reshard {
 
 /// What a load may be told.
 struct load_options {
-    /// What is done about keys that only one side has. Nothing: a tensor that the checkpoint does not
-    /// have is an error, and what nobody wants is passed over.
+    /// What is done about keys that only one side has. Nothing: a tensor that the checkpoint does
+    /// not have is an error, and what is not wanted is skipped.
     std::optional<strictness> strict = {};
     /// Patterns of keys whose shapes may differ from the checkpoint's (see `fit_shapes`): they are
     /// cropped, or extended with zeros.
@@ -87,24 +87,26 @@ strict_verdict load_as(Group const& world, checkpoint const& source, state_dict 
     });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
     agree_on(world, [&] {
-        for (transfer const& part : work.whole.transfers)
-            run_locally({work.whole, work.problem, source.views(), work.targets}, part);
+        for (transfer const& transfer : work.whole.transfers)
+            run_locally({work.whole, work.problem, source.views(), work.targets}, transfer);
     });
     return verdict;
 }
 
 } // namespace detail
 
-/// Fills the tensors of `target` from a checkpoint, as `program` says; each rank gives what it holds.
+/// Fills the tensors of `target` from a checkpoint, as `program` says; each rank gives what it
+/// holds.
 ///
-/// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the tensors
-/// that are used. Tensors that the program only adds keep their content, and so do those that
-/// `options.strict` leaves out; the result says which, and what else the mode wants to be said.
+/// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
+/// tensors that are used. Tensors that the program only adds keep their content, and so do those
+/// that `options.strict` leaves out; the result says which, and what else the mode wants to be
+/// said.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `layout_of`, `problem_of` and
-///         `make_plan`, beginning with the checkpoint's path; errc::overlap for replicas that differ,
-///         errc::memory_overlap for tensors that share memory, errc::unknown_key where
+///         `make_plan`, beginning with the checkpoint's path; errc::overlap for replicas that
+///         differ, errc::memory_overlap for tensors that share memory, errc::unknown_key where
 ///         `options.strict` says so, or errc::ranks_disagree
 template <group Group>
 strict_verdict load(Group const& world, checkpoint const& source, state_dict const& target,

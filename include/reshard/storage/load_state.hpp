@@ -38,14 +38,15 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 
 /// Fills a state from a checkpoint; each rank gives what it has.
 ///
-/// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their cells,
-/// whoever saved them. The common values become those of the checkpoint, whatever they were; unsaved
-/// values stay.
+/// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
+/// cells, whichever rank saved them. The common values become those of the checkpoint, whatever
+/// they were; unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object that the checkpoint does not have, errc::usage for a name
-///         that stands for two things, and what `build` throws; what `merge` throws comes later
+///         errc::unknown_key for an object that the checkpoint does not have, errc::usage for a
+///         name that stands for two things, and what `build` throws; what `merge` throws comes
+///         later
 template <group Group>
 strict_verdict load_state(Group const& world, checkpoint const& source, model_state& state,
                           load_options const& options = {}) {

@@ -13,8 +13,8 @@
 
 namespace reshard::detail {
 
-/// The memory of this process that is there now and belongs to no file, or 0 where the system does not
-/// say.
+/// The memory of this process that is there now and belongs to no file, or 0 where the system does
+/// not say.
 ///
 /// \par Units  bytes, in whole pages
 /// \par Source /proc/self/statm of Linux: resident pages less those of files and of shared memory

@@ -46,14 +46,14 @@ using state_entry =
 
 /// All that a rank saves and loads, by the names that its program uses.
 ///
-/// What a checkpoint calls a tensor or an object is the entry's own key: a state may be loaded under
-/// other names than it was saved under. Only common values are called by their names.
+/// What a checkpoint calls a tensor or an object is the entry's own key: a state may be loaded
+/// under other names than it was saved under. Only common values are called by their names.
 ///
 /// \par Source sharded state dicts of Megatron-Core
 using model_state = std::map<std::string, state_entry, std::less<>>;
 
-/// True where every entry is a tensor, now or when it is built; so too where there is no entry, since
-/// a rank may own nothing.
+/// True where every entry is a tensor, now or when it is built; so too where there is no entry,
+/// since a rank may own nothing.
 RESHARD_DECL bool is_sharded(model_state const& state);
 
 /// The common values of a state, in the order of names. They refer to it.

@@ -20,7 +20,8 @@ inline int try_rename(std::filesystem::path const& source, std::filesystem::path
 
 /// The same where the file system cannot: for a moment there is no `target`.
 ///
-/// \post where it fails, both are what they were; where even that fails, the message says where the old one is
+/// \post where it fails, both are what they were; where even that fails, the message says where the
+///       old one is
 RESHARD_DECL void exchange_in_steps(std::filesystem::path const& fresh,
                                     std::filesystem::path const& target);
 
@@ -30,8 +31,8 @@ RESHARD_DECL void sync_directory(std::filesystem::path const& path);
 /// Puts the directory `fresh` in the place of `target`, in one step where the system can.
 ///
 /// \post   `fresh` is gone, or is what `target` was
-/// \throws error with errc::already_exists where something is at the target by now and `replace` is false;
-///         with errc::io where the system refuses; then both are what they were
+/// \throws error with errc::already_exists where something is at the target by now and `replace` is
+///         false; with errc::io where the system refuses; then both are what they were
 RESHARD_DECL void put_in_place(std::filesystem::path const& fresh,
                                std::filesystem::path const& target, bool replace);
 

@@ -24,8 +24,8 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
 /// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them.
 ///
 /// \par Collective every rank of the group, with equal numbers
-/// \throws error with errc::overlap, naming both files, the key and the first element that differs, on
-///         every rank alike
+/// \throws error with errc::overlap, naming both files, the key and the first element that differs,
+///         on every rank alike
 template <group Group>
 void check_replicas(Group const& world, checkpoint const& source,
                     std::vector<std::size_t> const& numbers) {

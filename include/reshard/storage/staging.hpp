@@ -39,8 +39,9 @@ public:
     /// Creates the temporary directory, on the first rank.
     ///
     /// \par Collective every rank of the group
-    /// \throws error with errc::already_exists where the target is there and `replace` is false, or it
-    ///         holds what is no part of a checkpoint; with errc::io where it could not be created; on every rank alike
+    /// \throws error with errc::already_exists where the target is there and `replace` is false, or
+    ///         it holds what is no part of a checkpoint; with errc::io where it could not be
+    ///         created; on every rank alike
     template <group Group>
     staging(Group const& world, std::filesystem::path const& target, bool replace)
         : target_(detail::without_slash(target)), replace_(replace) {

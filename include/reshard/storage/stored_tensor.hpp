@@ -20,7 +20,8 @@ namespace reshard::detail {
 
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
-/// Flat ranges count as the boxes that they are: a box and a flat range of its elements are replicas.
+/// Flat ranges count as the boxes that they are: a box and a flat range of its elements are
+/// replicas.
 class stored_tensor {
 public:
     stored_tensor(checkpoint const& source, std::size_t number);
@@ -48,11 +49,12 @@ public:
         return text(view(i), place(i, global).offset);
     }
 
-    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole tensor
+    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole
+    ///         tensor
     void check_cover() const;
 
-    /// \throws error with errc::overlap where replicas differ, naming both files, the key and the first
-    ///         element that does
+    /// \throws error with errc::overlap where replicas differ, naming both files, the key and the
+    ///         first element that does
     void check_replicas() const;
 
 private:

@@ -20,7 +20,7 @@ RESHARD_DECL std::vector<std::string> keys_of(layout const& held);
 
 RESHARD_DECL std::vector<std::string> keys_of(mapping const& program);
 
-/// Judges the keys of a layout by those that there are.
+/// Judges the keys of a layout by those that exist.
 ///
 /// \throws error with errc::unknown_key where the mode says so
 RESHARD_DECL strict_verdict judge_keys(strictness mode, layout const& wanted,

@@ -41,8 +41,8 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options);
 
-/// The files that process `rank` of `size` writes: those of layout rank `r` with `r % size == rank`, and
-/// of a Hugging Face directory, which has no ranks, each in turn.
+/// The files that process `rank` of `size` writes: those of layout rank `r` with `r % size ==
+/// rank`, and of a Hugging Face directory, which has no ranks, each in turn.
 RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,
                                                     int size);
 

@@ -45,17 +45,17 @@ private:
 
 } // namespace detail
 
-/// Calls `visit(key, tensor)` on rank `reader` with each tensor that the ranks hold together, whole and row-major,
-/// in the order of keys.
+/// Calls `visit(key, tensor)` on rank `reader` with each tensor that the ranks hold together, whole
+/// and row-major, in the order of keys.
 ///
-/// One tensor at a time is in memory, and nowhere but on the reader: what `visit` sees is gone when it returns.
-/// Padding of flat slices is nobody's, so it does not arrive.
+/// One tensor at a time is in memory, and nowhere but on the reader: what `visit` sees is gone when
+/// it returns. Padding of flat slices belongs to no rank, so it does not arrive.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws     error on every rank alike: as `gather_layout` and `redistribute`, or what `visit` throws; tensors
-///             before that have been seen. errc::usage for a reader that is no rank
-/// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all parameters
-///             before it writes the first; the streaming of its Flex Checkpoint
+/// \throws     error on every rank alike: as `gather_layout` and `redistribute`, or what `visit`
+///             throws; tensors before that have been seen. errc::usage for a reader that is no rank
+/// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all
+///             parameters before it writes the first; the streaming of its Flex Checkpoint
 template <group Group, class Visit>
 void for_each_whole(Group const& world, const_state_dict const& source, Visit const& visit,
                     int reader = 0) {

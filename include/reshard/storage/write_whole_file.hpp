@@ -19,8 +19,8 @@ RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_
 
 } // namespace detail
 
-/// Writes a file beside `target` and gives it that name when it is complete; a file that is there is
-/// replaced.
+/// Writes a file beside `target` and gives it that name when it is complete; a file that is there
+/// is replaced.
 ///
 /// A process that dies leaves `.NAME.partial-` and numbers, never half a file.
 ///

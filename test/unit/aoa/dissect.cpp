@@ -25,11 +25,11 @@ BOOST_AUTO_TEST_CASE(attributes_before_the_axis_are_the_operands_and_those_behin
         parsed("a, b -> c, permute='[1, 0]', axis=0, dtype='float64', permute='[]'");
     dissection const found = dissect(code, code.statements()[0], {facts({2, 4}), facts({2, 6})});
     BOOST_TEST_REQUIRE(found.operands.size() == 2u);
-    BOOST_TEST_REQUIRE(found.parts.size() == 1u);
+    BOOST_TEST_REQUIRE(found.results.size() == 1u);
     BOOST_TEST_REQUIRE(found.operands[1].size() == 1u);
     BOOST_TEST((found.operands[1][0].before == facts({2, 6})));
     BOOST_TEST((found.operands[1][0].after == facts({6, 2})));
-    BOOST_TEST(found.parts[0].size() == 2u);
+    BOOST_TEST(found.results[0].size() == 2u);
     BOOST_TEST(found.axis->word == "axis");
     BOOST_TEST((found.joined[0].shape == index_vector{4, 2}));
     BOOST_TEST((found.made[0].shape == index_vector{2, 10}));

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_an_error) {
     inference const found = inferred("a, b -> c, axis=0", catalog({tensor("c", {5, 4})}));
     BOOST_TEST((found.first_error == errc::shape_mismatch));
     BOOST_TEST(found.findings.at(0).message ==
-               "how large the operands are cannot be told: 5 elements along axis 0 are left for 2 "
+               "the sizes of the operands cannot be determined: 5 elements along axis 0 are left for 2 "
                "tensors; a target says what they are");
 }
 

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_and_shown) {
             BOOST_TEST((problem.code == errc::syntax));
             BOOST_TEST((problem.where == text_span{3, 9}));
             BOOST_TEST(problem.message == "permute=\"" + std::string(text) +
-                                              "\" is no list of integers in brackets, as in "
+                                              "\" is not a list of integers in brackets, as in "
                                               "permute=\"[1, 0]\"");
         }
     }
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(extents_are_integers_and_stars) {
                               statement_error, [&](statement_error const& problem) {
                                   return problem.message ==
                                          "resize=\"" + std::string(text) +
-                                             "\" is no list of extents in brackets, as in "
+                                             "\" is not a list of extents in brackets, as in "
                                              "resize=\"[128, *]\"";
                               });
 }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(ranges_have_a_colon_and_bounds_where_wanted) {
                               [&](statement_error const& problem) {
                                   return problem.message ==
                                          "slice=\"" + std::string(text) +
-                                             "\" is no list of ranges in brackets, as in "
+                                             "\" is not a list of ranges in brackets, as in "
                                              "slice=\"[0:128, :]\"";
                               });
 }

@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
     BOOST_TEST_REQUIRE(found.first_error.has_value());
     BOOST_TEST((*found.first_error == errc::limit_exceeded));
     BOOST_TEST(found.findings.back().message ==
-               "a program has at most 64 endings of scales, and '_64_' is one more");
+               "a program has at most 64 scale suffixes, and '_64_' is one more");
 }
 
 BOOST_AUTO_TEST_CASE(pieces_are_counted_where_rows_and_columns_cross) {

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(an_error_names_place_what_was_expected_and_what_was_found) 
     BOOST_CHECK_EXCEPTION(parse("a -> b,"), error,
                           says(errc::syntax,
                                "program:1:8: syntax: expected a name or an attribute, "
-                               "found the end of the text; is the comma before it one too many?\n"
+                               "found the end of the text; is the comma before it superfluous?\n"
                                "    a -> b,\n           ^"));
 }
 

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_first_reason_is_thrown) {
                           [](error const& problem) {
                               return problem.code() == errc::not_invertible &&
                                      std::string(problem.what()) ==
-                                         "f.aoa:1:1: not invertible: 'b' cannot be had back: this "
+                                         "f.aoa:1:1: not invertible: 'b' cannot be recovered: this "
                                          "statement removes it (option allow_removed)\n"
                                          "    b -> _\n    ^";
                           });

@@ -126,15 +126,16 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
     directory.write(
         index_name,
         R"({"weight_map":{"b":"f.safetensors","c":"g.safetensors","d":"g.safetensors"}})");
-    BOOST_TEST(refusal(directory, errc::missing_file) ==
-               index_name +
-                   ": 'c' and 1 more tensors stand in g.safetensors, but there is no such file");
+    BOOST_TEST(
+        refusal(directory, errc::missing_file) ==
+        index_name +
+            ": 'c' and 1 more tensors are listed in g.safetensors, but there is no such file");
     directory.write(index_name, R"({"weight_map":{"b":"f.safetensors","c":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
-               index_name + ": 'c' should stand in f.safetensors, but does not");
+               index_name + ": 'c' should be in f.safetensors, but is not");
     directory.write(index_name, R"({"weight_map":{"c":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
-               index_name + ": 'b' stands in f.safetensors, but the index does not say so");
+               index_name + ": 'b' is in f.safetensors, but the index does not list it there");
     directory.write("g.safetensors", tensor_file("b", "[2]", 4));
     directory.write(index_name, R"({"weight_map":{"b":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) == "accepted");
@@ -163,8 +164,8 @@ BOOST_AUTO_TEST_CASE(
                             8));
     BOOST_TEST(
         refusal(directory, errc::corrupt_file, {}, safetensors_mode::compatible) ==
-        "g.safetensors and f.safetensors: tensor 'c': it stands in both, and no metadata says that "
-        "these are parts");
+        "g.safetensors and f.safetensors: tensor 'c': it is in both, and no metadata says that "
+        "these are shards");
 }
 
 BOOST_AUTO_TEST_CASE(sharded_files_are_put_together) {
@@ -269,14 +270,12 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     BOOST_TEST(
         refusal(directory, errc::unsupported)
             .ends_with(
-                ": this is an empty directory, not a checkpoint: that has safetensors files"));
+                ": this is an empty directory, not a checkpoint, which has safetensors files"));
     for (char const* const name : {"d", "a", "b", "c"})
         directory.write(name, "");
-    BOOST_TEST(
-        refusal(directory, errc::unsupported)
-            .ends_with(
-                ": this is a directory with 'a', 'b', 'c' and 1 more, not a checkpoint: that "
-                "has safetensors files"));
+    BOOST_TEST(refusal(directory, errc::unsupported)
+                   .ends_with(": this is a directory with 'a', 'b', 'c' and 1 more, not a "
+                              "checkpoint, which has safetensors files"));
     BOOST_TEST(refusal(directory, errc::unsupported, "a") ==
                "a: this is a file whose name does not end in .safetensors, not a checkpoint");
 }

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {
 BOOST_AUTO_TEST_CASE(a_bad_index_is_refused) {
     BOOST_TEST(refusal("{}") == "i.json: 'weight_map' is missing");
     BOOST_TEST(refusal(R"({"weight_map": {"w": 1}})") ==
-               "i.json: weight_map['w']: a text is needed, this is 1");
+               "i.json: weight_map['w']: expected a string, found 1");
     BOOST_TEST(refusal(R"({"weight_map": {"w": "a", "w": "b"}})").starts_with("i.json:1:"));
     for (char const* const name : {"../x.safetensors", "/etc/x", "", "..", "a\\\\b", "a\\u0000"})
         BOOST_TEST(refusal(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}")

@@ -42,22 +42,22 @@ BOOST_AUTO_TEST_CASE(values_are_read_where_they_stand) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_name_the_file_and_the_place) {
-    BOOST_TEST(extents_refusal("[]") == "a.json: an object is needed, this is a list");
+    BOOST_TEST(extents_refusal("[]") == "a.json: expected an object, found a list");
     BOOST_TEST(extents_refusal("{}") == "a.json: 'tensors' is missing");
     BOOST_TEST(extents_refusal(R"({"tensors": {"w": 5}})") ==
-               "a.json: tensors.w: a list is needed, this is 5");
+               "a.json: tensors.w: expected a list, found 5");
     BOOST_TEST(extents_refusal(R"({"tensors": {"w": [1, -2]}})") ==
-               "a.json: tensors.w[1]: a whole number from 0 to 2^63 - 1 is needed, this is -2");
+               "a.json: tensors.w[1]: expected an integer from 0 to 2^63 - 1, found -2");
     BOOST_TEST(extents_refusal(R"({"tensors": {"w": [9223372036854775808]}})") ==
-               "a.json: tensors.w[0]: a whole number from 0 to 2^63 - 1 is needed, this is "
+               "a.json: tensors.w[0]: expected an integer from 0 to 2^63 - 1, found "
                "9223372036854775808");
-    BOOST_TEST(extents_refusal(R"({"tensors": {"w": [true, 1.0]}})").ends_with("this is true"));
+    BOOST_TEST(extents_refusal(R"({"tensors": {"w": [true, 1.0]}})").ends_with("found true"));
     BOOST_TEST(extents_refusal(R"({"tensors": {"w": [1.0]}})").find("tensors.w[0]") !=
                std::string::npos);
     BOOST_TEST(extents_refusal(R"({"tensors": {"w": [1,1,1,1,1,1,1,1,1]}})") ==
-               "a.json: tensors.w: a tensor has at most 8 axes, these are 9");
+               "a.json: tensors.w: a tensor has at most 8 axes, found 9");
     BOOST_TEST(refusal(R"({"a": null})", [](json_cursor const& root) { root.at("a").text(); }) ==
-               "a.json: a: a text is needed, this is null");
+               "a.json: a: expected a string, found null");
     BOOST_TEST(refusal(R"({"m": {"x.y": "t"}})", [](json_cursor const& root) {
                    root.at("m").members()[0].second.refuse("no");
                }) == "a.json: m['x.y']: no");
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_and_the_place) {
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused_with_those_that_are_known) {
     BOOST_TEST(refusal(R"({"rank": 1, "ranc": 2})", [](json_cursor const& root) {
                    root.check_names({"rank", "shape"});
-               }) == "a.json: 'ranc' is not known here; known are 'rank', 'shape'");
+               }) == "a.json: 'ranc' is unknown; it must be one of 'rank', 'shape'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(errors_tell_line_and_column) {
 
 BOOST_AUTO_TEST_CASE(a_key_may_not_stand_twice_in_one_object) {
     BOOST_TEST(refusal("{\"a\": 1,\n \"\\u0061\": 2}") ==
-               "a.json:2:9: the key 'a' stands twice in one object");
+               "a.json:2:9: the key 'a' occurs twice in one object");
     BOOST_TEST(refusal(R"([{"a": {"a": 1}}, {"a": 2}])") == "accepted");
 }
 

@@ -97,20 +97,20 @@ BOOST_AUTO_TEST_CASE(json_errors_tell_line_and_column) {
     BOOST_TEST(
         refusal("{\"ranks\": 2,\n \"tensors\": {,}}", errc::syntax).starts_with("l.json:2:14: "));
     BOOST_TEST(refusal("{\"ranks\": 2,\n \"ranks\": 3}", errc::syntax) ==
-               "l.json:2:8: the key 'ranks' stands twice in one object");
+               "l.json:2:8: the key 'ranks' occurs twice in one object");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_a_layout_is_refused_with_its_place) {
-    BOOST_TEST(refusal("[]") == "l.json: an object is needed, this is a list");
+    BOOST_TEST(refusal("[]") == "l.json: expected an object, found a list");
     BOOST_TEST(refusal("{}") ==
-               "l.json: this is no layout: that has either 'tensors' or 'mesh' and 'rules'");
+               "l.json: this is not a layout, which has either 'tensors' or 'mesh' and 'rules'");
     BOOST_TEST(refusal(R"({"tensors": {}, "rank": 2})") ==
-               "l.json: 'rank' is not known here; known are 'ranks', 'tensors'");
+               "l.json: 'rank' is unknown; it must be one of 'ranks', 'tensors'");
     BOOST_TEST(refusal(R"({"tensors": {"a.w": {"shape": [2]}}})") ==
                "l.json: tensors['a.w']: 'shards' is missing");
     BOOST_TEST(
         refusal(R"({"tensors": {"w": {"dtype": "bfloat16", "shape": [2], "shards": []}}})") ==
-        "l.json: tensors['w'].dtype: there is no data type 'bfloat16'; they are named as in "
+        "l.json: tensors['w'].dtype: unknown data type 'bfloat16'; they are named as in "
         "safetensors, like BF16 or F32");
     BOOST_TEST(refusal(R"({"ranks": 0, "tensors": {}})") ==
                "l.json: ranks: a layout has at least 1 rank");
@@ -131,13 +131,13 @@ BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
                place + "'w': flat range 2:5 exceeds a region of 4 elements");
     BOOST_TEST(
         refusal(with_shard(R"({"rank": 0, "offset": [0,0], "shape": [2,2], "flat_range": [2]})")) ==
-        "l.json: tensors['w'].shards[0].flat_range: a flat range is a list of 2 numbers, these are "
+        "l.json: tensors['w'].shards[0].flat_range: expected a flat range of 2 numbers, found "
         "1");
-    BOOST_TEST(refusal(with_shard(R"({"rank": -1, "offset": [0,0], "shape": [2,2]})")) ==
-               "l.json: tensors['w'].shards[0].rank: a whole number from 0 to 2^63 - 1 is needed, "
-               "this is -1");
+    BOOST_TEST(
+        refusal(with_shard(R"({"rank": -1, "offset": [0,0], "shape": [2,2]})")) ==
+        "l.json: tensors['w'].shards[0].rank: expected an integer from 0 to 2^63 - 1, found -1");
     BOOST_TEST(refusal(with_shard(R"({"rank": 0, "offset": [0,0], "size": [2,2]})"))
-                   .starts_with(place + "'size' is not known here"));
+                   .starts_with(place + "'size' is unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(more_ranks_than_a_plan_can_list_are_refused) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_a_plan_can_list_are_refused) {
     for (std::string const rank : {"4194304", "2147483646", "4294967296"})
         BOOST_TEST(refusal(of_rank(rank), errc::limit_exceeded) ==
                    "l.json: tensors['w'].shards[0].rank: rank " + rank +
-                       " is beyond the largest, 4194303: ranks are counted from 0");
+                       " exceeds the largest, 4194303: ranks are counted from 0");
     BOOST_TEST(explicit_form(R"({"ranks": 4194304, "tensors": {}})").ranks == 4194304u);
     BOOST_TEST(refusal(R"({"ranks": 2000000000, "tensors": {}})", errc::limit_exceeded) ==
                "l.json: ranks: a layout of 2000000000 ranks; at most 4194304 are possible, so use "
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(rules_cut_the_keys_that_they_match) {
     BOOST_TEST(shards_of(table, 2) == "0:[0:2, 0:1] 1:[0:2, 1:4] 2:[0:2, 0:1] 3:[0:2, 1:4]");
     BOOST_TEST(table.notes.size() == 1u);
     BOOST_TEST(table.notes[0] ==
-               "l.json: rules[3]: no key, or none that an earlier rule leaves, matches '*'");
+               "l.json: rules[3]: no key matches, or earlier rules take all that match '*'");
 }
 
 BOOST_AUTO_TEST_CASE(stages_keep_layers_and_ends_on_one_coordinate) {
@@ -262,11 +262,11 @@ BOOST_AUTO_TEST_CASE(stages_that_no_key_uses_are_noted) {
                              {{"embed", data_type::f32, {2}, {1}},
                               {"l.0.w", data_type::f32, {2}, {1}},
                               {"l.2.w", data_type::f32, {2}, {1}}});
-    std::vector<std::string> const expected{
-        "l.json: stages.first[1]: no key matches 'wpe'",
-        "l.json: stages.last[0]: no key matches 'head'",
-        "l.json: stages.counts place 4 layers, and keys are of 3 (from 0 on): the last stages stay "
-        "without some of theirs"};
+    std::vector<std::string> const expected{"l.json: stages.first[1]: no key matches 'wpe'",
+                                            "l.json: stages.last[0]: no key matches 'head'",
+                                            "l.json: stages.counts place 4 layers, but the keys "
+                                            "have 3 (counted from 0): the last stages lack "
+                                            "some of theirs"};
     BOOST_TEST(table.notes == expected, boost::test_tools::per_element());
 }
 
@@ -286,9 +286,8 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_are_refused) {
                "l.json: rules[0].shard['ep']: the mesh has no axis 'ep', only 'pp', 'tp'");
     BOOST_TEST(
         refusal(with_rule(R"({"match": "a", "shard": {"tp": {"axis": 0, "split": "odd"}}})")) ==
-        "l.json: rules[0].shard['tp'].split: there is no split 'odd', only 'ceil', 'even' and a "
-        "list "
-        "of extents");
+        "l.json: rules[0].shard['tp'].split: unknown split 'odd'; it must be 'ceil', "
+        "'even' or a list of extents");
     BOOST_TEST(
         refusal(with_rule(R"({"match": "a", "shard": {"tp": "x"}})")) ==
         "l.json: rules[0].shard['tp']: an axis or an object with \"axis\" and \"split\" is needed");
@@ -330,11 +329,12 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_a_tensor_name_it) {
         refusal(errc::bad_layout, [] {
             ruled(stages, {{"m.layers.3.up", data_type::f32, {2}, {}}});
         }) == "l.json: 'm.layers.3.up' belongs to layer 3, but stages.counts place only 3 layers");
-    BOOST_TEST(refusal(errc::bad_layout, [] {
-                   ruled(R"({"mesh": [["pp", 2]], "stages": {"mesh_axis": "pp", "first": ["w"]},
+    BOOST_TEST(
+        refusal(errc::bad_layout, [] {
+            ruled(R"({"mesh": [["pp", 2]], "stages": {"mesh_axis": "pp", "first": ["w"]},
                              "rules": [{"match": "w", "shard": {"pp": 0}}]})",
-                         {{"w", data_type::f32, {2}, {}}});
-               }) == "l.json: 'w' stands on stage 0 of mesh axis 'pp', so this axis cannot cut it");
+                  {{"w", data_type::f32, {2}, {}}});
+        }) == "l.json: 'w' is placed on stage 0 of mesh axis 'pp', so this axis cannot cut it");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_file_the_tensor_and_both_numbers) {
                "[HeaderTooLarge]");
     BOOST_TEST(
         message(test::eight_bytes(9) + "{}") ==
-        "a.safetensors: the header claims 9 bytes, but the file has only 2 behind the first 8 "
+        "a.safetensors: the header claims 9 bytes, but the file has only 2 after the first 8 "
         "[InvalidHeaderLength]");
     BOOST_TEST(message(with_header(plain, 7)) ==
                "a.safetensors: the tensors end at byte 8 of the data, but the file has 7 bytes of "

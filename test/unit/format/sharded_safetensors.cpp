@@ -71,18 +71,17 @@ BOOST_AUTO_TEST_CASE(metadata_that_contradicts_the_header_is_refused) {
         "s: DCP_SHARDING_INFO: ['v']: the file has no such tensor");
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0]}})")) ==
                "s: tensor 'w': 1 offsets, but a shape of 2 axes");
-    BOOST_TEST(
-        refusal(header_of({w}, R"({"w":{"saved_offsets":[0,-1]}})")) ==
-        "s: DCP_SHARDING_INFO: w.saved_offsets[1]: a whole number from 0 to 2^63 - 1 is needed, "
-        "this is -1");
+    BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0,-1]}})")) ==
+               "s: DCP_SHARDING_INFO: w.saved_offsets[1]: expected an integer from 0 to 2^63 - 1, "
+               "found -1");
     BOOST_TEST(
         refusal(header_of({w}, R"({"w":{"saved_offsets":[9223372036854775807,0]}})")) ==
-        "s: tensor 'w': axis 0: 2 elements from 9223372036854775807 on leave the global extent "
+        "s: tensor 'w': axis 0: 2 elements from 9223372036854775807 on exceed the global extent "
         "9223372036854775807");
     BOOST_TEST(refusal(header_of({w}, "{")).starts_with("s: DCP_SHARDING_INFO:1:2: "));
     std::string const offsets = R"({"w":{"saved_offsets":[4,0]}})";
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[5,3]}})")) ==
-               "s: tensor 'w': axis 0: 2 elements from 4 on leave the global extent 5");
+               "s: tensor 'w': axis 0: 2 elements from 4 on exceed the global extent 5");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[3]}})")) ==
                "s: tensor 'w': a global shape of 1 axes, but a shard of 2 axes");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"x":{"shape":[3]}})")) ==
@@ -102,13 +101,12 @@ BOOST_AUTO_TEST_CASE(flat_ranges_that_contradict_the_header_are_refused) {
     };
     BOOST_TEST(with_range("[5,9]") == "accepted");
     BOOST_TEST(with_range("[6,10]") ==
-               "s: tensor 'w': flat range 6:10 leaves its region of 9 elements");
+               "s: tensor 'w': flat range 6:10 exceeds its region of 9 elements");
     BOOST_TEST(with_range("[2,5]") ==
                "s: tensor 'w': flat range 2:5 has 3 elements, but the tensor in the "
                "file has the shape [4]");
     BOOST_TEST(with_range("[2]") ==
-               "s: RESHARD: w.flat_range: a flat range is a list of 2 numbers, these "
-               "are 1");
+               "s: RESHARD: w.flat_range: expected a flat range of 2 numbers, found 1");
 }
 
 BOOST_AUTO_TEST_CASE(metadata_is_written_as_torch_reads_it) {

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_an_error_with_the_numbers) {
     }
     BOOST_TEST(text == "an arena of 65536 bytes has no room for 70000 more: " +
                            std::to_string(resource.free_bytes()) +
-                           " are free, perhaps in pieces; make it larger");
+                           " are free, perhaps fragmented; make it larger");
     BOOST_CHECK_THROW(static_cast<void>(resource.allocate(PTRDIFF_MAX - 100)), error);
     resource.deallocate(resource.allocate(60'000), 60'000);
 }

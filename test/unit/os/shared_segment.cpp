@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_error) {
         return -1;
     };
     BOOST_TEST(error_of(segment_kind::unnamed, strict) ==
-               "io: a shared segment cannot be made: Operation not permitted");
+               "io: a shared segment cannot be created: Operation not permitted");
     BOOST_TEST(error_of(segment_kind::named, strict) == "no error");
     shared_segment const mine = shared_segment::create(4096, segment_kind::unnamed);
     strict.open_unnamed = strict.create_unnamed;

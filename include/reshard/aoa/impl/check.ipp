@@ -85,7 +85,7 @@ private:
                 std::string const key(expanded_.code.text(expanded_.code.left(statements[i])[0]));
                 result_.findings.push_back(
                     {severity::note, "no_effect", key,
-                     "the statement changes nothing: '" + key + "' is already what it makes of it",
+                     "the statement has no effect: '" + key + "' already has this value",
                      statements[i].where, 0});
             }
     }

@@ -42,8 +42,8 @@ RESHARD_DECL data_type dtype_in(attribute const& one) {
     for (data_type_facts const& each_type : all_data_types)
         known += (known.empty() ? "" : ", ") + std::string(each_type.name);
     throw statement_error{errc::dtype_mismatch,
-                          "there is no data type '" + text + "'" + detail::meant_type(text) +
-                              "; there are " + known,
+                          "unknown data type '" + text + "'" + detail::meant_type(text) +
+                              "; the data types are " + known,
                           one.where};
 }
 
@@ -59,9 +59,9 @@ inline attribute_word const& known_word(attribute const& one) {
     for (attribute_word const& each_word : attribute_words)
         known += (known.empty() ? "" : ", ") + std::string(each_word.word);
     throw statement_error{errc::syntax,
-                          "there is no attribute '" + one.word + "'" +
+                          "unknown attribute '" + one.word + "'" +
                               did_you_mean(one.word, attribute_words, &attribute_word::word) +
-                              "; there are " + known,
+                              "; the attributes are " + known,
                           one.where};
 }
 
@@ -72,8 +72,8 @@ RESHARD_DECL void check_attribute(attribute const& one) {
     bool const is_number = std::holds_alternative<index_t>(one.value);
     if (wanted != value_kind::none && is_number != (wanted == value_kind::number))
         throw statement_error{errc::syntax,
-                              "the value of '" + one.word + "' is " +
-                                  (is_number ? "a quoted text" : "an integer, as in axis=0"),
+                              "the value of '" + one.word + "' must be " +
+                                  (is_number ? "a quoted string" : "an integer, as in axis=0"),
                               one.where};
 }
 
@@ -103,8 +103,9 @@ RESHARD_DECL void refuse_macro_word(attribute const& one) {
     if (detail::known_word(one).value == value_kind::none)
         throw statement_error{errc::bad_macro, "the macro " + one.word + " has not been expanded",
                               one.where};
-    throw statement_error{
-        errc::syntax, "'" + one.word + "' belongs to fused_qkv and fused_qkv_old only", one.where};
+    throw statement_error{errc::syntax,
+                          "'" + one.word + "' is only allowed with fused_qkv and fused_qkv_old",
+                          one.where};
 }
 
 } // namespace aoa

@@ -56,7 +56,7 @@ inline void take_step(attribute const& what, index_vector const* wanted,
 
 RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
                                             std::vector<tensor_facts> const& values,
-                                            std::size_t parts) {
+                                            std::size_t result_count) {
     std::vector<expression> probes;
     std::vector<expression const*> operands;
     for (tensor_facts const& value : values)
@@ -70,7 +70,7 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
     for (tensor_facts const& value : values)
         held = value.held == held ? held : value.dtype;
     std::vector<tensor_facts> made;
-    for (expression const& one : operation(std::move(operands), {}, parts).run(list))
+    for (expression const& one : operation(std::move(operands), {}, result_count).run(list))
         made.push_back({one.shape, one.dtype, held});
     return made;
 }
@@ -81,7 +81,7 @@ RESHARD_DECL dissection dissect(program const& code, statement const& one,
                                 std::vector<tensor_facts> operands, index_vector const* wanted) {
     dissection result;
     result.operands.resize(one.left);
-    result.parts.resize(one.right);
+    result.results.resize(one.right);
     auto const& list = code.attributes(one);
     attribute const* sizes = nullptr;
     for (attribute const& each : list)
@@ -97,7 +97,7 @@ RESHARD_DECL dissection dissect(program const& code, statement const& one,
             operands = detail::join(each, sizes, operands, one.right);
         } else if (detail::is_step(each)) {
             detail::take_step(each, is_single ? wanted : nullptr, operands,
-                              result.axis ? result.parts : result.operands);
+                              result.axis ? result.results : result.operands);
         }
     result.made = std::move(operands);
     return result;

@@ -29,7 +29,7 @@ head_widths::look_at(program const& code, statement const& one, std::span<expres
     if (is_values || found.shape == queries_.shape)
         return std::nullopt;
     return "fused_qkv cuts " + text(queries_) + " and " + text(found) +
-           "; queries and keys have heads of one size: are num_heads and "
+           "; queries and keys must have heads of the same size: are num_heads and "
            "num_key_value_groups right?";
 }
 

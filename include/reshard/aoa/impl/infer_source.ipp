@@ -118,7 +118,7 @@ private:
                 result_.findings.push_back(
                     {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
                      "the tensors that make up '" + std::string(code_.text(code_.right(one)[0])) +
-                         "' are taken to be of equal size; a target would say what they are",
+                         "' are assumed to be of equal size; a target would determine their sizes",
                      one.where, one.origin});
         } catch (statement_error const& error) {
             fail_at(one, error);

@@ -49,9 +49,9 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
     if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
         throw statement_error{errc::not_invertible,
                               "the cast from " + before + " to " + after +
-                                  " rounds, and what it rounds off is lost; write  src_dtype=\"" +
-                                  before + "\", dst_dtype=\"" + after +
-                                  "\"  if it is to be cast back all the same (option "
+                                  " rounds, which loses precision; write  src_dtype=\"" + before +
+                                  "\", dst_dtype=\"" + after +
+                                  "\"  to cast it back anyway (option "
                                   "allow_rounding)",
                               step.what->where};
     if (!is_castable(step.after.dtype, step.before.dtype))
@@ -106,7 +106,7 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
         return detail::inverse_reshape(step);
     if (word == "slice" || word == "resize")
         return detail::inverse_resize(step);
-    throw statement_error{errc::unsupported, "'" + word + "' has no reverse", step.what->where};
+    throw statement_error{errc::unsupported, "'" + word + "' cannot be reversed", step.what->where};
 }
 
 RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
@@ -167,7 +167,7 @@ RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of) {
 
 RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding) {
     inverse_statement result;
-    result.operands = detail::inverses_of(of.parts, allow_rounding);
+    result.operands = detail::inverses_of(of.results, allow_rounding);
     result.results = detail::inverses_of(of.operands, allow_rounding);
     for (attribute const* const one : of.declared)
         result.declared.push_back(*one);

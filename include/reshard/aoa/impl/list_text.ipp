@@ -70,7 +70,7 @@ public:
     [[noreturn]] void refuse() const {
         throw statement_error{errc::syntax,
                               of_.word + "=\"" + std::get<std::string>(of_.value) +
-                                  "\" is no list of " + std::string(entries_) +
+                                  "\" is not a list of " + std::string(entries_) +
                                   " in brackets, as in " + of_.word + "=\"" +
                                   std::string(example_) + '"',
                               of_.where};

@@ -69,7 +69,7 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name con
     std::string const key(code.text(bound_again));
     if (bound.is_added && bound.value == binding::none)
         warn(one, "no_effect", key,
-             "'" + key + "' is made here, so adding it before has no effect");
+             "'" + key + "' is made here, so the earlier statement that adds it has no effect");
     if (!is_lost)
         return;
     drop(bound_again, true);

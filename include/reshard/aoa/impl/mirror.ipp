@@ -78,16 +78,16 @@ RESHARD_DECL void mirror::add_whole(statement one, inverse_statement inverse,
     else
         change(one, inverse.operands, from);
     append(list, inverse.join);
-    std::vector<name> parts = to;
+    std::vector<name> results = to;
     bool const is_uniform = inverse.are_equal(inverse.results);
     if (is_uniform)
         append(list, inverse.results[0]);
     append(list, inverse.declared);
-    for (std::size_t k = 0; !is_uniform && k < parts.size(); ++k)
-        parts[k] = fresh(parts[k], "_part");
-    written_.push_back(code_.make_statement(from, parts, with(one, std::move(list))));
+    for (std::size_t k = 0; !is_uniform && k < results.size(); ++k)
+        results[k] = fresh(results[k], "_part");
+    written_.push_back(code_.make_statement(from, results, with(one, std::move(list))));
     for (std::size_t k = 0; !is_uniform && k < to.size(); ++k)
-        written_.push_back(code_.make_statement({&parts[k], 1}, {&to[k], 1},
+        written_.push_back(code_.make_statement({&results[k], 1}, {&to[k], 1},
                                                 with(one, std::move(inverse.results[k]))));
 }
 

@@ -63,8 +63,8 @@ public:
     }
 
     open_operands operands(std::vector<open_facts> const& left, std::vector<open_facts> right) {
-        for (open_facts& part : right)
-            part = undo(std::move(part), axis_, list_.size());
+        for (open_facts& facts : right)
+            facts = undo(std::move(facts), axis_, list_.size());
         if (!are_shaped(right))
             return {};
         open_operands result;
@@ -103,13 +103,13 @@ private:
         return static_cast<std::size_t>(place);
     }
 
-    open_facts put_together(std::vector<open_facts> const& parts) const {
-        open_facts whole = parts[0];
+    open_facts put_together(std::vector<open_facts> const& results) const {
+        open_facts whole = results[0];
         std::size_t const axis = axis_in(*whole.shape);
-        for (std::size_t k = 1; k < parts.size(); ++k) {
-            (*whole.shape)[axis] = checked_add((*whole.shape)[axis], (*parts[k].shape)[axis]);
+        for (std::size_t k = 1; k < results.size(); ++k) {
+            (*whole.shape)[axis] = checked_add((*whole.shape)[axis], (*results[k].shape)[axis]);
             if (!whole.dtype)
-                whole.dtype = parts[k].dtype;
+                whole.dtype = results[k].dtype;
         }
         return whole;
     }
@@ -134,7 +134,7 @@ private:
         if (open > 0 && (rest < 0 || rest % open != 0))
             throw statement_error{
                 errc::shape_mismatch,
-                "how large the operands are cannot be told: " + std::to_string(rest) +
+                "the sizes of the operands cannot be determined: " + std::to_string(rest) +
                     " elements along axis " + std::to_string(axis) + " are left for " +
                     std::to_string(open) + " tensors; a target says what they are",
                 {}};
@@ -148,7 +148,7 @@ private:
 
     statement const& one_;
     std::vector<attribute> const& list_;
-    std::size_t axis_; ///< which attribute; behind the last where there is none
+    std::size_t axis_; ///< which attribute; past the last if there is none
 };
 
 } // namespace detail
@@ -182,8 +182,8 @@ RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& one,
                                           std::vector<open_facts> const& left,
                                           std::vector<open_facts> const& right) {
-    for (open_facts const& part : right)
-        if (!part.shape)
+    for (open_facts const& facts : right)
+        if (!facts.shape)
             return {};
     return detail::open_statement(code, one).operands(left, right);
 }

@@ -27,7 +27,7 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
         check_attribute(attributes[i]);
         apply(attributes, i);
     }
-    if (!joined_ && (is_concat_ || parts_ > 1))
+    if (!joined_ && (is_concat_ || result_count_ > 1))
         throw statement_error{errc::syntax,
                               std::string(is_concat_ ? "a concat" : "a split") +
                                   " needs an axis, as in axis=0",
@@ -40,7 +40,7 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
 RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size_t i) {
     attribute const& one = list[i];
     limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
-    bool const is_single = parts_ == 1 && values_.size() == 1;
+    bool const is_single = result_count_ == 1 && values_.size() == 1;
     if (one.word == "axis")
         return join(list, i);
     if (one.word == "permute")
@@ -75,9 +75,9 @@ RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size
 RESHARD_DECL void operation::join(std::vector<attribute> const& list, std::size_t i) {
     attribute const& one = list[i];
     if (joined_)
-        throw statement_error{errc::syntax, "'axis' stands twice", one.where};
+        throw statement_error{errc::syntax, "'axis' is given twice", one.where};
     joined_ = true;
-    if (!is_concat_ && parts_ == 1)
+    if (!is_concat_ && result_count_ == 1)
         return remark("no_effect", operand_name(0),
                       "axis=" + std::to_string(std::get<index_t>(one.value)) +
                           " has no effect on a statement of one tensor to one");
@@ -91,7 +91,7 @@ RESHARD_DECL void operation::join(std::vector<attribute> const& list, std::size_
         }
         attribute const* const sizes = find_attribute(list, "sizes");
         become(sizes ? split(*values_[0], axis, sized(*sizes), limit_)
-                     : split(*values_[0], axis, parts_, limit_));
+                     : split(*values_[0], axis, result_count_, limit_));
     });
     made_results_ = true;
 }
@@ -130,19 +130,19 @@ RESHARD_DECL void operation::become(expression made) {
 
 RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes) const {
     auto const numbers = parse_list(sizes);
-    if (numbers.size() != parts_)
+    if (numbers.size() != result_count_)
         throw statement_error{errc::shape_mismatch,
                               "there are " + std::to_string(numbers.size()) + " sizes for " +
-                                  std::to_string(parts_) + " tensors",
+                                  std::to_string(result_count_) + " tensors",
                               sizes.where};
     return numbers;
 }
 
 RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std::size_t i) const {
-    if (parts_ == 1)
-        throw statement_error{errc::syntax, "'sizes' belongs to a split", list[i].where};
+    if (result_count_ == 1)
+        throw statement_error{errc::syntax, "'sizes' is only allowed in a split", list[i].where};
     if (find_attribute(list, "sizes") != &list[i])
-        throw statement_error{errc::syntax, "'sizes' stands twice", list[i].where};
+        throw statement_error{errc::syntax, "'sizes' is given twice", list[i].where};
 }
 
 RESHARD_DECL void operation::cast_to(attribute const& one) {
@@ -162,7 +162,8 @@ RESHARD_DECL void operation::cast_between(std::vector<attribute> const& list, st
                                  : i > 0 && list[i - 1].word == "src_dtype";
     if (!paired)
         throw statement_error{errc::syntax,
-                              "'src_dtype' and 'dst_dtype' stand together, in this order",
+                              "'src_dtype' and 'dst_dtype' must be given together, "
+                              "in this order",
                               list[i].where};
     if (!is_first)
         return cast_to(list[i]);

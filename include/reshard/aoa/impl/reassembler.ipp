@@ -39,36 +39,36 @@ RESHARD_DECL std::optional<name> reassembler::write(catalog_entry const& entry,
     return joined(std::move(names), *grid, like);
 }
 
-RESHARD_DECL attribute reassembler::slice(box const& part, index_vector const& shape,
+RESHARD_DECL attribute reassembler::slice(box const& region, index_vector const& shape,
                                           text_span where) {
     std::string list;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         list += (axis == 0 ? "[" : ", ") +
-                (part.shape[axis] == shape[axis]
+                (region.shape[axis] == shape[axis]
                      ? std::string(":")
-                     : std::to_string(part.offset[axis]) + ':' +
-                           std::to_string(part.offset[axis] + part.shape[axis]));
+                     : std::to_string(region.offset[axis]) + ':' +
+                           std::to_string(region.offset[axis] + region.shape[axis]));
     return text("slice", list + ']', where);
 }
 
 RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& one, text_span where) {
-    piece const& part = one.part;
+    piece const& covering = one.covering;
     index_vector const& shape = one.output->value.shape;
-    box const target = part.target_box(), source = part.source_box();
+    box const target = covering.target_box(), source = covering.source_box();
     attribute_list list;
     if (target != whole(shape))
         list.push_back(slice(target, shape, where));
-    if (target.shape != part.extent)
-        list.push_back(text("reshape", list_text(part.extent), where));
+    if (target.shape != covering.extent)
+        list.push_back(text("reshape", list_text(covering.extent), where));
     index_vector identity;
-    for (std::size_t axis = 0; axis < part.extent.size(); ++axis)
+    for (std::size_t axis = 0; axis < covering.extent.size(); ++axis)
         identity.push_back(static_cast<index_t>(axis));
-    if (index_vector const undone = part.order.undo(identity); undone != identity)
+    if (index_vector const undone = covering.order.undo(identity); undone != identity)
         list.push_back(text("permute", list_text(undone), where));
-    if (source.shape != part.order.undo(part.extent))
+    if (source.shape != covering.order.undo(covering.extent))
         list.push_back(text("reshape", list_text(source.shape), where));
-    if (result(part.stored, part.casts) != part.stored)
-        list.push_back(text("dtype", std::string(reshard::name(part.stored)), where));
+    if (result(covering.stored, covering.casts) != covering.stored)
+        list.push_back(text("dtype", std::string(reshard::name(covering.stored)), where));
     if (one.region != source)
         list.push_back(slice(relative_to(one.region, source.offset), source.shape, where));
     return list;

@@ -46,19 +46,20 @@ RESHARD_DECL void reassembly::sort() {
             by_source_[output.value.pieces.source(i)].emplace_back(&output, i);
 }
 
-RESHARD_DECL bool reassembly::is_reversible(piece const& part) {
-    return !find_rounding(part) && is_castable(result(part.stored, part.casts), part.stored);
+RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
+    return !find_rounding(candidate) &&
+           is_castable(result(candidate.stored, candidate.casts), candidate.stored);
 }
 
 RESHARD_DECL auto reassembly::needed(key_id source) -> std::vector<found_piece> {
     std::vector<found_piece> held;
     box_list regions(map_.sources()[source].shape.size());
     for (auto const& [output, place] : by_source_[source]) {
-        piece const part = output->value.pieces[place];
-        box const region = part.source_box();
-        if (!is_reversible(part) || !uncovered(region, box_index(regions)))
+        piece const covering = output->value.pieces[place];
+        box const region = covering.source_box();
+        if (!is_reversible(covering) || !uncovered(region, box_index(regions)))
             continue;
-        held.push_back({output, part, region});
+        held.push_back({output, covering, region});
         regions.push_back(region);
         if (held.size() > most)
             return held;
@@ -95,7 +96,7 @@ RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> cons
         }
         auto const holder = std::ranges::find_if(
             held, [&](found_piece const& one) { return contains(one.region, region); });
-        grid.cells.push_back({region, holder->output, holder->part});
+        grid.cells.push_back({region, holder->output, holder->covering});
     }
     return grid;
 }

@@ -33,7 +33,7 @@ RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& e
         if (extent && *extent < 0)
             throw statement_error{errc::shape_mismatch,
                                   "the extent " + std::to_string(*extent) +
-                                      " is negative; write '*' for what is left",
+                                      " is negative; write '*' for the remaining extent",
                                   one.where};
         if (extent)
             said.push_back(*extent);
@@ -49,7 +49,7 @@ RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& e
         throw statement_error{errc::shape_mismatch,
                               std::to_string(count) + " elements do not divide by the " +
                                   std::to_string(product) + " of the extents " + to_string(said) +
-                                  ", so nothing can stand for '*'",
+                                  ", so '*' has no value",
                               one.where};
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);

@@ -90,7 +90,7 @@ private:
               text_span where = {}) {
         std::string const& key = entry.key;
         statement_error const error{errc::not_invertible,
-                                    "'" + key + "' cannot be had back: " + reason +
+                                    "'" + key + "' cannot be recovered: " + reason +
                                         (by != none ? lost_.describe(entry) : std::string()),
                                     where, key};
         if (by != none)
@@ -118,8 +118,8 @@ private:
         want_unread(entry, id);
     }
 
-    /// Puts a tensor together that no statement gives back, where nothing of it is lost; one without
-    /// elements is added.
+    /// Puts a tensor together that no statement gives back, where nothing of it is lost; one
+    /// without elements is added.
     bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
         if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
             return false;
@@ -149,7 +149,7 @@ private:
         bool const is_empty = element_count(entry.shape) == 0;
         if (removed == none && added == none && bound == none) {
             if (made_.find(entry.key) == source_names::none)
-                lose(entry, none, "no statement reads it, and it is no tensor of the target");
+                lose(entry, none, "no statement reads it, and it is not a tensor of the target");
             return;
         }
         std::uint32_t const by = removed != none ? removed
@@ -172,17 +172,18 @@ private:
             {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
     }
 
-    /// Of what a reversed statement gives back, some may be had from elsewhere.
+    /// Of what a reversed statement gives back, some may be recovered from elsewhere.
     void note_copies(std::uint32_t i) {
         statement const& one = code_.statements()[i];
         std::unordered_set<std::uint32_t> seen;
         for (std::size_t k = 0; k < one.left; ++k)
             if (!seen.insert(found_.versions().at(one, k)).second || !found_.gives(i, k)) {
                 std::string const key(code_.text(code_.left(one)[k]));
-                note(one, key,
-                     "'" + key +
-                         "' can be had back more than once; the copy in what this statement makes "
-                         "is not taken");
+                note(
+                    one, key,
+                    "'" + key +
+                        "' can be recovered from several copies; the one that this statement makes "
+                        "is not used");
             }
     }
 
@@ -200,7 +201,8 @@ private:
         statement const one = code_.statements()[by];
         if (maker != none)
             note(one, key,
-                 "nothing is taken from '" + key + "': all that it holds is had from elsewhere");
+                 "nothing is recovered from '" + key +
+                     "': all of its elements are recovered from elsewhere");
         mirror_.add_bare(text_name(id), {}, one);
     }
 

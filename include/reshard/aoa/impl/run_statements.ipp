@@ -57,11 +57,11 @@ RESHARD_DECL void statement_runner::run(statement const& one) {
     for (name const& each_name : in_.code.names(one))
         if (each_name.kind == name::kind_type::nothing)
             throw statement_error{errc::syntax,
-                                  "'_' stands alone on its side, with one name on the other",
+                                  "'_' must be alone on its side, with one name on the other",
                                   each_name.where};
     if (one.left > 1 && one.right > 1)
         throw statement_error{errc::syntax,
-                              "a statement has several names on one side only, here are " +
+                              "a statement may have several names on one side only; this one has " +
                                   std::to_string(one.left) + " and " + std::to_string(one.right),
                               {}};
     make(one);
@@ -79,7 +79,7 @@ RESHARD_DECL void statement_runner::pass_over(statement const& one) {
 
 RESHARD_DECL void statement_runner::check_bare(statement const& one, std::string_view what) const {
     if (!in_.code.attributes(one).empty())
-        throw statement_error{errc::syntax, std::string(what) + " has no attributes",
+        throw statement_error{errc::syntax, std::string(what) + " takes no attributes",
                               in_.code.attributes(one)[0].where};
 }
 
@@ -89,7 +89,7 @@ RESHARD_DECL void statement_runner::remove(statement const& one) {
     std::string const key(in_.code.text(removed));
     if (in_.names[removed].value != binding::none)
         throw statement_error{errc::unknown_key,
-                              "'" + key + "' is removed here, and the statement at " +
+                              "'" + key + "' is removed here, but the statement at " +
                                   place_text(in_.code, in_.names[removed].where) + " makes it",
                               removed.where, key};
     binding const& first = in_.names[removed];
@@ -111,13 +111,14 @@ RESHARD_DECL void statement_runner::add(statement const& one) {
     in_.names[added].is_added = true;
     if (in_.names[added].value != binding::none)
         in_.warn(one, "no_effect", key,
-                 "'" + key + "' is made by an earlier statement, which holds");
+                 "'" + key +
+                     "' is already made by an earlier statement, so adding it has no effect");
     else if (!in_.target || !in_.target->find(key))
         in_.warn(one, "no_effect", key,
                  "'" + key + "' is not " +
-                     (in_.target ? "in the target, so nothing is known of what is added" +
+                     (in_.target ? "in the target, so the shape of what is added is not known" +
                                        in_.names.near(key, *in_.target)
-                                 : "added: without a target nobody knows its shape"));
+                                 : "added: without a target its shape is not known"));
 }
 
 RESHARD_DECL void statement_runner::make(statement const& one) {
@@ -216,8 +217,8 @@ RESHARD_DECL void statement_runner::check_results(statement const& one) {
         std::string const key(in_.code.text(*again));
         throw statement_error{errc::syntax,
                               "'" + key +
-                                  "' stands twice on the right; each tensor that a statement "
-                                  "makes needs a name of its own",
+                                  "' occurs twice on the right; each tensor that a statement "
+                                  "makes needs its own name",
                               again->where, key};
     }
     for (name const& each_name : right) {

@@ -27,18 +27,18 @@ RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> 
     };
     for (attribute const& one : list)
         if ((one.word == "scales" && &one != scales) || (one.word == "blocks" && &one != blocks))
-            throw statement_error{errc::syntax, "'" + one.word + "' stands twice", one.where};
+            throw statement_error{errc::syntax, "'" + one.word + "' is given twice", one.where};
     if (!scales || !blocks)
-        refuse(scales ? *scales : *blocks, "'scales' and 'blocks' stand together");
+        refuse(scales ? *scales : *blocks, "'scales' and 'blocks' must be given together");
     auto const* const ending = std::get_if<std::string>(&scales->value);
     if (!ending || ending->empty())
-        refuse(*scales, "'scales' is the end of a key");
+        refuse(*scales, "'scales' must be a key suffix");
     if (!std::holds_alternative<std::string>(blocks->value))
-        refuse(*blocks, "'blocks' is a list in quotes");
+        refuse(*blocks, "'blocks' must be a quoted list");
     std::vector<index_t> const extents = parse_list(*blocks);
     if (extents.empty() || extents.size() > max_ndim ||
         std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))
-        refuse(*blocks, "'blocks' has a positive extent for each axis");
+        refuse(*blocks, "'blocks' must have a positive extent for each axis");
     return state_suffix{*ending, false, index_vector(extents.begin(), extents.end())};
 }
 
@@ -89,7 +89,7 @@ RESHARD_DECL void check_scales(std::vector<attribute> const& list,
     if (known == suffixes.end())
         throw statement_error{errc::limit_exceeded,
                               "a program has at most " + std::to_string(max_scale_endings) +
-                                  " endings of scales, and '" + said->suffix + "' is one more",
+                                  " scale suffixes, and '" + said->suffix + "' is one more",
                               find_attribute(list, "scales")->where};
     if (*known != *said)
         throw statement_error{

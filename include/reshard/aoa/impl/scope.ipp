@@ -22,7 +22,7 @@ namespace detail {
 inline std::string number_advice(std::string_view key) {
     return key.find_first_of("${") == key.npos
                ? std::string()
-               : "; for each number that there is write a placeholder in capitals, as in "
+               : "; to match every number, write a placeholder in capitals, as in "
                  "l.$LAYER_ID.w";
 }
 
@@ -141,7 +141,7 @@ RESHARD_DECL std::uint32_t scope::read(name const& one) {
     std::string_view const key = code_.text(one);
     if (bound.is_removed)
         throw statement_error{errc::unknown_key,
-                              "'" + std::string(key) + "' is used here, and the statement at " +
+                              "'" + std::string(key) + "' is used here, but the statement at " +
                                   place_text(code_, bound.where) + " removes it",
                               one.where, std::string(key)};
     return read_source(one, key, bound);
@@ -187,7 +187,7 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
     if (id == source_names::none)
         id = source_.find_parameter(key);
     if (id == source_names::none)
-        refuse(bound.is_added ? "is added by an earlier statement, and has nothing to be read"
+        refuse(bound.is_added ? "is added by an earlier statement, so it has no contents to read"
                               : "is neither in the source nor made by an earlier statement" +
                                     near(key) + detail::number_advice(key));
     bound.source_value = id;

@@ -61,11 +61,11 @@ inline void check_state_type(catalog_entry const& entry, catalog_entry const& fi
 }
 
 /// The piece with the state in the place of the parameter.
-inline piece state_piece(piece part, key_id state, data_type dtype) {
-    part.source = state;
-    part.stored = dtype;
-    part.casts = {};
-    return part;
+inline piece state_piece(piece copied, key_id state, data_type dtype) {
+    copied.source = state;
+    copied.stored = dtype;
+    copied.casts = {};
+    return copied;
 }
 
 RESHARD_DECL expression scales_of(source_names const& source, expression const& tensor,

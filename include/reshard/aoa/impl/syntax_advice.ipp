@@ -67,14 +67,14 @@ inline std::string value_advice(std::string_view before, std::string_view rest) 
         return "; " + word + " takes an integer, as in " + word + "=1";
     if (value.empty() || value.size() > 60)
         return {};
-    return "; a text stands in quotes: " + word + "=\"" + value + '"';
+    return "; strings are quoted: " + word + "=\"" + value + '"';
 }
 
 /// What to do where the arrow is missing, or something else stands for it.
 inline std::string arrow_advice(std::string_view rest) {
     constexpr std::string_view arrow = "\xe2\x86\x92", short_dash = "\xe2\x80\x93";
     return begins_with(rest, {"=", "<-", "<=", ":=", "-->", "~>", arrow, short_dash})
-               ? "; the arrow is '->', from what is read to what is made"
+               ? "; the arrow is written '->', with inputs on its left and results on its right"
                : "";
 }
 
@@ -90,28 +90,28 @@ inline std::string habit_advice(std::string_view before, std::string_view rest) 
     if (rest.starts_with(';'))
         return "; a statement ends with its line, without ';'";
     if (!is_apart && begins_with(rest, {"{", "<", "%"}))
-        return "; for each number that there is write a placeholder, as in l.$LAYER_ID.w, for some "
+        return "; to match every number, write a placeholder, as in l.$LAYER_ID.w; to list some, "
                "a range, as in w[0:4]";
     return {};
 }
 
-/// What to do about a comma that is missing or one too many.
+/// What to do about a comma that is missing or superfluous.
 inline std::string comma_advice(std::string_view before, std::string_view rest,
                                 std::string_view expected) {
     bool const is_end = rest.empty() || ends_line(rest.front()) || rest.starts_with("->");
     if (is_end && without_blanks_behind(before, " \t").ends_with(','))
-        return "; is the comma before it one too many?";
+        return "; is the comma before it superfluous?";
     std::string_view const line = before.substr(before.find_last_of("\r\n") + 1);
     before.remove_suffix(line.size());
     bool const is_first = line.find_first_not_of(" \t") == line.npos;
     bool const ends_name = rest.starts_with("->") && line.find(',') == line.npos;
     if ((is_first || ends_name) && without_blanks_behind(before, " \t\r\n").ends_with(','))
-        return "; the line before ends in ',', so the statement goes on here: is that comma one "
-               "too many?";
+        return "; the previous line ends in ',', so the statement continues here: is that comma "
+               "superfluous?";
     if (expected.starts_with("','") && !rest.empty() && is_plain_char(rest[0]))
         return "; is a comma missing before it?";
     if (rest.starts_with(','))
-        return "; a statement goes on in the next line when a line ends in ',' or '->'";
+        return "; a statement continues on the next line when a line ends in ',' or '->'";
     return {};
 }
 
@@ -125,7 +125,7 @@ inline std::string name_advice(std::string_view before, std::string_view rest) {
     if (rest.starts_with('"') || rest.starts_with('\''))
         return "; is the quote closed?";
     if (rest.starts_with('[') && before.ends_with("^T"))
-        return "; '^T' stands behind the brackets";
+        return "; '^T' goes after the brackets";
     bool const in_name =
         !before.empty() && std::string_view(" \t\r\n,").find(before.back()) == before.npos;
     if (begins_with(rest, {"-", "/", ":", "@", "+", "\\"}) && in_name)

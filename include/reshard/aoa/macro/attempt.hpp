@@ -72,8 +72,8 @@ void attempt(macro_context& context, statement one, std::vector<statement>& expa
     expanded.push_back(detail::broken(context, one));
 }
 
-/// A macro that looks at one statement at a time, as one that looks at them all. Where it leaves all
-/// of them alone, nothing is copied.
+/// A macro that looks at one statement at a time, as one that looks at them all. Where it leaves
+/// all of them alone, nothing is copied.
 template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
 void each(macro_context& context, std::vector<statement>& statements) {
     std::vector<statement> made, expanded;

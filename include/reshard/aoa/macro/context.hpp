@@ -83,8 +83,8 @@ struct macro_context {
     /// Whether a name with open numbers may mean what a broken statement would have made.
     bool is_lost(std::vector<segment> const& open) const;
 
-    /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers; nothing
-    /// once it has been asked too often.
+    /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers;
+    /// nothing once it has been asked too often.
     std::string near(catalog const* keys, std::vector<segment> const& open);
 
     /// What a statement that `macro` makes of `parent` has in common with it.

@@ -92,8 +92,8 @@ struct head_counts {
 
 /// The numbers of heads that a statement of `fused_qkv` or `fused_qkv_old` names.
 ///
-/// \throws failed_statement with errc::bad_macro for one that is missing, said twice or no multiple of the
-///         other, and for another attribute
+/// \throws failed_statement with errc::bad_macro for one that is missing, said twice or no multiple
+///         of the other, and for another attribute
 RESHARD_DECL head_counts read_heads(fused_statement const& fused);
 
 /// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its

@@ -25,8 +25,8 @@ RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<n
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
 /// splits and concats that know how both sides cut the fused tensor.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not have, or parts
-///             that cannot be told
+/// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not
+///             have, or parts that cannot be told
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
 ///             is that of different offsets along any axis, and 1 for a transposed tensor
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,

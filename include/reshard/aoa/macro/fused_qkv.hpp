@@ -17,8 +17,8 @@ namespace reshard::aoa {
 /// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
 /// is cut does not matter.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or does not
-///             fit, or an attribute it does not have
+/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
+///             does not fit, or an attribute it does not have
 /// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where
 ///             `num_key_value_groups` is the number of key heads
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,

@@ -17,8 +17,9 @@ namespace reshard::aoa {
 /// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
 /// values.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or does not
-///             fit, heads that do not divide into the parts, or an attribute it does not have
+/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
+///             does not fit, heads that do not divide into the parts, or an attribute it does not
+///             have
 /// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
 ///             not divide are lost
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,

@@ -39,8 +39,8 @@ public:
     /// Adds pattern number `id`.
     void add(key_pattern const& pattern, std::size_t id);
 
-    /// Calls `visit(patterns)`, with the numbers of those that may match `key`, once for each form of
-    /// patterns that have its outline, until it returns false; there may be none.
+    /// Calls `visit(patterns)`, with the numbers of those that may match `key`, once for each form
+    /// of patterns that have its outline, until it returns false; there may be none.
     template <class Visit>
     void for_each_form(std::string_view key, Visit const& visit) {
         key_.assign(key);

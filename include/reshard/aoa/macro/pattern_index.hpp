@@ -86,8 +86,8 @@ public:
 
     bool empty() const { return patterns_.empty(); }
 
-    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers found,
-    /// until it returns false.
+    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers
+    /// found, until it returns false.
     ///
     /// \throws error with errc::limit_exceeded when that takes more steps than `search` was given
     template <class Visit>

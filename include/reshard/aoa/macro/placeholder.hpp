@@ -30,11 +30,12 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
 
 } // namespace detail
 
-/// Replaces each statement with placeholders by one for each combination of numbers that there is.
+/// Replaces each statement with placeholders by one for each combination of numbers that exists.
 ///
 /// The first name with a placeholder decides: it is matched against the parameter keys of the
 /// source and, if it is none of them, against the names that earlier statements make; where a
-/// statement adds, against those of the target. The order is by ascending numbers, those of the placeholder that is first in the alphabet first.
+/// statement adds, against those of the target. The order is by ascending numbers, those of the
+/// placeholder that is first in the alphabet first.
 ///
 /// Findings: errc::bad_macro when names do not have the same placeholders, when the deciding name
 /// has one twice, or when a number becomes negative; no match, as the options say.

@@ -62,7 +62,7 @@ public:
         for (index_t const stage : stages) {
             placement& staged = placements[book_.stages->axis];
             if (staged.cuts())
-                fail(errc::bad_layout, book_.file + ": '" + entry.key + "' stands on stage " +
+                fail(errc::bad_layout, book_.file + ": '" + entry.key + "' is placed on stage " +
                                            std::to_string(stage) + " of mesh axis '" +
                                            stage_axis() + "', so this axis cannot cut it");
             staged = only{stage};
@@ -77,8 +77,8 @@ public:
         for (std::size_t i = 0; i < used_.size(); ++i)
             if (!used_[i])
                 result.push_back(book_.file + ": rules[" + std::to_string(i) +
-                                 "]: no key, or none that "
-                                 "an earlier rule leaves, matches '" +
+                                 "]: no key matches, or "
+                                 "earlier rules take all that match '" +
                                  book_.rules[i].match.text() + "'");
         if (book_.stages)
             add_stage_notes(result);
@@ -108,8 +108,8 @@ private:
             placed += count;
         if (placed > layers_)
             notes.push_back(book_.file + ": stages.counts place " + std::to_string(placed) +
-                            " layers, and keys are of " + std::to_string(layers_) +
-                            " (from 0 on): the last stages stay without some of theirs");
+                            " layers, but the keys have " + std::to_string(layers_) +
+                            " (counted from 0): the last stages lack some of theirs");
     }
 
     std::string stage_axis() const {

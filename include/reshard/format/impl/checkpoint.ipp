@@ -97,27 +97,27 @@ inline void check_present(std::filesystem::path const& index, std::string const&
     if (!std::filesystem::exists(index.parent_path() / file, ec))
         fail(errc::missing_file, index.string() + ": '" + *keys.begin() + "'" +
                                      (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) +
-                                                            " more tensors stand in "
-                                                      : " stands in ") +
+                                                            " more tensors are listed in "
+                                                      : " is listed in ") +
                                      file + ", but there is no such file");
 }
 
-/// Refuses a tensor of the index that its file does not have; what is the other way round is a warning
-/// in compatible mode.
+/// Refuses a tensor of the index that its file does not have; what is the other way round is a
+/// warning in compatible mode.
 inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const& index,
                          std::string const& file, std::set<std::string> keys,
                          safetensors_header const& header) {
     for (safetensors_entry const& entry : header.tensors)
         if (keys.erase(entry.name) == 0) {
             std::string const text =
-                "'" + entry.name + "' stands in " + file + ", but the index does not say so";
+                "'" + entry.name + "' is in " + file + ", but the index does not list it there";
             if (reader.is_strict())
                 fail(errc::corrupt_file, index.string() + ": " + text);
             reader.warn(index, text);
         }
     if (!keys.empty())
-        fail(errc::corrupt_file, index.string() + ": '" + *keys.begin() + "' should stand in " +
-                                     file + ", but does not");
+        fail(errc::corrupt_file,
+             index.string() + ": '" + *keys.begin() + "' should be in " + file + ", but is not");
 }
 
 inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,

@@ -55,7 +55,7 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
             found.paths.push_back(path);
     if (found.paths.empty())
         fail(errc::unsupported, directory.string() + ": this is " + found_instead(all) +
-                                    ", not a checkpoint: that has safetensors files");
+                                    ", not a checkpoint, which has safetensors files");
     return found;
 }
 

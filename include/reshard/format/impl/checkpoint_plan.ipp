@@ -44,16 +44,16 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     for (std::size_t i = 0; i < file.order.size(); ++i) {
         file_shard& shard = contents.shards[file.order[i]];
         std::uint64_t const data = file.header.size();
-        checkpoint_shard const part{number, shard.region, shard.flat, data + file.tensors[i].begin,
-                                    data + file.tensors[i].end};
-        plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {part}});
+        checkpoint_shard const stored{number, shard.region, shard.flat,
+                                      data + file.tensors[i].begin, data + file.tensors[i].end};
+        plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {stored}});
     }
     plan.metadata.files.push_back({contents.name, file.file_bytes()});
     plan.headers.push_back(file.header);
     plan.ranks.push_back(contents.rank);
 }
 
-/// Sorts the tensors and joins those of one key, whose parts stay in the order of the files.
+/// Sorts the tensors and joins those of one key, whose shards stay in the order of the files.
 inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     std::stable_sort(tensors.begin(), tensors.end(),
                      [](auto const& a, auto const& b) { return a.key < b.key; });

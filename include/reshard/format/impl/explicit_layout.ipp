@@ -32,7 +32,7 @@ inline std::optional<data_type> dtype_from(json_cursor const& place) {
     auto const dtype = data_type_from_code(member->text());
     if (!dtype)
         member->refuse(
-            "there is no data type '" + member->text() + "'" +
+            "unknown data type '" + member->text() + "'" +
             did_you_mean(upper_case(member->text()), all_data_types, &data_type_facts::code) +
             "; they are named as in safetensors, like BF16 or F32");
     return dtype;
@@ -42,7 +42,7 @@ inline holder_t rank_from(json_cursor const& place) {
     index_t const rank = place.count();
     if (rank >= most_ranks)
         place.refuse(errc::limit_exceeded,
-                     "rank " + std::to_string(rank) + " is beyond the largest, " +
+                     "rank " + std::to_string(rank) + " exceeds the largest, " +
                          std::to_string(most_ranks - 1) + ": ranks are counted from 0");
     return static_cast<holder_t>(rank);
 }
@@ -61,12 +61,11 @@ inline std::optional<flat_range> flat_from(json_cursor const& place) {
         return std::nullopt;
     auto const ends = member->elements();
     if (ends.size() != 2)
-        member->refuse("a flat range is a list of 2 numbers, these are " +
-                       std::to_string(ends.size()));
+        member->refuse("expected a flat range of 2 numbers, found " + std::to_string(ends.size()));
     return flat_range{ends[0].count(), ends[1].count()};
 }
 
-/// Adds a shard that is a part of its tensor.
+/// Adds a shard of its tensor.
 inline void add_shard(json_cursor const& place, layout_row& row) {
     place.check_names({"rank", "offset", "shape", "flat_range"});
     holder_t const rank = rank_from(place.at("rank"));

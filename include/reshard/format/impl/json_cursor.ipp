@@ -47,24 +47,24 @@ RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
 RESHARD_DECL void json_cursor::check_names(std::initializer_list<std::string_view> known) const {
     for (auto const& member : object())
         if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
-            refuse("'" + std::string(member.key()) + "' is not known here" + listed(known));
+            refuse("'" + std::string(member.key()) + "' is unknown" + listed(known));
 }
 
 RESHARD_DECL std::string json_cursor::text() const {
     if (!value_->is_string())
-        refuse("a text is needed, this is " + kind());
+        refuse("expected a string, found " + kind());
     return std::string(value_->get_string());
 }
 
 RESHARD_DECL index_t json_cursor::count() const {
     if (!is_count())
-        refuse("a whole number from 0 to 2^63 - 1 is needed, this is " + kind());
+        refuse("expected an integer from 0 to 2^63 - 1, found " + kind());
     return value_->get_int64();
 }
 
 RESHARD_DECL index_vector json_cursor::extents() const {
     if (array().size() > max_ndim)
-        refuse("a tensor has at most " + std::to_string(max_ndim) + " axes, these are " +
+        refuse("a tensor has at most " + std::to_string(max_ndim) + " axes, found " +
                std::to_string(array().size()));
     index_vector result;
     for (json_cursor const& element : elements())
@@ -75,7 +75,7 @@ RESHARD_DECL index_vector json_cursor::extents() const {
 RESHARD_DECL std::string json_cursor::listed(std::initializer_list<std::string_view> names) {
     std::string text;
     for (std::string_view const name : names)
-        text += (text.empty() ? "; known are '" : "', '") + std::string(name);
+        text += (text.empty() ? "; it must be one of '" : "', '") + std::string(name);
     return text.empty() ? text : text + "'";
 }
 
@@ -84,7 +84,7 @@ RESHARD_DECL std::string json_cursor::kind() const {
     case boost::json::kind::object: return "an object";
     case boost::json::kind::array: return "a list";
     case boost::json::kind::string:
-        return "the text '" + std::string(value_->get_string()).substr(0, 40) + "'";
+        return "the string '" + std::string(value_->get_string()).substr(0, 40) + "'";
     case boost::json::kind::null: return "null";
     case boost::json::kind::bool_: return value_->get_bool() ? "true" : "false";
     case boost::json::kind::int64: return std::to_string(value_->get_int64());
@@ -95,13 +95,13 @@ RESHARD_DECL std::string json_cursor::kind() const {
 
 RESHARD_DECL boost::json::object const& json_cursor::object() const {
     if (!value_->is_object())
-        refuse("an object is needed, this is " + kind());
+        refuse("expected an object, found " + kind());
     return value_->get_object();
 }
 
 RESHARD_DECL boost::json::array const& json_cursor::array() const {
     if (!value_->is_array())
-        refuse("a list is needed, this is " + kind());
+        refuse("expected a list, found " + kind());
     return value_->get_array();
 }
 

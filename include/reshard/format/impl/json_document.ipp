@@ -26,7 +26,7 @@ public:
     bool key(std::string_view text) {
         if (keys_.back().emplace(text).second)
             return true;
-        refusal_ = "the key '" + std::string(text) + "' stands twice in one object";
+        refusal_ = "the key '" + std::string(text) + "' occurs twice in one object";
         return false;
     }
     bool string(std::string_view) { return true; }

@@ -25,7 +25,7 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
         return explicit_layout(root, file);
     if (root.find("mesh"))
         return layout_rules_from(root, file);
-    root.refuse("this is no layout: that has either 'tensors' or 'mesh' and 'rules'");
+    root.refuse("this is not a layout, which has either 'tensors' or 'mesh' and 'rules'");
 }
 
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path) {

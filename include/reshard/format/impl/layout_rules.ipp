@@ -48,8 +48,8 @@ inline placement placement_from(json_cursor const& place) {
         return {axis, counts_from(*split)};
     std::string const rule = split->text();
     if (rule != "ceil" && rule != "even")
-        split->refuse("there is no split '" + rule +
-                      "', only 'ceil', 'even' and a list of extents");
+        split->refuse("unknown split '" + rule +
+                      "'; it must be 'ceil', 'even' or a list of extents");
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 

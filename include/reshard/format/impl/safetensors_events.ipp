@@ -44,7 +44,7 @@ RESHARD_DECL bool safetensors_events::object_end() {
     case place::metadata: return enter(place::header);
     case place::tensor: return end_tensor();
     case place::dtype_name:
-        return has_dtype_ ? end_field() : refuse("an empty object is no data type");
+        return has_dtype_ ? end_field() : refuse("an empty object is not a data type");
     default: return end_ignored();
     }
 }
@@ -92,7 +92,7 @@ RESHARD_DECL bool safetensors_events::string(std::string_view text) {
     }
     if (takes(field::dtype))
         return set_dtype(text) && end_field();
-    return scalar("the text \"" + std::string(text.substr(0, 40)) + "\"");
+    return scalar("the string \"" + std::string(text.substr(0, 40)) + "\"");
 }
 
 RESHARD_DECL bool safetensors_events::number(std::string_view text, json_number kind) {
@@ -136,9 +136,9 @@ RESHARD_DECL bool safetensors_events::unexpected(std::string const& what) {
     if (place_ == place::document || place_ == place::end)
         return refuse("the header is " + what + " instead of an object");
     if (place_ == place::header || place_ == place::metadata)
-        return refuse(what + " stands under " + quoted_key() + " where " +
-                      (place_ == place::metadata ? "a text" : "an object") + " should be");
-    return refuse("tensor '" + current_.name + "': " + what + " stands where it should not");
+        return refuse(what + " is given under " + quoted_key() + " instead of " +
+                      (place_ == place::metadata ? "a string" : "an object"));
+    return refuse("tensor '" + current_.name + "': " + what + " is out of place");
 }
 
 RESHARD_DECL bool safetensors_events::scalar(std::string const& what) {
@@ -151,7 +151,7 @@ RESHARD_DECL bool safetensors_events::begin_entry(std::string_view name) {
     key_ = name;
     is_metadata_ = name == "__metadata__";
     if (is_metadata_ && std::exchange(has_metadata_, true))
-        return refuse("'__metadata__' stands twice");
+        return refuse("'__metadata__' occurs twice");
     return true;
 }
 
@@ -227,7 +227,7 @@ RESHARD_DECL bool safetensors_events::end_tensor() {
             return refuse("tensor '" + current_.name + "' has no '" + std::string(names[i]) + "'");
     auto const [known, is_new] = numbers_.try_emplace(current_.name, tensors.size());
     if (!is_new)
-        bend("the name '" + current_.name + "' stands twice");
+        bend("the name '" + current_.name + "' occurs twice");
     if (is_new)
         tensors.push_back(std::move(current_));
     else

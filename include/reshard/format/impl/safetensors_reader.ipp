@@ -33,7 +33,7 @@ inline std::string find_bad_padding(std::string_view json) {
         return "the header does not begin with '{'";
     std::size_t const end = json.find_last_of('}');
     if (json.find_first_not_of(' ', end + 1) != json.npos)
-        return "the header is padded with something else than spaces";
+        return "the header is padded with something other than spaces";
     return {};
 }
 
@@ -62,7 +62,7 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     if (bytes > file_bytes - 8)
         fail(safetensors_fault::invalid_header_length, file,
              "the header claims " + std::to_string(bytes) + " bytes, but the file has only " +
-                 std::to_string(file_bytes - 8) + " behind the first 8");
+                 std::to_string(file_bytes - 8) + " after the first 8");
     return bytes;
 }
 

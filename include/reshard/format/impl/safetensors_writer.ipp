@@ -16,7 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal files.
+/// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal
+/// files.
 inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -31,8 +31,7 @@ namespace detail {
 inline flat_range flat_range_from(json_cursor const& place) {
     auto const ends = place.elements();
     if (ends.size() != 2)
-        place.refuse("a flat range is a list of 2 numbers, these are " +
-                     std::to_string(ends.size()));
+        place.refuse("expected a flat range of 2 numbers, found " + std::to_string(ends.size()));
     return {ends[0].count(), ends[1].count()};
 }
 
@@ -56,7 +55,7 @@ RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored
               " elements, but the tensor in the file has the shape " + to_string(stored));
     index_t const elements = element_count_of(shard.region.shape, what);
     if (shard.flat->end > elements)
-        wrong(" leaves its region of " + std::to_string(elements) + " elements");
+        wrong(" exceeds its region of " + std::to_string(elements) + " elements");
 }
 
 RESHARD_DECL void check_region(file_shard const& shard, std::string_view what) {
@@ -77,7 +76,7 @@ RESHARD_DECL void check_region(file_shard const& shard, std::string_view what) {
             fail(errc::corrupt_file, std::string(what) + "axis " + std::to_string(axis) + ": " +
                                          std::to_string(shard.region.shape[axis]) +
                                          " elements from " + std::to_string(offset) +
-                                         " on leave the global extent " +
+                                         " on exceed the global extent " +
                                          std::to_string(offset + room));
     }
 }

@@ -17,7 +17,7 @@ namespace detail {
 RESHARD_DECL void tensor_union::add_whole(holder_t file, file_shard const& shard) {
     if (auto const known = numbers_.find(shard.key); known != numbers_.end())
         refuse(shard.key, entries_[known->second].tensor.shards.front().file, file,
-               "it stands in both, and no metadata says that these are parts");
+               "it is in both, and no metadata says that these are shards");
     add(file, shard);
 }
 

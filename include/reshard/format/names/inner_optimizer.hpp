@@ -21,8 +21,8 @@ namespace reshard {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
 /// ```
-/// `inner` returns a reference; or a pointer, null where there is no other: for types that may wrap their like.
-/// A type that has it not holds its state itself.
+/// `inner` returns a reference; or a pointer, null where there is no other: for types that may wrap
+/// their like. A type that has it not holds its state itself.
 template <class Optimizer>
 struct optimizer_traits {};
 
@@ -33,12 +33,12 @@ concept wraps_optimizer =
 
 /// The optimizer that holds the state and updates it: whatever wraps it is left away.
 ///
-/// State asked of a wrapper may be a copy, or not be there; state asked of this one is the state that
-/// the next step changes.
+/// State asked of a wrapper may be a copy, or not be there; state asked of this one is the state
+/// that the next step changes.
 ///
 /// \throws     error with errc::usage where more than 64 optimizers of one type wrap one another
-/// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling wrap one
-///             another; there a checkpoint tests for the types that it knows
+/// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling
+///             wrap one another; there a checkpoint tests for the types that it knows
 template <class T>
 constexpr auto& innermost(T& optimizer) {
     if constexpr (!wraps_optimizer<T>) {

@@ -17,10 +17,12 @@
 
 namespace reshard {
 
-/// The name that another version gives a master weight: `opt.w_fp32_master_0` for `opt.master_weights.w`, and the
-/// reverse, in which the segment is the second. Nothing for other keys.
+/// The name that another version gives a master weight: `opt.w_fp32_master_0` for
+/// `opt.master_weights.w`, and the reverse, in which the segment is the second. Nothing for other
+/// keys.
 ///
-/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries these names for keys that are missing
+/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries these names for keys that
+///             are missing
 RESHARD_DECL std::optional<std::string> other_master_name(std::string_view key);
 
 /// A key that is wanted, and the name under which the tensor is stored.
@@ -31,8 +33,8 @@ struct renamed_key {
     bool operator==(renamed_key const&) const = default;
 };
 
-/// The wanted keys that `stored` has under another version's name only, in their order: to be reported, never
-/// taken in silence.
+/// The wanted keys that `stored` has under another version's name only, in their order: to be
+/// reported, never taken in silence.
 RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> const& wanted,
                                                       catalog const& stored);
 

@@ -23,14 +23,16 @@ struct numbered_name {
     std::string_view tail; ///< from behind it on
 };
 
-/// The number that stands behind `before` in a name, as a segment of its own: that of `layers.3.mlp.weight` behind
-/// `layers.`. Nothing where there is none; an empty `before` means the name's beginning.
+/// The number that stands behind `before` in a name, as a segment of its own: that of
+/// `layers.3.mlp.weight` behind `layers.`. Nothing where there is none; an empty `before` means the
+/// name's beginning.
 ///
 /// \throws error with errc::overflow for a number that does not fit 64 bits
 RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
                                                         std::string_view before);
 
-/// The name in which `change` gives the number behind `before` another value; without one, the name as it is.
+/// The name in which `change` gives the number behind `before` another value; without one, the name
+/// as it is.
 template <class Change>
 std::string renumbered(std::string_view name, std::string_view before, Change const& change) {
     auto const found = number_behind(name, before);

@@ -14,7 +14,8 @@
 #include <vector>
 
 /// \file
-/// PaddlePaddle's names of an optimizer's variables, whatever path made them, and the keys that they stand for.
+/// PaddlePaddle's names of an optimizer's variables, whatever path made them, and the keys that
+/// they stand for.
 
 namespace reshard {
 
@@ -42,12 +43,13 @@ RESHARD_DECL bool take_master_segment(std::string& name);
 
 /// What a variable of that name is.
 ///
-/// All that says how it came about is taken off: `slice@` before a slice of stage 3, `_fp32_master_0` behind a
-/// master weight and its accumulators, or the segment `master_weights` that older checkpoints have instead.
+/// All that says how it came about is taken off: `slice@` before a slice of stage 3,
+/// `_fp32_master_0` behind a master weight and its accumulators, or the segment `master_weights`
+/// that older checkpoints have instead.
 ///
 /// \throws     error with errc::unknown_key for a name that leaves no parameter
-/// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack `slice@`, and each
-///             path strips for itself
+/// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack
+///             `slice@`, and each path strips for itself
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           std::vector<state_kind> const& kinds = paddle_states());
 
@@ -68,8 +70,8 @@ struct variable_form {
     bool operator==(variable_form const&) const = default;
 };
 
-/// The names of a parameter's variables in the order in which an optimizer makes them: in mixed precision the
-/// master weight first, then the accumulators, which are named by it.
+/// The names of a parameter's variables in the order in which an optimizer makes them: in mixed
+/// precision the master weight first, then the accumulators, which are named by it.
 ///
 /// \post `parse_variable` of each gives `parameter` and the suffix of its kind
 RESHARD_DECL std::vector<std::string>

@@ -82,28 +82,28 @@ inline std::vector<ring_transfers> take_through_rings(prepared_state const& all,
 }
 
 RESHARD_DECL void take_reads(prepared_state const& all, node_exchange how, sorted_transfers& sorted,
-                             process_transfers& parts) {
+                             process_transfers& transfers) {
     if (!all.rings || how != node_exchange::reads)
         return;
     auto reads = take_reads(all.rings->node(), bound_plan_of(all), sorted);
     if (!reads)
         return;
-    parts.reads = std::move(*reads);
-    parts.meetings.push_back(all.rings->meeting());
+    transfers.reads = std::move(*reads);
+    transfers.meetings.push_back(all.rings->meeting());
 }
 
 RESHARD_DECL void open(prepared_state& all, mpi_group const& ranks, sorted_transfers sorted,
-                       process_transfers parts, process_cost const& without) {
+                       process_transfers transfers, process_cost const& without) {
     plan const& whole = all.planned.whole;
-    parts.through_rings = take_through_rings(all, ranks.rank(), sorted);
+    transfers.through_rings = take_through_rings(all, ranks.rank(), sorted);
     all.cost = cost_of(whole, sorted);
     all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
     all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
     index_t const limit = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
-    parts.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
-    parts.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
-    parts.local = std::move(sorted.local);
-    all.moving.emplace(ranks.base(), bound_plan_of(all), parts);
+    transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
+    transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
+    transfers.local = std::move(sorted.local);
+    all.moving.emplace(ranks.base(), bound_plan_of(all), transfers);
 }
 
 RESHARD_DECL void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
@@ -124,16 +124,17 @@ RESHARD_DECL void bind_job(mpi_group const& ranks, prepared_state& all,
         sorted = sort_by_peer(all.planned.whole, ranks.rank(), ranks.size());
         all_messages = cost_of(all.planned.whole, sorted);
     });
-    process_transfers parts;
+    process_transfers transfers;
     if (source.arena || target.arena) {
         all.arenas = {source.arena ? source.arena->state() : nullptr,
                       target.arena ? target.arena->state() : nullptr};
-        parts.on_node = take_on_node(ranks, all, sorted);
-        parts.meetings = meetings_of(all.arenas);
+        transfers.on_node = take_on_node(ranks, all, sorted);
+        transfers.meetings = meetings_of(all.arenas);
     }
     all.rings = rings_for(ranks, bytes_by_peer(all.planned.whole, sorted), how);
-    take_reads(all, how, sorted, parts);
-    agree_on(ranks, [&] { open(all, ranks, std::move(sorted), std::move(parts), all_messages); });
+    take_reads(all, how, sorted, transfers);
+    agree_on(ranks,
+             [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
 }
 
 } // namespace detail

@@ -40,7 +40,7 @@ RESHARD_DECL void exchange::run() {
     rings_.rewind();
     reads_.rewind();
     post();
-    meet(); // nobody touches memory whose owner still uses it
+    meet(); // no rank touches memory whose owner still uses it
     run_local();
     run_reads();
     while (pending_ > 0 || !rings_.is_done())
@@ -59,8 +59,8 @@ RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
     for (node_transfer const& one : all.on_node)
         bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
     auto const add = [&](lane const& one) {
-        for (chunk const& part : one.chunks)
-            bytes += part.bytes;
+        for (chunk const& chunk : one.chunks)
+            bytes += chunk.bytes;
     };
     for (lane const& one : all.receives)
         add(one);
@@ -115,29 +115,29 @@ RESHARD_DECL void exchange::post() {
 }
 
 RESHARD_DECL void exchange::receive(std::size_t slot) {
-    bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
-    MPI_Irecv(part.direct ? part.direct : incoming_.wire[slot], part.bytes, MPI_BYTE, part.peer,
+    bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
+    MPI_Irecv(chunk.direct ? chunk.direct : incoming_.wire[slot], chunk.bytes, MPI_BYTE, chunk.peer,
               tag, world_, &requests_[slot]);
     ++pending_;
 }
 
 RESHARD_DECL void exchange::send(std::size_t slot) {
-    bound_chunk<std::byte const> const& part = *outgoing_.under_way[slot];
+    bound_chunk<std::byte const> const& chunk = *outgoing_.under_way[slot];
     std::byte* const wire = outgoing_.wire[slot];
     side_by_side blocks;
-    for (std::size_t i = part.first; i < part.last; ++i) {
+    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
         auto const& one = outgoing_.all.packets[i];
         blocks.add(copies_[one.copy], one.memory, wire + one.wire, one.joins_next);
     }
-    MPI_Isend(part.direct ? part.direct : wire, part.bytes, MPI_BYTE, part.peer, tag, world_,
+    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, tag, world_,
               &requests_[in_flight + slot]);
     ++pending_;
 }
 
 RESHARD_DECL void exchange::unpack(std::size_t slot) const {
-    bound_chunk<std::byte> const& part = *incoming_.under_way[slot];
+    bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
     side_by_side blocks;
-    for (std::size_t i = part.first; i < part.last; ++i) {
+    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
         auto const& one = incoming_.all.packets[i];
         blocks.add(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory, one.joins_next);
     }

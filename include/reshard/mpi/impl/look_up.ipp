@@ -100,13 +100,13 @@ plan_search::questions_to(shard_directory const& directory,
                           std::vector<directory_key> const& keys) const {
     std::vector<directory_entry> questions;
     mapping_index const index(result_.program);
-    auto const ask_for = [&](piece const& part) {
-        if (part.source == zero_source)
+    auto const ask_for = [&](piece const& piece) {
+        if (piece.source == zero_source)
             return;
-        mapping_source const source = result_.program.sources()[part.source];
+        mapping_source const source = result_.program.sources()[piece.source];
         std::size_t const key = directory.find(source.key);
         if (key < keys.size() && keys[key].shape == source.shape)
-            questions.push_back({static_cast<key_id>(key), me_, 0, part.source_box(), {}});
+            questions.push_back({static_cast<key_id>(key), me_, 0, piece.source_box(), {}});
     };
     for (compact_tensor const& tensor : result_.target.tensors) {
         tensor_shards const shards = result_.target.spread_of(tensor).view();
@@ -114,8 +114,8 @@ plan_search::questions_to(shard_directory const& directory,
         if (!output || output->added || output->value.shape != shape_of(tensor))
             continue;
         for (std::uint32_t const i : shards_held(shards, me_))
-            for (box const& part : shards.boxes(i))
-                index.for_each_piece(*output, part, ask_for);
+            for (box const& region : shards.boxes(i))
+                index.for_each_piece(*output, region, ask_for);
     }
     return questions;
 }
@@ -138,15 +138,15 @@ plan_search::number_by_holder(plan_problem const& problem,
 RESHARD_DECL void plan_search::tell() {
     std::vector<addressed_text> texts;
     agree_on(world_, [&] {
-        for (auto const& [holder, part] : told_parts(result_.whole, me_))
-            texts.push_back({static_cast<int>(holder), to_bytes(part)});
+        for (auto const& [holder, subplan] : told_parts(result_.whole, me_))
+            texts.push_back({static_cast<int>(holder), to_bytes(subplan)});
     });
     auto const told = exchange_.run(texts);
     agree_on(world_, [&] {
         for (addressed_text const& one : told) {
-            auto part = from_bytes<told_part>(one.bytes);
-            check(part, one.rank);
-            append(result_.whole, std::move(part));
+            auto subplan = from_bytes<told_part>(one.bytes);
+            check(subplan, one.rank);
+            append(result_.whole, std::move(subplan));
         }
     });
 }

@@ -17,13 +17,14 @@ namespace reshard {
 
 namespace detail {
 
-/// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks that get a
-/// part of it before the next one is read.
+/// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks
+/// that get a part of it before the next one is read.
 ///
-/// Each source is then read once, from its beginning to its end, however short the runs are that go to
-/// one rank; and ranks begin with their own part and then their neighbours', so that no memory is
-/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
-/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
+/// Each source is then read once, from its beginning to its end, however short the runs are that go
+/// to one rank; and ranks begin with their own rows and then their neighbours', so that no memory
+/// is written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to
+/// be cut come in the order of the addresses of their own rank's memory, so that this is passed
+/// once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -39,7 +40,7 @@ public:
         void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
         std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
         for (std::size_t i = 0; i < panels.size(); ++i)
-            panels_.push_back({group, i, one.turn, one.is_pull, panels[i]});
+            panels_.push_back({group, i, one.distance, one.is_pull, panels[i]});
     }
 
     std::vector<bound_copy> copies() && {
@@ -57,15 +58,15 @@ private:
     struct panel {
         std::size_t group;
         std::size_t number;
-        int turn;
+        int distance;
         bool is_pull;
         bound_copy copy;
     };
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as moves
-    /// between two looks at the network. All of it where it is small.
+    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as
+    /// moves between two looks at the network. All of it where it is small.
     index_t panel_elements(node_transfer const& one) const {
         transfer const& moved = bound_.whole.transfers[one.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -85,7 +86,8 @@ private:
 
     std::vector<bound_copy> joined_panels() {
         std::stable_sort(panels_.begin(), panels_.end(), [](panel const& a, panel const& b) {
-            return std::tie(a.group, a.number, a.turn) < std::tie(b.group, b.number, b.turn);
+            return std::tie(a.group, a.number, a.distance) <
+                   std::tie(b.group, b.number, b.distance);
         });
         std::vector<bound_copy> sorted;
         sorted.reserve(panels_.size());
@@ -96,7 +98,7 @@ private:
         return sorted;
     }
 
-    /// True where both are parts of the same rows.
+    /// True if both copy some of the same rows.
     bool join(panel const& a, panel const& b) const {
         return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
                are_alike(copies_[a.copy.copy], copies_[b.copy.copy],

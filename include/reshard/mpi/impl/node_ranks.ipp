@@ -56,8 +56,8 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     return node_of(ranks, per_node);
 }
 
-/// Of how many ranks each node is, where each has as many, one behind the other, and the last one perhaps
-/// fewer; 0 for other nodes, and for a single one, which is no nearer than another.
+/// Of how many ranks each node is, where each has as many, one behind the other, and the last one
+/// perhaps fewer; 0 for other nodes, and for a single one, which is no nearer than another.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `agreed_node_of`

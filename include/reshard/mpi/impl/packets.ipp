@@ -15,10 +15,10 @@ RESHARD_DECL std::vector<chunk>
 chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers, index_t limit) {
     std::vector<chunk> chunks;
     for (std::uint32_t const number : numbers) {
-        transfer const& part = whole.transfers[number];
-        data_type const dtype = wire_dtype(whole, part);
+        transfer const& transfer = whole.transfers[number];
+        data_type const dtype = wire_dtype(whole, transfer);
         index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
-        detail::cut_transfer(cut_of(whole, part), elements, [&](box const& region) {
+        detail::cut_transfer(cut_of(whole, transfer), elements, [&](box const& region) {
             index_t const bytes = byte_count(element_count(region), dtype);
             if (chunks.empty() || chunks.back().bytes + bytes > limit)
                 chunks.emplace_back();

@@ -29,7 +29,8 @@ RESHARD_DECL void gather_unknown(mpi_group const& ranks, known_side& side) {
         side.layout = compact_layout_of(layout_of_all(ranks, side.held));
 }
 
-/// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold now.
+/// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold
+/// now.
 ///
 /// \par Collective every rank of the group, in the same order
 inline bool gather_joined(mpi_group const& ranks, known_side& side) {
@@ -39,8 +40,9 @@ inline bool gather_joined(mpi_group const& ranks, known_side& side) {
     return true;
 }
 
-/// True where source shards share elements without being equal: replicas that one rank has in one piece of
-/// memory, and another one in several. Shards that have no more elements than the tensor are none.
+/// True where source shards share elements without being equal: replicas that one rank has in one
+/// piece of memory, and another one in several. Shards that have no more elements than the tensor
+/// are none.
 inline bool has_unequal_replicas(compact_layout const& whole) {
     return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
         tensor_shards const shards = one.view();

@@ -31,7 +31,7 @@ inline void check_arena(mpi_group const& world, shared_arena const* arena) {
         MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
     if (how != MPI_IDENT && how != MPI_CONGRUENT)
         fail(errc::usage,
-             "the arena was made by other ranks than the " + std::to_string(world.size()) +
+             "the arena was made by ranks other than the " + std::to_string(world.size()) +
                  " of this redistribution, or in another order; make one over the same "
                  "communicator");
 }

@@ -32,22 +32,22 @@ struct rounds_job {
 
 RESHARD_DECL compact_layout part_of(compact_layout const& all,
                                     std::vector<std::uint32_t> const& numbers) {
-    compact_layout part{all.holders, {}, {}};
+    compact_layout sublayout{all.holders, {}, {}};
     std::vector<std::pair<std::uint32_t, std::uint32_t>> known; // spread of all, spread of the part
     for (std::uint32_t const number : numbers) {
         compact_tensor const& tensor = all.tensors[number];
         auto const place = std::find_if(known.begin(), known.end(), [&](auto const& one) {
             return one.first == tensor.spread;
         });
-        auto const next = static_cast<std::uint32_t>(part.spreads.size());
-        part.tensors.push_back(
+        auto const next = static_cast<std::uint32_t>(sublayout.spreads.size());
+        sublayout.tensors.push_back(
             {tensor.key, tensor.dtype, place == known.end() ? next : place->second});
         if (place == known.end()) {
             known.push_back({tensor.spread, next});
-            part.spreads.push_back(all.spread_of(tensor));
+            sublayout.spreads.push_back(all.spread_of(tensor));
         }
     }
-    return part;
+    return sublayout;
 }
 
 RESHARD_DECL std::vector<std::string> keys_of(compact_layout const& all) {
@@ -71,10 +71,11 @@ inline std::vector<std::uint32_t> sources_of_round(rounds_job const& job, plan_r
 }
 
 /// Shards of the tensors of a layout.
-inline const_state_dict shards_of_keys(const_state_dict const& held, compact_layout const& part) {
+inline const_state_dict shards_of_keys(const_state_dict const& held,
+                                       compact_layout const& sublayout) {
     const_state_dict some;
     for (auto const& [descriptor, tensor] : held)
-        if (find_tensor(part.tensors, descriptor.key) != part.tensors.end())
+        if (find_tensor(sublayout.tensors, descriptor.key) != sublayout.tensors.end())
             some.add(descriptor, tensor);
     return some;
 }
@@ -95,8 +96,8 @@ public:
                   round_memory const& memory)
         : ranks_(ranks), job_(job), memory_(memory), live_(std::move(held)) {}
 
-    /// Plans, binds and runs one round, and gives up what it was the last to read; the bytes that it
-    /// staged.
+    /// Plans, binds and runs one round, and gives up what it was the last to read; the bytes that
+    /// it staged.
     ///
     /// \par Collective every rank of the group, in the same order
     index_t run(plan_round const& round, plan_options const& options) {
@@ -158,7 +159,7 @@ compact_layout layout_of_side(mpi_group const& ranks, laid_out<View>& side, std:
     return std::move(*known.layout);
 }
 
-/// Makes the rounds, alike on every rank. Communicates with nobody.
+/// Makes the rounds, alike on every rank. Does not communicate.
 inline void plan_rounds_of(rounds_job& job, int size, redistribution how, index_t budget) {
     job.program =
         how.program ? std::move(*how.program) : by_name(catalog_of(job.source), job.target);

@@ -42,9 +42,9 @@ public:
             key = {shard.key, shard.dtype, shard.global_shape, holder, {}};
         }
         check_same_tensor(first, shard, holder);
-        for (box const& part : boxes_of(shard.region, shard.flat))
-            if (!is_empty(part))
-                add(level_of(part, shard.global_shape, ranks_), key.levels);
+        for (box const& region : boxes_of(shard.region, shard.flat))
+            if (!is_empty(region))
+                add(level_of(region, shard.global_shape, ranks_), key.levels);
     }
 
     std::vector<directory_key> keys() const {
@@ -167,8 +167,8 @@ RESHARD_DECL auto shard_directory::sorted_out(std::vector<shard_descriptor> cons
         std::size_t const key = find(shard.key);
         directory_entry const one{static_cast<key_id>(key), static_cast<holder_t>(world_.rank()),
                                   shards[key]++, shard.region, shard.flat};
-        for (box const& part : boxes_of(shard.region, shard.flat))
-            file(one, part, level_of(part, shard.global_shape, world_.size()), all);
+        for (box const& region : boxes_of(shard.region, shard.flat))
+            file(one, region, level_of(region, shard.global_shape, world_.size()), all);
     }
     return all;
 }
@@ -187,8 +187,8 @@ shard_directory::answer(addressed_text const& asked, plan_options const& options
     std::vector<directory_entry> found;
     for (directory_entry const& question : entries_of({asked}))
         for (directory_entry const& one : filed_[question.key])
-            if (std::ranges::any_of(boxes_of(one.region, one.flat), [&](box const& part) {
-                    return intersect(part, question.region).has_value();
+            if (std::ranges::any_of(boxes_of(one.region, one.flat), [&](box const& region) {
+                    return intersect(region, question.region).has_value();
                 }))
                 found.push_back(one);
     keep_each_once(found);

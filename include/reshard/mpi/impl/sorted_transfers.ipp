@@ -18,14 +18,14 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size
     sorted.from.resize(static_cast<std::size_t>(size));
     auto const me = static_cast<holder_t>(rank);
     for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-        transfer const& part = whole.transfers[i];
-        if (part.target_holder == me &&
-            (part.source_holder == me || part.source_holder == no_holder))
+        transfer const& transfer = whole.transfers[i];
+        if (transfer.target_holder == me &&
+            (transfer.source_holder == me || transfer.source_holder == no_holder))
             sorted.local.push_back(i);
-        else if (part.target_holder == me)
-            sorted.from[part.source_holder].push_back(i);
+        else if (transfer.target_holder == me)
+            sorted.from[transfer.source_holder].push_back(i);
         else
-            sorted.to[part.target_holder].push_back(i);
+            sorted.to[transfer.target_holder].push_back(i);
     }
     return sorted;
 }

@@ -17,13 +17,13 @@ namespace reshard {
 
 RESHARD_DECL void* arena_resource::do_allocate(std::size_t bytes, std::size_t wanted) {
     std::size_t const aligned = std::max(wanted, alignment);
-    if (bytes <= parts_.get_size())
-        if (void* const part = parts_.allocate_aligned(bytes, aligned, std::nothrow))
-            return part;
-    fail(errc::limit_exceeded, "an arena of " + std::to_string(parts_.get_size()) +
+    if (bytes <= free_.get_size())
+        if (void* const memory = free_.allocate_aligned(bytes, aligned, std::nothrow))
+            return memory;
+    fail(errc::limit_exceeded, "an arena of " + std::to_string(free_.get_size()) +
                                    " bytes has no room for " + std::to_string(bytes) +
-                                   " more: " + std::to_string(parts_.get_free_memory()) +
-                                   " are free, perhaps in pieces; make it larger");
+                                   " more: " + std::to_string(free_.get_free_memory()) +
+                                   " are free, perhaps fragmented; make it larger");
 }
 
 } // namespace reshard

@@ -58,7 +58,7 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
     else
         made.file_ = detail::open_file(calls.create_unnamed("reshard"));
     if (made.file_.number() < 0)
-        detail::fail_segment("a shared segment cannot be made", errno);
+        detail::fail_segment("a shared segment cannot be created", errno);
     made.reserve(bytes, calls);
     made.map(bytes);
     made.take(advice);

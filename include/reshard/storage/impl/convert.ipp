@@ -23,15 +23,15 @@ RESHARD_DECL checkpoint_plan files_of(mapping const& program, convert_options co
 
 RESHARD_DECL index_t fill_files(bound_plan const& bound, progress_function const& progress) {
     index_t all = 0, done = 0, read = 0;
-    for (transfer const& part : bound.whole.transfers)
-        all = checked_add(all, wire_bytes(bound.whole, part), "the bytes of all transfers");
-    for (transfer const& part : bound.whole.transfers) {
-        run_locally(bound, part);
-        done += wire_bytes(bound.whole, part);
-        if (part.source_key != zero_source)
+    for (transfer const& transfer : bound.whole.transfers)
+        all = checked_add(all, wire_bytes(bound.whole, transfer), "the bytes of all transfers");
+    for (transfer const& transfer : bound.whole.transfers) {
+        run_locally(bound, transfer);
+        done += wire_bytes(bound.whole, transfer);
+        if (transfer.source_key != zero_source)
             read = checked_add(read,
-                               byte_count(element_count(cut_of(bound.whole, part).extent),
-                                          bound.whole.source_dtypes[part.source_key]),
+                               byte_count(element_count(cut_of(bound.whole, transfer).extent),
+                                          bound.whole.source_dtypes[transfer.source_key]),
                                "the bytes read");
         if (progress)
             progress(done, all);

@@ -53,7 +53,8 @@ RESHARD_DECL void put_in_place(std::filesystem::path const& fresh,
     if (problem != EEXIST && problem != ENOTEMPTY && problem != ENOTDIR)
         fail_io(target, "cannot be put in place", problem);
     if (!replace)
-        fail(errc::already_exists, target.string() + ": somebody else made it while the new one " +
+        fail(errc::already_exists, target.string() +
+                                       ": another process created it while the new one " +
                                        "was written; give another target");
     problem = try_exchange(fresh, target);
     if (problem == EINVAL || problem == ENOSYS)

@@ -20,8 +20,8 @@ inline bool is_checkpoint_name(std::filesystem::path const& path) {
            path.filename().string().ends_with(".safetensors.index.json");
 }
 
-/// What would be lost if a checkpoint replaced `path`: the first name that no file of a checkpoint has,
-/// of `path` itself or of what is in it.
+/// What would be lost if a checkpoint replaced `path`: the first name that no file of a checkpoint
+/// has, of `path` itself or of what is in it.
 inline std::optional<std::filesystem::path> lost_with(std::filesystem::path const& path) {
     if (!std::filesystem::is_directory(path))
         return is_checkpoint_name(path) ? std::nullopt : std::optional(path);
@@ -38,8 +38,7 @@ inline void check_parent(std::filesystem::path const& target) {
     std::error_code ignored;
     if (parent.empty() || std::filesystem::is_directory(parent, ignored))
         return;
-    fail(errc::io, target.string() + ": " + parent.string() +
-                       ", the directory that it should be created in, " +
+    fail(errc::io, target.string() + ": " + parent.string() + ", its parent directory, " +
                        (std::filesystem::exists(parent, ignored) ? "is none" : "does not exist"));
 }
 
@@ -53,11 +52,10 @@ RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace
     bool const is_there = found != std::filesystem::file_type::not_found;
     if (is_there && !replace)
         fail(errc::already_exists,
-             target.string() +
-                 ": is there already; give another target, or allow it to be replaced");
+             target.string() + ": already exists; give another target, or allow it to be replaced");
     if (auto const lost = is_there ? lost_with(target) : std::nullopt)
         fail(errc::already_exists, target.string() + ": is not replaced, for " + lost->string() +
-                                       " is no part of a checkpoint and would be lost; move it " +
+                                       " is not part of a checkpoint and would be lost; move it " +
                                        "away, or give another target");
     check_parent(target);
 }

@@ -37,7 +37,7 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
     if (tensor->dtype != data_type::u8 || tensor->shape.size() != 1)
         fail(errc::dtype_mismatch, "'" + key + "' is to be " + what + ", and is " +
                                        std::string(code(tensor->dtype)) + " " +
-                                       to_string(tensor->shape) + ", no row of bytes");
+                                       to_string(tensor->shape) + ", not a row of bytes");
     return static_cast<std::size_t>(tensor->shape[0]);
 }
 

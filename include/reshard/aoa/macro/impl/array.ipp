@@ -41,11 +41,10 @@ inline void append_array(macro_context& context, statement const& one, name cons
     segment const range = segments.back();
     segments.pop_back();
     if (range.last <= range.first)
-        fail_in(one,
-                {errc::bad_macro,
-                 "the range [" + std::to_string(range.first) + ':' + std::to_string(range.last) +
-                     "] has no numbers; it goes from the first to one before the last",
-                 array.where});
+        fail_in(one, {errc::bad_macro,
+                      "the range [" + std::to_string(range.first) + ':' +
+                          std::to_string(range.last) + "] is empty; its upper bound is exclusive",
+                      array.where});
     auto const count = static_cast<std::size_t>(range.last - range.first);
     context.spend(one, context.names, count);
     context.spend(one, context.characters, count * name_length(context.code, array));

@@ -19,8 +19,8 @@ RESHARD_DECL std::size_t name_length(program const& code, name const& one) {
     if (one.kind != name::kind_type::pattern)
         return code.text(one).size();
     std::size_t length = 0;
-    for (segment const& part : code.pattern(one))
-        length += part.text.size() + 1;
+    for (segment const& each_segment : code.pattern(one))
+        length += each_segment.text.size() + 1;
     return length;
 }
 

@@ -75,7 +75,8 @@ RESHARD_DECL void fused_statement::check_form(bool is_known) const {
     if (context_.options.reverse)
         return;
     if (name const* const again = repeated_name(context_.code.right(one_)))
-        refuse("has '" + text(*again) + "' twice on the right, where each needs a name of its own",
+        refuse("has '" + text(*again) +
+                   "' twice on the right, where each tensor needs its own name",
                again->where);
 }
 
@@ -137,8 +138,8 @@ RESHARD_DECL index_t fused_statement::parts(bool left, std::uint32_t i, question
     }
     std::string const key = text(context_.code.names(one_)[i]);
     context_.warn(one_, "unknown_parts", key,
-                  "into how many parts the " + side + " cuts '" + key +
-                      "' is not known; it is taken to be one");
+                  "the number of parts into which the " + side + " cuts '" + key +
+                      "' is not known; it is assumed to be 1");
     return 1;
 }
 
@@ -153,7 +154,7 @@ RESHARD_DECL head_counts read_heads(fused_statement const& fused) {
                             fused.heads("num_key_value_groups", "num_kv_heads")};
     if (heads.query % heads.key != 0)
         fused.refuse("has " + std::to_string(heads.query) +
-                         " query heads, which is no multiple of " + std::to_string(heads.key) +
+                         " query heads, which is not a multiple of " + std::to_string(heads.key) +
                          " key/value heads",
                      {});
     return heads;

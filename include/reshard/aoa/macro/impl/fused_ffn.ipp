@@ -29,7 +29,7 @@ RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<n
     return order;
 }
 
-/// `lcm`, or a refusal where nobody could want so many pieces.
+/// `lcm`, or a refusal where there would be absurdly many pieces.
 inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
     index_t const step = source / std::gcd(source, target);
     if (step > 1'000'000'000 / target)
@@ -70,7 +70,7 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
         return expanded.push_back(one);
     detail::fused_statement fused(context, one, "fused_ffn",
                                   "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
-                                  "-> d, fused_ffn, perhaps with "
+                                  "-> d, fused_ffn, optionally with "
                                   "axis=n");
     fused.allow({"axis"});
     fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));

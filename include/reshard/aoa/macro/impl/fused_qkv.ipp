@@ -20,7 +20,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     detail::fused_statement fused(
         context, one, "fused_qkv",
         "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
-        "s -> q, k, v, fused_qkv, ..., perhaps with axis=n");
+        "s -> q, k, v, fused_qkv, ..., optionally with axis=n");
     auto const count = detail::read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     fused.check_form(fuses || (one.left == 1 && one.right == 3));
@@ -33,11 +33,11 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     if (!fuses)
         fused.append(expanded, {&whole, 1}, order);
     for (std::size_t i = 0; i < 3; ++i) {
-        name const part = fuses ? fused.left(i) : fused.right(i);
+        name const projection = fuses ? fused.left(i) : fused.right(i);
         if (fuses)
-            fused.append(expanded, {&part, 1}, heads[i]);
+            fused.append(expanded, {&projection, 1}, heads[i]);
         else
-            fused.append(expanded, heads[i], {&part, 1});
+            fused.append(expanded, heads[i], {&projection, 1});
     }
     if (fuses)
         fused.append(expanded, order, {&whole, 1});

@@ -47,8 +47,8 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
     }
     fused.append(expanded, {&from, 1}, qkv_order(heads, static_cast<std::size_t>(source)));
     for (std::size_t i = 0; parts_it && i < 3; ++i) {
-        name const part = fused.right(i);
-        fused.append(expanded, heads[i], {&part, 1});
+        name const projection = fused.right(i);
+        fused.append(expanded, heads[i], {&projection, 1});
     }
     name const to = fused.right(0);
     if (!parts_it)
@@ -64,7 +64,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
     detail::fused_statement fused(
         context, one, "fused_qkv_old",
         "s -> d, fused_qkv_old, num_heads=n, num_key_value_groups=m  or  s -> q, k, v, ...  or  "
-        "q, k, v -> d, ..., perhaps with axis=n");
+        "q, k, v -> d, ..., optionally with axis=n");
     auto const count = detail::read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     bool const parts_it = one.left == 1 && one.right == 3;

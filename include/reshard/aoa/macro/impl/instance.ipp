@@ -39,11 +39,12 @@ public:
         : context_(context),
           one_(one),
           use_(use),
-          has_others_(std::ranges::any_of(
-              context.code.pattern(context.code.names(one)[use.deciding]), [](segment const& part) {
-                  return part.kind == segment::kind_type::array ||
-                         part.kind == segment::kind_type::star;
-              })) {}
+          has_others_(
+              std::ranges::any_of(context.code.pattern(context.code.names(one)[use.deciding]),
+                                  [](segment const& each_segment) {
+                                      return each_segment.kind == segment::kind_type::array ||
+                                             each_segment.kind == segment::kind_type::star;
+                                  })) {}
 
     /// Whether the name that decides has `*` or `[0:2]` too: then there is a match for each number
     /// that these leave open.
@@ -67,13 +68,13 @@ private:
     name fill(std::size_t which, name const& open, std::span<index_t const> numbers) {
         std::vector<segment> filled;
         text_.clear();
-        for (segment const& part : context_.code.pattern(open))
-            if (part.kind == segment::kind_type::text)
-                text_ += part.text;
-            else if (part.kind == segment::kind_type::placeholder)
-                append_number(text_, number_for(which, part, numbers));
+        for (segment const& each_segment : context_.code.pattern(open))
+            if (each_segment.kind == segment::kind_type::text)
+                text_ += each_segment.text;
+            else if (each_segment.kind == segment::kind_type::placeholder)
+                append_number(text_, number_for(which, each_segment, numbers));
             else
-                end_text(filled), filled.push_back(part);
+                end_text(filled), filled.push_back(each_segment);
         if (filled.empty())
             return context_.code.make_text(text_, open.where);
         end_text(filled);
@@ -85,15 +86,15 @@ private:
             filled.push_back({segment::kind_type::text, std::exchange(text_, {})});
     }
 
-    index_t number_for(std::size_t which, segment const& part,
+    index_t number_for(std::size_t which, segment const& placeholder,
                        std::span<index_t const> numbers) const {
-        std::size_t const capture = position(use_.names, part.text);
+        std::size_t const capture = position(use_.names, placeholder.text);
         index_t const number =
-            numbers[capture] - use_.shifts[capture] + shift_of(part, which >= one_.left);
+            numbers[capture] - use_.shifts[capture] + shift_of(placeholder, which >= one_.left);
         name const open = context_.code.names(one_)[which];
         if (number < 0)
             fail_in(one_, {errc::bad_macro,
-                           '$' + part.text + " is " + std::to_string(number) + " in '" +
+                           '$' + placeholder.text + " is " + std::to_string(number) + " in '" +
                                bare_name_text(context_.code, open) + "', which is less than 0",
                            open.where});
         return number;

@@ -197,8 +197,8 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
 RESHARD_DECL statement_error part_counter::ambiguous(std::uint32_t version, std::string why) const {
     std::string const key(code_.text(chain_.name_of(version)));
     return {errc::bad_macro,
-            "into how many parts the " + side_ + " cuts '" + key + "' cannot be told: it is " +
-                std::move(why),
+            "the number of parts into which the " + side_ + " cuts '" + key +
+                "' cannot be determined: it is " + std::move(why),
             {},
             key};
 }

@@ -41,10 +41,10 @@ inline void check_has_all(program const& code, name const& has, name const& lack
     for (std::string_view const each_name : there)
         if (!std::ranges::binary_search(here, each_name))
             throw statement_error{errc::bad_macro,
-                                  '$' + std::string(each_name) + " stands in '" +
-                                      bare_name_text(code, has) + "' and not in '" +
+                                  '$' + std::string(each_name) + " occurs in '" +
+                                      bare_name_text(code, has) + "' but not in '" +
                                       bare_name_text(code, lacks) +
-                                      "'; all names of a statement have the same placeholders",
+                                      "'; all names of a statement must have the same placeholders",
                                   lacks.where};
 }
 
@@ -74,7 +74,7 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
     if (!(use.is_right ? context.right : context.left))
         throw statement_error{errc::bad_macro,
                               "'" + bare_name_text(code, deciding) +
-                                  "' stands for keys of the target, and the target is not known",
+                                  "' refers to keys of the target, but the target is not known",
                               deciding.where};
     std::vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
@@ -90,7 +90,7 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
         throw statement_error{
             errc::bad_macro,
             "'" + bare_name_text(code, deciding) +
-                "' has a placeholder twice, and it decides which numbers there are",
+                "' has the same placeholder twice, but this name determines which numbers exist",
             deciding.where};
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)
@@ -111,8 +111,8 @@ inline void report_no_match(macro_context& context, statement const& one,
         throw no_value{};
     std::string const message =
         "no key of the " + std::string(side_name(context, !use.is_right)) +
-        (is_read ? " and nothing that " + maker_text(context) + " makes" : "") + " is '" + key +
-        "' with numbers for its placeholders; the statement does nothing" +
+        (is_read ? " and no result of " + maker_text(context) : "") + " matches '" + key +
+        "'; the statement does nothing" +
         context.near(use.is_right ? context.right : context.left, context.code.pattern(deciding));
     context.code.add_unmatched(one);
     if (context.options.no_match == on_no_match::error)

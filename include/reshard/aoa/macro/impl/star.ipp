@@ -34,14 +34,14 @@ inline void check_star(macro_context const& context, statement const& one, std::
         fail_in(one, {errc::bad_macro, std::move(message), starred.where});
     };
     if (stars > 1)
-        refuse("a name has one '*' at most, here are " + std::to_string(stars));
+        refuse("a name may have at most one '*'; this one has " + std::to_string(stars));
     if (starred.transposed)
         refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
                "own");
     bool const on_left = which < one.left;
     if (!(on_left ? context.left : context.right))
         refuse("'*' " + std::string(on_left ? "left" : "right") +
-               " of '->' stands for keys of the target, and the target is not known");
+               " of '->' refers to keys of the target, but the target is not known");
 }
 
 /// The names with a star of one side of all statements, and the keys that they stand for.
@@ -81,8 +81,8 @@ inline void collect_stars(macro_context const& context, statement const& one,
         throw no_value{};
     fail_in(one, {errc::unknown_key,
                   "no key of the " + std::string(side_name(context, i < one.left)) +
-                      (is_read ? " and nothing that " + maker_text(context) + " makes" : "") +
-                      " is '" + pattern_text(segments) + "' with a number for '*'" +
+                      (is_read ? " and no result of " + maker_text(context) : "") + " matches '" +
+                      pattern_text(segments) + "'" +
                       context.near(i < one.left ? context.left : context.right, segments),
                   starred.where});
 }

@@ -26,7 +26,7 @@ inline void check_transposed(macro_context const& context, statement const& one)
     bool const is_removed = is_removal(context.code, one);
     for (name const& each_name : context.code.names(one)) {
         if (each_name.transposed && each_name.kind == name::kind_type::nothing)
-            fail_in(one, {errc::bad_macro, "'_' has no transpose", each_name.where});
+            fail_in(one, {errc::bad_macro, "'_' cannot be transposed", each_name.where});
         if (each_name.transposed && is_removed)
             fail_in(one, {errc::bad_macro,
                           "a transpose cannot be removed; write  " +
@@ -35,12 +35,11 @@ inline void check_transposed(macro_context const& context, statement const& one)
     }
     for (name const& target : context.code.right(one))
         if (target.transposed)
-            fail_in(
-                one,
-                {errc::bad_macro,
-                 "'" + std::string(context.code.text(target)) +
-                     "^T' stands right of '->'; only what is read can be transposed, left of it",
-                 target.where});
+            fail_in(one,
+                    {errc::bad_macro,
+                     "'" + std::string(context.code.text(target)) +
+                         "^T' is on the right of '->'; only tensors on its left can be transposed",
+                     target.where});
 }
 
 /// Expands statements one after the other.

@@ -11,7 +11,8 @@ namespace detail {
 
 inline constexpr std::string_view slice_prefix = "slice@";
 
-/// What stands before an underscore and a number at the end of a name; nothing where there are none.
+/// What stands before an underscore and a number at the end of a name; nothing where there are
+/// none.
 inline std::optional<std::string_view> without_number(std::string_view name) {
     auto const last = name.find_last_not_of("0123456789");
     if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_')
