@@ -10,6 +10,8 @@
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/expr/by_name.hpp>
+#include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <algorithm>

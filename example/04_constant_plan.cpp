@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard.hpp>
+#include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/typed_problem.hpp>
 
 #include <iostream>

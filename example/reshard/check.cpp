@@ -8,6 +8,7 @@
 #include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
+#include <reshard/aoa/words.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 

@@ -9,6 +9,7 @@
 #include <reshard/aoa/statement_trace.hpp>
 #include <reshard/core/strides.hpp>
 #include <reshard/expr/explain.hpp>
+#include <reshard/expr/slice.hpp>
 
 #include <CLI/CLI.hpp>
 

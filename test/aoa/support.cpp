@@ -3,6 +3,7 @@
 #include "aoa/language.hpp"
 
 #include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_text.hpp>
 
 #include <map>
 

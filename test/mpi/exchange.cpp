@@ -3,6 +3,7 @@
 #include <reshard/mpi/exchange.hpp>
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

@@ -1,5 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/model/tensor_cut.hpp>
 #include <reshard/storage/load_state.hpp>
 #include <reshard/storage/save_state.hpp>
 

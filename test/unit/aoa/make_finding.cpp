@@ -3,6 +3,7 @@
 #include <reshard/aoa/make_finding.hpp>
 
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/statement_group.hpp>
 
 #include "aoa/language.hpp"
 

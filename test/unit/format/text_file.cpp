@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/core/error.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include "temporary_directory.hpp"

@@ -6,6 +6,7 @@
 #include "support/trials.hpp"
 
 #include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/shards_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 

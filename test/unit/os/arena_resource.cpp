@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/core/error.hpp>
 #include <reshard/os/arena_resource.hpp>
 
 #include <boost/test/unit_test.hpp>
