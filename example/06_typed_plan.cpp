@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/typed_expression.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
-#include <reshard/plan/typed_cost.hpp>
+#include <reshard/expr/typed_expression.hpp>
 #include <reshard/layout/typed_facts.hpp>
+#include <reshard/plan/typed_cost.hpp>
 
 #include <array>
 #include <cstddef>

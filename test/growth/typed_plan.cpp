@@ -4,8 +4,8 @@
 
 #include "support/typed_tensors.hpp"
 
-#include <reshard/expr/typed_expression.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
+#include <reshard/expr/typed_expression.hpp>
 
 using namespace reshard;
 using reshard::test::allocations_so_far;

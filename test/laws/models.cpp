@@ -193,16 +193,17 @@ BOOST_AUTO_TEST_CASE(programs_of_models_leave_nothing_to_say) {
     }
 }
 
-// What cannot be had back, and of what there are copies, is worked out by hand: a tied head that is
+// What cannot be recovered, and of what there are copies, is worked out by hand: a tied head that is
 // saved is dropped, and a head that is made of the embedding is a copy of it. Everything else is
 // renamed, transposed, put together and cast to a wider type, and comes back.
 BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
     std::map<std::string, std::string> const remarks{
         {"gemma3.aoa",
-         "copy: nothing is recovered from 'lm_head.weight': all that it holds is had from "
+         "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
          "elsewhere\n"},
-        {"qwen3.aoa", "copy: nothing is recovered from 'lm_head.weight': all that it holds is had from "
-                      "elsewhere\n"},
+        {"qwen3.aoa",
+         "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
+         "elsewhere\n"},
         {"tied_head_saving.aoa",
          "not_invertible: 'lm_head.weight' cannot be recovered: this statement "
          "removes it (option allow_removed)\n"}};

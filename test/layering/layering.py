@@ -31,6 +31,8 @@ ROOMS = {
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
                 "model", "format", "mpi"],
 }
+# What is compiled once gathers the bodies of all rooms.
+ROOMS["impl"] = list(ROOMS)
 
 # The headers beside the rooms, and what each gathers.
 UMBRELLAS = {
@@ -58,8 +60,9 @@ ORACLE_NEVER = r"reshard/(expr|plan|copy|bind)/|reshard/aoa/(expand|lower|revers
 # Headers of ours that stand on those, and who may include them: what has to link them in any case.
 HEAVY = {"reshard/group/wire.hpp": ["mpi", "storage"]}
 
-# Of rooms from top to bottom, and of headers inside one room.
+# Of rooms from top to bottom, and of headers inside one room; then of headers, whatever their rooms.
 LONGEST_CHAIN = 8
+LONGEST_HEADER_CHAIN = 20
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -83,7 +86,7 @@ def read_tree(directory, prefix=""):
     if not directory.is_dir():
         return {}
     return {prefix + str(path.relative_to(directory)): path.read_text()
-            for path in sorted(directory.rglob("*.hpp"))}
+            for path in sorted(directory.rglob("*.[hi]pp"))}
 
 
 def includes(text):
@@ -138,9 +141,13 @@ def longest_chains(graph):
 
 
 def header_graph(headers, joined):
-    """Who includes whom, of the includes for which `joined(header, other)`."""
-    return {header: [other for other in includes(text) if other in headers and joined(header, other)]
-            for header, text in headers.items()}
+    """Who includes whom, of the includes for which `joined(header, other)`.
+
+    An .ipp is behind its header: it is no link of a chain, and may include what includes that header.
+    """
+    return {header: [other for other in includes(text)
+                     if other in headers and other.endswith(".hpp") and joined(header, other)]
+            for header, text in headers.items() if header.endswith(".hpp")}
 
 
 def room_graph(headers):
@@ -163,6 +170,10 @@ def check_chains(headers):
             if len(chain) > LONGEST_CHAIN:
                 yield (f"{node}: a chain of {len(chain)} includes, more than {LONGEST_CHAIN}: "
                        + " -> ".join(chain))
+    longest = max(longest_chains(whole)[0].values(), key=len, default=[])
+    if len(longest) > LONGEST_HEADER_CHAIN:
+        yield (f"{longest[0]}: a chain of {len(longest)} headers, more than {LONGEST_HEADER_CHAIN}: "
+               + " -> ".join(longest))
 
 
 def check_oracle(headers, oracle):
@@ -217,6 +228,15 @@ CHAIN = {f"include/reshard/core/h{i}.hpp": f"#include <reshard/core/h{i + 1}.hpp
 
 # Each broken tree and what must be said of it; None: nothing.
 SELF_TEST = [
+    ({"include/reshard/core/a.hpp": "#include <reshard/core/impl/a.ipp>\n",
+      "include/reshard/core/impl/a.ipp": "#include <reshard/core/a.hpp>\n#include <reshard/core/b.hpp>\n",
+      "include/reshard/core/b.hpp": "#include <reshard/core/a.hpp>\n"}, None),
+    ({"include/reshard/core/impl/a.ipp": "#include <reshard/layout/b.hpp>\n",
+      "include/reshard/layout/b.hpp": ""}, "core may not include reshard/layout/b.hpp"),
+    ({f"include/reshard/{room}/h{i}.hpp": (f"#include <reshard/{room}/h{i + 1}.hpp>\n" if i < 6 else
+                                           "#include <reshard/%s/h0.hpp>\n" % below if below else "")
+      for room, below in (("expr", "layout"), ("layout", "core"), ("core", "")) for i in range(7)},
+     "a chain of 21 headers"),
     ({"include/reshard/core/a.hpp": "", "include/reshard/layout/b.hpp":
       "#include <reshard/core/a.hpp>\n#include <vector>\n"}, None),
     ({"include/reshard/core/a.hpp": "#include <reshard/layout/b.hpp>\n",

@@ -2,8 +2,8 @@
 
 #include <reshard/group/common_values.hpp>
 
-#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/group/check_objects.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 
 #include "support/says.hpp"
 

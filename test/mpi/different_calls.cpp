@@ -1,12 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/gather_layouts.hpp>
-#include <reshard/mpi/redistribute.hpp>
-#include <reshard/mpi/replicate_layout.hpp>
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/group/common_values.hpp>
 #include <reshard/group/gather_parts.hpp>
+#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/replicate_layout.hpp>
 
 #include "support/agreed_error.hpp"
 

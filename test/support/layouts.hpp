@@ -4,8 +4,8 @@
 #define RESHARD_TEST_SUPPORT_LAYOUTS_HPP
 
 #include <reshard/expr/mapping.hpp>
-#include <reshard/plan/problem.hpp>
 #include <reshard/layout/layout.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <string>
 #include <utility>

@@ -75,7 +75,7 @@ refuses 3 "^wrong.json: 'w' .*\[4, 6\].*\[4, 7\]" convert model out/x --layout w
 layout wrong.json w BF16 '[4, 6]' "$halves"
 refuses 3 "^wrong.json: 'w' .*float32.*bfloat16.*dtype=" convert model out/x --layout wrong.json
 layout wrong.json w F32 '[4, 6]' '{"rank": 0, "offset": [3, 0], "shape": [2, 6]}'
-refuses 3 "^wrong.json: .*'w'.*axis 0.*2 elements from 3.*4" convert model out/x --layout wrong.json
+refuses 3 "^wrong.json: .*'w'.*axis 0.*2 elements at offset 3.*4" convert model out/x --layout wrong.json
 layout wrong.json w F32 '[4, 6]' '{"rank": 0, "offset": [0, 0], "shape": [3, 6]}'
 refuses 3 "^wrong.json: 'w'.*\[3:4, 0:6\].*--partial" convert model out/x --layout wrong.json
 layout wrong.json w F32 '[4, 6]' \
@@ -155,7 +155,7 @@ mkdir one two
 cp first.aoa one/program.aoa
 cp second.aoa two/program.aoa
 own='cd "$([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] && echo one || echo two)" && exec "$0" "$@"'
-refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with another program' \
+refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different program' \
     bash -c "$own" "$tool" convert ../model ../out/x --program program.aoa
 
 conclude

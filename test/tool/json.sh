@@ -141,7 +141,7 @@ mode 1 "[('error', 'unknown_key', 'u'), ('error', 'unknown_key', 'n'), ('error',
 mode 0 "[('note', 'unexpected', 'u')]" --strict return_unexpected
 mode 0 "[('note', 'unexpected', 'u'), ('note', 'missing', 'n'), ('note', 'missing', 'q')]" --strict return_all
 mode 0 '[]' --strict ignore_all
-refuses 2 "^reshard check: --strict: there is no strictness 'log_al' \(did you mean 'log_all'\?\)" \
+refuses 2 "^reshard check: --strict: unknown strictness 'log_al' \(did you mean 'log_all'\?\)" \
     check --program some.aoa --source model --target more.json --strict log_al
 refuses 2 '^reshard: --strict compares the keys of a target' check --program some.aoa --source model --strict log_all
 refuses 3 "^more.json: 1 key is wanted but not available: 'u'; 2 keys are available but not wanted: 'n', 'q'" \

@@ -117,6 +117,9 @@
 #include <reshard/layout/impl/compact_sharding.ipp>
 #include <reshard/layout/impl/descriptor.ipp>
 #include <reshard/layout/impl/distribution.ipp>
+#include <reshard/layout/impl/flat_grid.ipp>
+#include <reshard/layout/impl/grid_axis.ipp>
+#include <reshard/layout/impl/grid_list.ipp>
 #include <reshard/layout/impl/held_tensor.ipp>
 #include <reshard/layout/impl/key_pattern.ipp>
 #include <reshard/layout/impl/mesh.ipp>

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_FLAT_GRID_HPP
 #define RESHARD_LAYOUT_FLAT_GRID_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/shard_grid.hpp>
@@ -269,6 +270,13 @@ private:
     index_t runs_ = 1;   ///< most boxes of a slice
 };
 
+/// \throws error with errc::bad_layout where slices do not hold the boxes that they are of
+RESHARD_DECL void validate(flat_recipe const& flat);
+
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/flat_grid.ipp>
+#endif
 
 #endif

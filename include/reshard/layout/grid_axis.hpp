@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_GRID_AXIS_HPP
 #define RESHARD_LAYOUT_GRID_AXIS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/layout/placement.hpp>
 
@@ -61,6 +62,19 @@ struct grid_recipe {
     }
 };
 
+/// The holder behind the last one of a grid.
+///
+/// \throws error with errc::bad_layout where two shards have one holder, or there are too many
+RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
+
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or where
+///         holders or placements do not fit
+RESHARD_DECL void validate(grid_recipe const& grid);
+
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/grid_axis.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_GRID_LIST_HPP
 #define RESHARD_LAYOUT_GRID_LIST_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/layout/flat_grid.hpp>
 
 #include <boost/assert.hpp>
@@ -171,6 +172,15 @@ private:
     std::vector<std::size_t> first_box_ = std::vector<std::size_t>(1);
 };
 
+/// Of a list; whether its grids are disjoint is checked with the tensor that they lie in.
+///
+/// \throws error with errc::bad_layout where there is none, or where they have different axes
+RESHARD_DECL void validate(std::vector<flat_grid> const& grids);
+
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/grid_list.ipp>
+#endif
 
 #endif

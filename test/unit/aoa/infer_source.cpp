@@ -67,9 +67,10 @@ BOOST_AUTO_TEST_CASE(operands_of_a_plain_concat_are_taken_to_be_equal_and_that_i
 BOOST_AUTO_TEST_CASE(what_does_not_divide_is_an_error) {
     inference const found = inferred("a, b -> c, axis=0", catalog({tensor("c", {5, 4})}));
     BOOST_TEST((found.first_error == errc::shape_mismatch));
-    BOOST_TEST(found.findings.at(0).message ==
-               "the sizes of the operands cannot be determined: 5 elements along axis 0 are left for 2 "
-               "tensors; a target says what they are");
+    BOOST_TEST(
+        found.findings.at(0).message ==
+        "the sizes of the operands cannot be determined: 5 elements along axis 0 are left for 2 "
+        "tensors; a target says what they are");
 }
 
 BOOST_AUTO_TEST_CASE(a_cast_hides_the_type_unless_it_names_it) {

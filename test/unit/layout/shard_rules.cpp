@@ -72,10 +72,10 @@ BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
     layer.rules[2].match = key_pattern("out.wieght");
     auto const result = apply(layer, attention, second_of_two);
     BOOST_TEST((result.used == std::vector<bool>{true, true, false, true}));
-    BOOST_CHECK_EXCEPTION(
-        check_rules(solo{}, layer, attention, result), error,
-        says(errc::unknown_key, "rule 3 of 4, 'out.wieght', applies to no tensor on any rank (did "
-                                "you mean 'out.weight'?); rank 0 has 4 tensors below 'layers.3.'"));
+    BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
+                          says(errc::unknown_key,
+                               "rule 3 of 4, 'out.wieght', applies to no tensor on any rank (did "
+                               "you mean 'out.weight'?); rank 0 has 4 tensors below 'layers.3.'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {

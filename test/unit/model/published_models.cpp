@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/layout/shards_of.hpp>
 #include <reshard/model/fully_shard.hpp>
 #include <reshard/model/parallel_tensor.hpp>
-#include <reshard/layout/shards_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -227,10 +227,10 @@ BOOST_AUTO_TEST_CASE(a_gap_is_refused_even_between_equal_layers) {
     ranks source{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {3}})}};
     ranks const target{{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}};
     whole_problem const all(source, target);
-    BOOST_CHECK_EXCEPTION(
-        make_plan(all()), error,
-        says(errc::not_covered, "'b' elements [3:4], which rank 0 wants, are missing from the "
-                                "source; source 'b' lacks [3:4]"));
+    BOOST_CHECK_EXCEPTION(make_plan(all()), error,
+                          says(errc::not_covered,
+                               "'b' elements [3:4], which rank 0 wants, are missing from the "
+                               "source; source 'b' lacks [3:4]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_that_a_scope_does_not_want_is_no_matter) {

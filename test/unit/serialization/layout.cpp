@@ -158,9 +158,9 @@ BOOST_AUTO_TEST_CASE(flat_ranges_that_leave_their_region_are_refused) {
     BOOST_TEST(with(-1, -1) == "corrupt_file: the archive of a layout contradicts itself: it has "
                                "the flat range -1:-1");
     BOOST_TEST(with(0, 10) == "corrupt_file: the archive of a layout contradicts itself: 'w': flat "
-                              "range 0:10 leaves a region of 9 elements");
+                              "range 0:10 exceeds a region of 9 elements");
     BOOST_TEST(with(5, 4) == "corrupt_file: the archive of a layout contradicts itself: 'w': flat "
-                             "range 5:4 leaves a region of 9 elements");
+                             "range 5:4 exceeds a region of 9 elements");
 }
 
 BOOST_AUTO_TEST_CASE(a_data_type_and_a_number_of_axes_that_there_are_not_are_refused) {

@@ -5,8 +5,6 @@
 
 #include <reshard/layout/compact_layout.hpp>
 
-#include <reshard/layout/validate_grids.hpp>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>

@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_FLAT_GRID_IPP
+#define RESHARD_LAYOUT_IMPL_FLAT_GRID_IPP
+
+#include <reshard/layout/flat_grid.hpp>
+
+#include <reshard/layout/descriptor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace reshard {
+
+namespace detail {
+
+/// The elements of the largest box of a grid.
+inline index_t largest_box(shard_grid const& grid) {
+    index_t number = 0;
+    for (grid_axis const& axis : grid.axes()) {
+        auto const& sizes = axis.how.sizes; // elsewhere the first part is the largest
+        auto const most = std::max_element(sizes.begin(), sizes.end());
+        if (axis.how.cuts())
+            number += (most - sizes.begin()) * axis.part_stride;
+    }
+    return element_count(grid.box_at(static_cast<std::size_t>(number)));
+}
+
+/// The number of ranks that share a box.
+///
+/// \throws error with errc::bad_layout where the grid does not copy along an axis of them
+inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> const& axes) {
+    index_t count = 1;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        if (axes[i] >= grid.axes().size() || (i > 0 && axes[i] <= axes[i - 1]) ||
+            grid.axes()[axes[i]].how.cuts())
+            fail(errc::bad_layout, "it has flat slices along axis " + std::to_string(axes[i]) +
+                                       " of a grid, which has no copies there");
+        count *= grid.axes()[axes[i]].extent;
+    }
+    return count;
+}
+
+} // namespace detail
+
+RESHARD_DECL void validate(flat_recipe const& flat) {
+    if (!is_sound({flat.offset, flat.grid.shape}))
+        fail(errc::bad_layout, "it has a grid of shape " + to_string(flat.grid.shape) +
+                                   " at offset " + to_string(flat.offset));
+    if (!flat.sharing)
+        return;
+    shard_grid const grid(flat.grid);
+    index_t const count = detail::count_sharing(grid, flat.sharing->axes);
+    index_t const elements = detail::largest_box(grid);
+    if (!flat.sharing->slices)
+        return;
+    auto const [begin, length] = *flat.sharing->slices;
+    if (begin < 0 || length < 0 || length > std::numeric_limits<index_t>::max() / count ||
+        begin > count * length - elements)
+        fail(errc::bad_layout, "it has " + std::to_string(elements) + " elements from element " +
+                                   std::to_string(begin) + " of a buffer on in " +
+                                   std::to_string(count) + " slices of " + std::to_string(length));
+}
+
+} // namespace reshard
+
+#endif
