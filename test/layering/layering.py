@@ -36,8 +36,10 @@ ROOMS["impl"] = list(ROOMS)
 
 # The headers beside the rooms, and what each gathers.
 UMBRELLAS = {
-    "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "aoa", "bind",
-                    "model", "adapt"],
+    "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "bind", "adapt"],
+    "reshard/aoa.hpp": ["aoa"],
+    "reshard/model.hpp": ["model"],
+    "reshard/typed.hpp": ["layout", "expr", "plan", "bind"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
     "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],

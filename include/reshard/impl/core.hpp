@@ -127,6 +127,7 @@
 #include <reshard/layout/impl/placement.ipp>
 #include <reshard/layout/impl/replica.ipp>
 #include <reshard/layout/impl/shard_rules.ipp>
+#include <reshard/layout/impl/spread_numbers.ipp>
 #include <reshard/layout/impl/strictness.ipp>
 #include <reshard/model/impl/cut_parts.ipp>
 #include <reshard/model/impl/data_groups.ipp>

@@ -7,8 +7,6 @@
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
-#include <boost/unordered/unordered_map.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,16 +70,6 @@ struct compact_layout {
 template <>
 inline constexpr stored_form form_of<compact_layout>{"compact layout", 7};
 
-namespace detail {
-
-/// \throws error with errc::bad_layout where grids leave the tensor or overlap
-RESHARD_DECL void check_apart(std::vector<flat_grid> const& grids, index_vector const& shape);
-
-/// Refuses a grid with holders that there are not.
-RESHARD_DECL void check_holders(shard_grid const& grid, holder_t holders);
-
-} // namespace detail
-
 /// \throws error with errc::bad_layout or errc::overflow where shards are not parts of the tensor
 RESHARD_DECL void validate(tensor_spread const& spread);
 
@@ -89,39 +77,11 @@ RESHARD_DECL void validate(tensor_spread const& spread);
 ///         spread in no way
 RESHARD_DECL void validate(compact_layout const& all);
 
-namespace detail {
-
-/// Numbers ways of spreading, equal ones alike.
-class spread_numbers {
-public:
-    explicit spread_numbers(std::vector<tensor_spread>& spreads) : spreads_(spreads) {}
-
-    std::uint32_t number_of(tensor_spread spread);
-
-private:
-    static std::uint64_t digest_of(tensor_spread const& spread);
-
-    std::vector<tensor_spread>& spreads_;
-    boost::unordered_multimap<std::uint64_t, std::uint32_t> known_;
-};
-
-} // namespace detail
-
 /// The layout in which tensors that are spread alike share their list of shards.
 RESHARD_DECL compact_layout compact_layout_of(layout all);
 
 /// The same layout with all shards of all ranks listed.
 RESHARD_DECL layout layout_of(compact_layout const& all);
-
-namespace detail {
-
-/// The different places at which shards that are not empty begin along an axis, in order.
-RESHARD_DECL std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis);
-
-/// The same of all grids together.
-RESHARD_DECL std::vector<index_t> begins_of(grid_list const& all, std::size_t axis);
-
-} // namespace detail
 
 /// The catalog of a layout; each way of spreading is looked at once.
 RESHARD_DECL catalog catalog_of(compact_layout const& all);

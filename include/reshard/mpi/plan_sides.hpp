@@ -4,11 +4,13 @@
 #define RESHARD_MPI_PLAN_SIDES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/mpi/laid_out.hpp>
 #include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/replicate_layout.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,20 @@
 namespace reshard {
 
 namespace detail {
+
+/// A number that stands for the call: equal where ranks do the same.
+RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
+                                          redistribute_options const& options);
+
+/// The same, and which arenas there are: all ranks have the same one, or none.
+RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
+                                          laid_out<const_tensor_view> const& source,
+                                          laid_out<tensor_view> const& target);
+
+/// What can be seen of the tensors and arenas of one rank alone.
+RESHARD_DECL local_error check_call(mpi_group const& world,
+                                    laid_out<const_tensor_view> const& source,
+                                    laid_out<tensor_view> const& target);
 
 /// Both sides as far as they are known without telling every shard.
 struct two_sides {

@@ -17,6 +17,8 @@
 
 namespace reshard {
 
+struct looked_up;
+
 /// The plans of one rank, and what they belong to, by a digest of what all ranks hold.
 using plan_cache = digest_cache<looked_up>;
 
@@ -25,10 +27,14 @@ using plan_cache = digest_cache<looked_up>;
 /// One that was moved from is as a `prepared` that was; `was_kept` still answers.
 class cached_redistribution {
 public:
+    cached_redistribution(cached_redistribution&& other) noexcept;
+    cached_redistribution& operator=(cached_redistribution&& other) noexcept;
+    ~cached_redistribution();
+
     /// Moves the bytes.
     ///
     /// \par Collective every rank of the communicator, in the same order
-    friend void run(cached_redistribution& all) { detail::owned(all.state_).moving->run(); }
+    friend void run(cached_redistribution& all);
 
     /// What this process gives and gets.
     process_cost const& cost() const;
@@ -37,8 +43,7 @@ public:
     bool was_kept() const { return was_kept_; }
 
 private:
-    cached_redistribution(std::unique_ptr<detail::prepared_state> state, bool was_kept)
-        : state_(std::move(state)), was_kept_(was_kept) {}
+    cached_redistribution(std::unique_ptr<detail::prepared_state> state, bool was_kept);
 
     friend cached_redistribution prepare_cached(mpi_group const& world, plan_cache& kept,
                                                 laid_out<const_tensor_view> source,

@@ -4,18 +4,25 @@
 #define RESHARD_MPI_REDISTRIBUTE_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/mpi/bind_job.hpp>
-#include <reshard/mpi/plan_sides.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/mpi/laid_out.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/options.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 
 /// \file
 /// The façade: tensors of one layout become tensors of another, over a communicator.
 
 namespace reshard {
+
+namespace detail {
+
+struct prepared_state;
+
+} // namespace detail
 
 /// A redistribution that is ready to run, any number of times, as long as the tensors stay where
 /// they are.
@@ -26,11 +33,15 @@ namespace reshard {
 /// with errc::usage, on this rank alone: where others run theirs, end the job.
 class prepared {
 public:
+    prepared(prepared&& other) noexcept;
+    prepared& operator=(prepared&& other) noexcept;
+    ~prepared();
+
     /// Moves the bytes. What fails now ends the job: an error of MPI, or memory of a neighbour that
     /// can no longer be read.
     ///
     /// \par Collective every rank of the communicator, in the same order
-    friend void run(prepared& all) { detail::owned(all.state_).moving->run(); }
+    friend void run(prepared& all);
 
     /// What this process gives and gets.
     process_cost const& cost() const;
@@ -41,7 +52,7 @@ public:
     compact_layout const& target_layout() const;
 
 private:
-    explicit prepared(std::unique_ptr<detail::prepared_state> all) : state_(std::move(all)) {}
+    explicit prepared(std::unique_ptr<detail::prepared_state> all);
 
     friend prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
                             laid_out<tensor_view> target, std::optional<mapping> program,
@@ -49,24 +60,6 @@ private:
 
     std::unique_ptr<detail::prepared_state> state_;
 };
-
-namespace detail {
-
-/// A number that stands for the call: equal where ranks do the same.
-RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
-                                          redistribute_options const& options);
-
-/// The same, and which arenas there are: all ranks have the same one, or none.
-RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
-                                          laid_out<const_tensor_view> const& source,
-                                          laid_out<tensor_view> const& target);
-
-/// What can be seen of the tensors and arenas of one rank alone.
-RESHARD_DECL local_error check_call(mpi_group const& world,
-                                    laid_out<const_tensor_view> const& source,
-                                    laid_out<tensor_view> const& target);
-
-} // namespace detail
 
 /// Plans the filling of `target` from `source` and binds it to their memory; `run` moves the bytes.
 ///

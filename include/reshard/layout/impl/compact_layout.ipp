@@ -5,6 +5,8 @@
 
 #include <reshard/layout/compact_layout.hpp>
 
+#include <reshard/layout/impl/spread_numbers.ipp>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -68,33 +70,6 @@ RESHARD_DECL void validate(compact_layout const& all) {
         check_tensor(tensor.key, tensor.dtype, all.spread_of(tensor).shape);
     }
 }
-
-namespace detail {
-
-RESHARD_DECL std::uint32_t spread_numbers::number_of(tensor_spread spread) {
-    std::uint64_t const digest = digest_of(spread);
-    auto const [first, last] = known_.equal_range(digest);
-    for (auto place = first; place != last; ++place)
-        if (spreads_[place->second] == spread)
-            return place->second;
-    auto const number = static_cast<std::uint32_t>(spreads_.size());
-    known_.emplace(digest, number);
-    spreads_.push_back(std::move(spread));
-    return number;
-}
-
-RESHARD_DECL std::uint64_t spread_numbers::digest_of(tensor_spread const& spread) {
-    tensor_shards const shards = spread.view();
-    hasher digest;
-    digest.add(spread.shape);
-    shards.add_geometry(digest);
-    digest.add(std::uint64_t{shards.size()});
-    if (shards.size() > 0)
-        digest.add(std::uint64_t{shards.holder(0)} << 32 | shards.holder(shards.size() - 1));
-    return digest.value();
-}
-
-} // namespace detail
 
 RESHARD_DECL compact_layout compact_layout_of(layout all) {
     compact_layout result{all.holders, {}, {}};

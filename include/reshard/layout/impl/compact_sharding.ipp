@@ -6,6 +6,7 @@
 #include <reshard/layout/compact_sharding.hpp>
 
 #include <reshard/layout/distribution_grid.hpp>
+#include <reshard/layout/impl/spread_numbers.ipp>
 #include <reshard/layout/shards_of.hpp>
 
 #include <algorithm>

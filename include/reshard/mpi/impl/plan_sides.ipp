@@ -5,11 +5,14 @@
 
 #include <reshard/mpi/plan_sides.hpp>
 
+#include <reshard/bind/overlap.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/digest.hpp>
 #include <reshard/expr/fit_shapes.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/node_ranks.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/shard_index.hpp>
@@ -21,6 +24,46 @@
 namespace reshard {
 
 namespace detail {
+
+/// \throws error with errc::usage where other ranks made the arena
+inline void check_arena(mpi_group const& world, shared_arena const* arena) {
+    int how = MPI_IDENT;
+    if (arena)
+        MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
+    if (how != MPI_IDENT && how != MPI_CONGRUENT)
+        fail(errc::usage,
+             "the arena was made by ranks other than the " + std::to_string(world.size()) +
+                 " of this redistribution, or in another order; make one over the same "
+                 "communicator");
+}
+
+RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
+                                          redistribute_options const& options) {
+    hasher digest;
+    digest.add(program ? digest_of(*program) : 0);
+    digest.add(digest_of(options));
+    return digest.value();
+}
+
+RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
+                                          laid_out<const_tensor_view> const& source,
+                                          laid_out<tensor_view> const& target) {
+    hasher digest;
+    digest.add(call);
+    digest.add(source.arena ? source.arena->state()->number : 0);
+    digest.add(target.arena ? target.arena->state()->number : 0);
+    return digest.value();
+}
+
+RESHARD_DECL local_error check_call(mpi_group const& world,
+                                    laid_out<const_tensor_view> const& source,
+                                    laid_out<tensor_view> const& target) {
+    return attempt([&] {
+        reshard::check_memory({&source.held, 1}, {&target.held, 1});
+        check_arena(world, source.arena);
+        check_arena(world, target.arena);
+    });
+}
 
 RESHARD_DECL bool two_sides::are_known() const { return source.layout && target.layout; }
 

@@ -5,14 +5,31 @@
 
 #include <reshard/mpi/prepare_cached.hpp>
 
+#include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/mpi/bind_job.hpp>
+#include <reshard/mpi/plan_sides.hpp>
 #include <reshard/plan/plan_digest.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace reshard {
+
+RESHARD_DECL
+cached_redistribution::cached_redistribution(std::unique_ptr<detail::prepared_state> state,
+                                             bool was_kept)
+    : state_(std::move(state)), was_kept_(was_kept) {}
+
+RESHARD_DECL
+cached_redistribution::cached_redistribution(cached_redistribution&& other) noexcept = default;
+RESHARD_DECL cached_redistribution&
+cached_redistribution::operator=(cached_redistribution&& other) noexcept = default;
+RESHARD_DECL cached_redistribution::~cached_redistribution() = default;
+
+RESHARD_DECL void run(cached_redistribution& all) { detail::owned(all.state_).moving->run(); }
 
 RESHARD_DECL process_cost const& cached_redistribution::cost() const {
     return detail::owned(state_).cost;

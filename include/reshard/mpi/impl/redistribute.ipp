@@ -5,12 +5,23 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
-#include <reshard/bind/overlap.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/mpi/bind_job.hpp>
+#include <reshard/mpi/plan_sides.hpp>
 
-#include <string>
+#include <cstdint>
+#include <utility>
 
 namespace reshard {
+
+RESHARD_DECL prepared::prepared(std::unique_ptr<detail::prepared_state> all)
+    : state_(std::move(all)) {}
+
+RESHARD_DECL prepared::prepared(prepared&& other) noexcept = default;
+RESHARD_DECL prepared& prepared::operator=(prepared&& other) noexcept = default;
+RESHARD_DECL prepared::~prepared() = default;
+
+RESHARD_DECL void run(prepared& all) { detail::owned(all.state_).moving->run(); }
 
 RESHARD_DECL process_cost const& prepared::cost() const { return detail::owned(state_).cost; }
 
@@ -21,50 +32,6 @@ RESHARD_DECL compact_layout const& prepared::source_layout() const {
 RESHARD_DECL compact_layout const& prepared::target_layout() const {
     return detail::owned(state_).planned.target;
 }
-
-namespace detail {
-
-/// \throws error with errc::usage where other ranks made the arena
-inline void check_arena(mpi_group const& world, shared_arena const* arena) {
-    int how = MPI_IDENT;
-    if (arena)
-        MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
-    if (how != MPI_IDENT && how != MPI_CONGRUENT)
-        fail(errc::usage,
-             "the arena was made by ranks other than the " + std::to_string(world.size()) +
-                 " of this redistribution, or in another order; make one over the same "
-                 "communicator");
-}
-
-RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
-                                          redistribute_options const& options) {
-    hasher digest;
-    digest.add(program ? digest_of(*program) : 0);
-    digest.add(digest_of(options));
-    return digest.value();
-}
-
-RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
-                                          laid_out<const_tensor_view> const& source,
-                                          laid_out<tensor_view> const& target) {
-    hasher digest;
-    digest.add(call);
-    digest.add(source.arena ? source.arena->state()->number : 0);
-    digest.add(target.arena ? target.arena->state()->number : 0);
-    return digest.value();
-}
-
-RESHARD_DECL local_error check_call(mpi_group const& world,
-                                    laid_out<const_tensor_view> const& source,
-                                    laid_out<tensor_view> const& target) {
-    return attempt([&] {
-        reshard::check_memory({&source.held, 1}, {&target.held, 1});
-        check_arena(world, source.arena);
-        check_arena(world, target.arena);
-    });
-}
-
-} // namespace detail
 
 RESHARD_DECL prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
                               laid_out<tensor_view> target, std::optional<mapping> program,
