@@ -17,7 +17,6 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/explain.hpp>
 #include <reshard/expr/mapping_index.hpp>
-#include <reshard/expr/typed_expression.hpp>
 #include <reshard/group/check_rules.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/group/gather_parts.hpp>
@@ -28,7 +27,6 @@
 #include <reshard/layout/flat_share.hpp>
 #include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
-#include <reshard/layout/typed_layout.hpp>
 #include <reshard/model/fully_shard.hpp>
 #include <reshard/model/interleave.hpp>
 #include <reshard/model/model_part.hpp>
@@ -44,5 +42,6 @@
 
 /// \file
 /// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in one process.
+/// Layouts and plans as types are in <reshard/typed.hpp>.
 
 #endif

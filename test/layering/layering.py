@@ -37,6 +37,7 @@ UMBRELLAS = {
     "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "aoa", "bind",
                     "model", "adapt"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
+    "reshard/typed.hpp": ["layout", "expr", "plan", "bind", "model"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
     "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],
 }

@@ -1,9 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/typed_expression.hpp>
-#include <reshard/plan/typed_cost.hpp>
-#include <reshard/plan/typed_problem.hpp>
 #include <reshard/layout/typed_facts.hpp>
+#include <reshard/plan/typed_cost.hpp>
 
 // Plans between typed layouts; compiling is the test.
 

@@ -1,0 +1,16 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TYPED_HPP
+#define RESHARD_TYPED_HPP
+
+#include <reshard/bind/typed_redistribute.hpp>
+#include <reshard/expr/typed_expression.hpp>
+#include <reshard/layout/typed_facts.hpp>
+#include <reshard/model/typed_sharding.hpp>
+#include <reshard/plan/typed_cost.hpp>
+
+/// \file
+/// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler makes of
+/// them, what it costs, and running it.
+
+#endif
