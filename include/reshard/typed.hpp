@@ -5,10 +5,12 @@
 
 #include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/expr/typed_expression.hpp>
-#include <reshard/layout/typed_layout.hpp>
-#include <reshard/plan/typed_plan.hpp>
+#include <reshard/layout/typed_facts.hpp>
+#include <reshard/model/typed_sharding.hpp>
+#include <reshard/plan/typed_cost.hpp>
 
 /// \file
-/// What is known at compile time, as types: state dicts, layouts, expressions, plans.
+/// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler makes of
+/// them, what it costs, and running it.
 
 #endif

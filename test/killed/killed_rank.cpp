@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +30,6 @@ using namespace reshard;
 
 int fifo = -1;
 bool has_unnamed_segments = true;
-long reads = 0; ///< of others' memory
 
 /// Says a line, also from the handler of a signal.
 void say(std::string_view line) { static_cast<void>(!::write(fifo, line.data(), line.size())); }
@@ -75,16 +73,14 @@ private:
 
 /// How ranks of a node are asked to exchange for a tier.
 node_exchange exchange_for(std::string_view tier) {
-    return tier == "rings"   ? node_exchange::rings
-           : tier == "reads" ? node_exchange::reads
-                             : node_exchange::messages;
+    return tier == "rings" ? node_exchange::rings : node_exchange::messages;
 }
 
 /// By what the elements have moved.
 std::string_view tier_of(prepared const& moving, shared_arena const* arena) {
     if (moving.cost().messages_out > 0)
         return "messages";
-    return arena && arena->is_shared() ? "arena" : reads > 0 ? "reads" : "rings";
+    return arena && arena->is_shared() ? "arena" : "rings";
 }
 
 void redistribute_for_ever(mpi_group const& world, request const& wanted) {
@@ -106,7 +102,6 @@ void redistribute_for_ever(mpi_group const& world, request const& wanted) {
     prepared moving = prepare(world, laid_out<const_tensor_view>{source},
                               laid_out<tensor_view>{target, {}, arena ? &*arena : nullptr},
                               std::nullopt, {.on_node = exchange_for(wanted.tier)});
-    reads = 0; // those before were to see whether it is allowed
     run(moving);
     say(std::to_string(::getpid()) + " " + std::string(tier_of(moving, arena ? &*arena : nullptr)) +
         "\n");
@@ -130,12 +125,6 @@ int memfd_create(char const* name, unsigned flags) noexcept {
         return static_cast<int>(::syscall(SYS_memfd_create, name, flags));
     errno = ENOSYS;
     return -1;
-}
-
-ssize_t process_vm_readv(pid_t process, iovec const* local, unsigned long locals,
-                         iovec const* remote, unsigned long remotes, unsigned long flags) noexcept {
-    ++reads;
-    return ::syscall(SYS_process_vm_readv, process, local, locals, remote, remotes, flags);
 }
 }
 

@@ -41,6 +41,7 @@ UMBRELLAS = {
     "reshard/model.hpp": ["model"],
     "reshard/typed.hpp": ["layout", "expr", "plan", "bind"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
+    "reshard/typed.hpp": ["layout", "expr", "plan", "bind", "model"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
     "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],
 }

@@ -196,14 +196,6 @@ BOOST_AUTO_TEST_CASE(messages_beside_rings_keep_to_the_limit) {
         move({.on_node = node_exchange::rings}, {"MPI_Isend", "MPI_Irecv"});
 }
 
-BOOST_AUTO_TEST_CASE(messages_beside_reads_keep_to_the_limit) {
-    shape = {5, 30'011}; // runs of more than 16 KiB on 7 ranks, which is what reads are for
-    ranks_per_node_variable const pairs("2");
-    move({.on_node = node_exchange::reads}, {"MPI_Allgatherv", "MPI_Allreduce"});
-    if (size > 2)
-        move({.on_node = node_exchange::reads}, {"MPI_Irecv"});
-}
-
 BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
     ranks_per_node_variable const pairs("2");
     counted_calls const calls(limit);

@@ -201,8 +201,4 @@ BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
     compare_on_node(node_exchange::rings);
 }
 
-BOOST_AUTO_TEST_CASE(reading_others_memory_programs_do_what_the_oracle_does) {
-    compare_on_node(node_exchange::reads);
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,10 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include "support/typed_problem.hpp"
+
 #include <reshard/expr/algebra.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/typed_problem.hpp>
 #include <reshard/plan/verify.hpp>
 
 // Plans at compile time, over shards that are types; compiling is the test.
@@ -11,6 +12,8 @@
 namespace {
 
 using namespace reshard;
+using reshard::test::typed_problem;
+using reshard::test::typed_ranks_of;
 
 // A matrix of 4 x 6 moves from two ranks that have rows each to three that have columns each.
 template <index_t Row>

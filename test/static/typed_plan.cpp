@@ -3,7 +3,6 @@
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/layout/typed_facts.hpp>
 #include <reshard/plan/typed_cost.hpp>
-#include <reshard/plan/typed_problem.hpp>
 
 // Plans between typed layouts; compiling is the test.
 

@@ -20,8 +20,8 @@ namespace reshard {
 /// An expression whose shape and data type are known to the compiler, a type of
 /// `typed_expression.hpp`.
 ///
-/// `value(source)` is the expression; `source(key)` gives it its source tensors, as
-/// `typed_problem::source` does, in the order of the list `sources`. `keyless` is the same
+/// `value(source)` is the expression; `source(key)` gives it its source tensors, in
+/// the order of the list `sources`. `keyless` is the same
 /// expression of tensors without keys.
 template <class T>
 concept typed_expression = requires {

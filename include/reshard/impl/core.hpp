@@ -143,7 +143,6 @@
 #include <reshard/os/impl/fresh_memory.ipp>
 #include <reshard/os/impl/mapped_file.ipp>
 #include <reshard/os/impl/page_advice.ipp>
-#include <reshard/os/impl/peer_memory.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/os/impl/slot_ring.ipp>
 #include <reshard/plan/impl/cut_list.ipp>

@@ -23,8 +23,6 @@
 #include <reshard/mpi/impl/prepare_cached.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>
 #include <reshard/mpi/impl/redistribute_in_rounds.ipp>
-#include <reshard/mpi/impl/remote_reach.ipp>
-#include <reshard/mpi/impl/remote_runs.ipp>
 #include <reshard/mpi/impl/replicate_layout.ipp>
 #include <reshard/mpi/impl/ring_lanes.ipp>
 #include <reshard/mpi/impl/shard_directory.ipp>

@@ -3,13 +3,18 @@
 #ifndef RESHARD_LAYOUT_TYPED_FACTS_HPP
 #define RESHARD_LAYOUT_TYPED_FACTS_HPP
 
+#include <reshard/layout/cover.hpp>
 #include <reshard/layout/distribution_grid.hpp>
+#include <reshard/layout/shard_table.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
 /// Questions to typed layouts for a `static_assert`; tensors that are alike are looked at once.
@@ -58,11 +63,85 @@ struct every_kind {
 
 } // namespace detail
 
+/// Who holds what, as a type: one `typed_state_dict` a rank.
+template <class... Ranks>
+struct typed_ranks {};
+
+namespace detail {
+
+/// One tensor and its shards, without a string of its own.
+struct keyed_table {
+    std::string_view key;
+    data_type dtype{};
+    index_vector shape;
+    shard_table shards;
+};
+
+/// All tensors of one side, sorted by key; numbers are places in the list.
+class keyed_tables {
+public:
+    template <class... Ranks>
+    constexpr explicit keyed_tables(typed_ranks<Ranks...>) {
+        holder_t rank = 0;
+        (add(rank++, Ranks{}), ...);
+    }
+
+    constexpr std::vector<keyed_table> const& all() const { return tables_; }
+
+private:
+    template <class... Shards>
+    constexpr void add([[maybe_unused]] holder_t rank, typed_state_dict<Shards...>) {
+        (add(rank, facts_of<Shards>()), ...);
+    }
+
+    constexpr void add(holder_t rank, shard_facts const& shard) {
+        std::size_t const place = lower_bound(shard.key);
+        if (place == tables_.size() || tables_[place].key != shard.key)
+            tables_.insert(tables_.begin() + static_cast<std::ptrdiff_t>(place),
+                           {shard.key, shard.dtype, shard.global_shape,
+                            shard_table(shard.global_shape.size())});
+        keyed_table& table = tables_[place];
+        if (table.shape != shard.global_shape)
+            fail(errc::shape_mismatch,
+                 "'" + std::string(shard.key) + "' has two global shapes on two ranks");
+        if (table.dtype != shard.dtype)
+            fail(errc::dtype_mismatch,
+                 "'" + std::string(shard.key) + "' has two data types on two ranks");
+        table.shards.push_back(rank, shard.region, shard.flat);
+    }
+
+    constexpr std::size_t lower_bound(std::string_view key) const {
+        auto const place = std::lower_bound(
+            tables_.begin(), tables_.end(), key,
+            [](keyed_table const& table, std::string_view sought) { return table.key < sought; });
+        return static_cast<std::size_t>(place - tables_.begin());
+    }
+
+    std::vector<keyed_table> tables_;
+};
+
+/// True where the shards, replicas aside, are all of the tensor, each element once.
+constexpr bool is_held(keyed_table const& tensor) {
+    box_list held(tensor.shape.size());
+    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+        for (box const& region : tensor.shards.boxes(i))
+            held.push_back(region);
+    return !find_cover_fault(whole(tensor.shape), box_index(distinct(held).boxes));
+}
+
+} // namespace detail
+
 /// True where every element of every tensor has a holder: so it is for all typed layouts that
 /// compile; `typed_ranks` may leave gaps.
 template <class Layout>
 inline constexpr bool is_covered =
     detail::every_kind<Layout>::is_covered(std::make_index_sequence<Layout::keys.size()>());
+
+template <class... Ranks>
+inline constexpr bool is_covered<typed_ranks<Ranks...>> = [] {
+    detail::keyed_tables const all(typed_ranks<Ranks...>{});
+    return std::all_of(all.all().begin(), all.all().end(), detail::is_held);
+}();
 
 /// True where every cut divides its extent: ranks that hold some of a tensor hold equally much.
 template <class Layout>

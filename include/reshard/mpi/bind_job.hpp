@@ -36,19 +36,6 @@ struct prepared_state {
 /// \throws error with errc::usage for one that was moved from
 RESHARD_DECL prepared_state& owned(std::unique_ptr<prepared_state> const& state);
 
-/// Finds the tensors of the plan. Does not communicate.
-RESHARD_DECL void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
-                               state_dict const& target);
-
-RESHARD_DECL bound_plan bound_plan_of(prepared_state const& all);
-
-/// Lets ranks of a node read what others have in memory of their own, where rings show that they
-/// share some: they have to meet before and after. Takes it out of `sorted`.
-///
-/// \par Collective every rank of the node, in the same order
-RESHARD_DECL void take_reads(prepared_state const& all, node_exchange how, sorted_transfers& sorted,
-                             process_transfers& transfers);
-
 /// Makes ready what is left to messages, and what is not. Does not communicate.
 ///
 /// \param transfers what is neither messages nor rings

@@ -5,9 +5,7 @@
 
 #include <reshard/mpi/chunk_window.hpp>
 #include <reshard/mpi/node_copies.hpp>
-#include <reshard/mpi/remote_runs.hpp>
 #include <reshard/mpi/ring_lanes.hpp>
-#include <reshard/os/peer_memory.hpp>
 #include <reshard/os/yielding_barrier.hpp>
 
 #include <boost/mpi/communicator.hpp>
@@ -30,7 +28,6 @@ struct process_transfers {
     std::vector<std::uint32_t> local;
     std::vector<node_transfer> on_node = {};
     std::vector<ring_transfers> through_rings = {};
-    std::vector<remote_transfer> reads = {};     ///< out of others' memory
     std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
 };
 
@@ -71,9 +68,6 @@ private:
 
     void run_local();
 
-    /// Others wait for this rank where they cannot be told that it stopped: an error ends the job.
-    void run_reads();
-
     /// Starts all that can be started.
     void post();
 
@@ -95,7 +89,6 @@ private:
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
     std::vector<bound_copy> local_;    ///< and those on the node
     ring_lanes rings_{copies_};
-    remote_lanes reads_;
     std::vector<yielding_barrier> meetings_;
     detail::chunk_window<std::byte const> outgoing_;
     detail::chunk_window<std::byte> incoming_;

@@ -7,7 +7,6 @@
 #include <reshard/mpi/node_ranks.hpp>
 #include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/slot_ring.hpp>
-#include <reshard/os/yielding_barrier.hpp>
 #include <reshard/plan/options.hpp>
 
 #include <cstddef>
@@ -41,9 +40,7 @@ public:
     /// The same on this node.
     std::size_t slot_bytes() const { return slot_bytes_for(size()); }
 
-    /// The ranks of the node, and where they wait for one another.
     node_ranks const& node() const { return node_; }
-    yielding_barrier meeting() const;
 
     /// \pre called once for each other rank of the node, by its number there; here and below
     ring_sender sender_to(int peer) const;

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
 /// \file
 /// What sharing memory asks of the system, and may be refused.
@@ -55,21 +53,6 @@ struct system_calls {
                 problem = ::posix_fallocate(file, done, std::min(piece, bytes - done));
             while (problem == EINTR);
         return problem;
-    };
-
-    /// Reads another process's memory; the number of bytes that came. Linux has it.
-    ssize_t (*read_process)(pid_t process, iovec const* local, std::size_t locals,
-                            iovec const* remote, std::size_t remotes) =
-        [](pid_t process, iovec const* local, std::size_t locals, iovec const* remote,
-           std::size_t remotes) -> ssize_t {
-#if defined(__linux__)
-        return ::process_vm_readv(process, local, locals, remote, remotes, 0);
-#else
-        static_cast<void>(process), static_cast<void>(local), static_cast<void>(locals);
-        static_cast<void>(remote), static_cast<void>(remotes);
-        errno = ENOSYS;
-        return -1;
-#endif
     };
 };
 

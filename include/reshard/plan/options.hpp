@@ -110,7 +110,6 @@ enum class node_exchange : std::uint8_t {
     chosen,   ///< rings, where there is more than a little to move
     rings,    ///< slots of shared memory, where the system has it
     messages, ///< MPI, as between nodes
-    reads,    ///< long runs out of the source's memory, where the system lets it; else rings
 };
 
 /// What a caller may ask of a redistribution; equal on every rank.

@@ -6,7 +6,6 @@
 #include <reshard/mpi/bind_job.hpp>
 
 #include <reshard/bind/check_complete.hpp>
-#include <reshard/mpi/remote_reach.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
@@ -27,8 +26,9 @@ RESHARD_DECL prepared_state& owned(std::unique_ptr<prepared_state> const& state)
     return *state;
 }
 
-RESHARD_DECL void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
-                               state_dict const& target) {
+/// Finds the tensors of the plan. Communicates with nobody.
+inline void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
+                         state_dict const& target) {
     looked_up const& planned = all.planned;
     all.problem = problem_of(planned.program, planned.source, planned.target);
     all.sources.add(planned.source_is_joined ? join_neighbours(source) : source, planned.source,
@@ -39,7 +39,7 @@ RESHARD_DECL void bind_tensors(prepared_state& all, holder_t me, const_state_dic
     check_complete(all.targets, planned.target, me);
 }
 
-RESHARD_DECL bound_plan bound_plan_of(prepared_state const& all) {
+inline bound_plan bound_plan_of(prepared_state const& all) {
     return {all.planned.whole, all.problem, all.sources, all.targets};
 }
 
@@ -79,17 +79,6 @@ inline std::vector<ring_transfers> take_through_rings(prepared_state const& all,
                          all.rings->receiver_from(static_cast<int>(i))});
     }
     return taken;
-}
-
-RESHARD_DECL void take_reads(prepared_state const& all, node_exchange how, sorted_transfers& sorted,
-                             process_transfers& transfers) {
-    if (!all.rings || how != node_exchange::reads)
-        return;
-    auto reads = take_reads(all.rings->node(), bound_plan_of(all), sorted);
-    if (!reads)
-        return;
-    transfers.reads = std::move(*reads);
-    transfers.meetings.push_back(all.rings->meeting());
 }
 
 RESHARD_DECL void open(prepared_state& all, mpi_group const& ranks, sorted_transfers sorted,
@@ -132,9 +121,7 @@ RESHARD_DECL void bind_job(mpi_group const& ranks, prepared_state& all,
         transfers.meetings = meetings_of(all.arenas);
     }
     all.rings = rings_for(ranks, bytes_by_peer(all.planned.whole, sorted), how);
-    take_reads(all, how, sorted, transfers);
-    agree_on(ranks,
-             [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
+    agree_on(ranks, [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
 }
 
 } // namespace detail

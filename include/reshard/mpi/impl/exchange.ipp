@@ -9,13 +9,11 @@
 
 #include <sched.h>
 
-#include <cstdio>
-
 namespace reshard {
 
 RESHARD_DECL exchange::exchange(boost::mpi::communicator const& world, bound_plan const& bound,
                                 process_transfers const& all)
-    : world_(world), bound_(bound), reads_(bound, all.reads), meetings_(all.meetings) {
+    : world_(world), bound_(bound), meetings_(all.meetings) {
     detail::chunk_binder const binder(bound_, stores_for(all), copies_);
     std::vector<std::uint32_t> moved;
     for (std::uint32_t const number : all.local)
@@ -38,11 +36,9 @@ RESHARD_DECL void exchange::run() {
     outgoing_.rewind();
     incoming_.rewind();
     rings_.rewind();
-    reads_.rewind();
     post();
     meet(); // no rank touches memory whose owner still uses it
     run_local();
-    run_reads();
     while (pending_ > 0 || !rings_.is_done())
         advance(true);
     meet();
@@ -66,8 +62,6 @@ RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
         add(one);
     for (ring_transfers const& one : all.through_rings)
         add(one.receives);
-    for (remote_transfer const& one : all.reads)
-        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
     return bytes >= streaming_threshold ? stores::streaming : stores::cached;
 }
 
@@ -93,17 +87,6 @@ RESHARD_DECL void exchange::run_local() {
                 ;
             bytes = 0;
         }
-    }
-}
-
-RESHARD_DECL void exchange::run_reads() {
-    try {
-        while (reads_.advance())
-            while (advance(false))
-                ;
-    } catch (error const& problem) {
-        std::fprintf(stderr, "reshard: rank %d: %s\n", world_.rank(), problem.what());
-        MPI_Abort(world_, 1);
     }
 }
 

@@ -11,7 +11,6 @@
 #include <boost/mpi/operations.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <new>
 #include <optional>
 #include <string>
@@ -28,10 +27,6 @@ RESHARD_DECL node_rings::node_rings(node_ranks const& node, segment_request cons
 RESHARD_DECL std::size_t node_rings::slot_bytes_for(int ranks) {
     index_t const share = budget_bytes / (std::max(1, ranks - 1) * slots_each);
     return static_cast<std::size_t>(std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 128 << 10));
-}
-
-RESHARD_DECL yielding_barrier node_rings::meeting() const {
-    return {segments_.barrier(), static_cast<std::uint32_t>(size())};
 }
 
 RESHARD_DECL ring_sender node_rings::sender_to(int peer) const {
