@@ -7,16 +7,12 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/redistribute.hpp>
-<<<<<<< bench/typed_job.hpp
-#include <reshard/typed.hpp>
-=======
 #include <reshard/bind/shard_views.hpp>
-#include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
->>>>>>> /tmp/o.tmp
+#include <reshard/typed.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard.hpp>
+#include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
 
 #include <boost/mpi/environment.hpp>

@@ -9,6 +9,8 @@
 #include "support/ranks_per_node.hpp"
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/look_up.hpp>
+#include <reshard/mpi/node_ranks.hpp>
+#include <reshard/mpi/plan_sides.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shard_directory.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
 
 #include "support/agreed_error.hpp"
 #include "support/rank_tensors.hpp"

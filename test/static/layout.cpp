@@ -12,7 +12,7 @@
 
 // Meshes, placements and typed shards at compile time; compiling is the test.
 
-namespace {
+namespace static_layout {
 
 using namespace reshard;
 
@@ -99,4 +99,4 @@ using rank_3 =
                      typed_shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
 static_assert(std::same_as<typed_state_dict_of<whole_job, 3>, rank_3>);
 
-} // namespace
+} // namespace static_layout

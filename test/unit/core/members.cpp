@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_list_of_members_reads_and_writes) {
 BOOST_AUTO_TEST_CASE(of_an_array_only_the_elements_in_use_are_a_member) {
     index_vector const two{7, 8};
     index_vector::members(two, [](auto const& prefix) {
-        static_assert(prefix.most == max_ndim);
+        static_assert(std::remove_cvref_t<decltype(prefix)>::most == max_ndim);
         BOOST_TEST(prefix.count == 2u);
         BOOST_TEST(prefix.values[1] == 8);
     });

@@ -121,7 +121,8 @@ RESHARD_DECL void bind_job(mpi_group const& ranks, prepared_state& all,
         transfers.meetings = meetings_of(all.arenas);
     }
     all.rings = rings_for(ranks, bytes_by_peer(all.planned.whole, sorted), how);
-    agree_on(ranks, [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
+    agree_on(ranks,
+             [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
 }
 
 } // namespace detail
