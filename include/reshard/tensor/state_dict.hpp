@@ -3,13 +3,17 @@
 #ifndef RESHARD_TENSOR_STATE_DICT_HPP
 #define RESHARD_TENSOR_STATE_DICT_HPP
 
+#include <reshard/core/byte_place.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/holder.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +21,8 @@
 /// What one rank holds: shards, and the tensors in which their elements lie.
 
 namespace reshard {
+
+struct compact_layout;
 
 /// One shard and its elements.
 ///
@@ -43,6 +49,19 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
 
 /// \throws error with errc::memory_overlap where elements that will be written share an address
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
+
+/// A shard and where its elements begin in a local array, in elements from that array's first.
+struct placed_shard {
+    shard_descriptor descriptor;
+    index_t offset = 0;
+};
+
+/// What a rank holds of a tensor, in the local array in which it does.
+///
+/// \throws error as `basic_state_dict::add`
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
+                                                     compact_layout const& all, holder_t rank,
+                                                     const_tensor_view const& local);
 
 /// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -108,6 +127,43 @@ public:
         }
     void add(shard_descriptor descriptor, T&& t) {
         add(std::move(descriptor), View(view(std::forward<T>(t))));
+    }
+
+    /// Adds all that a rank holds of a tensor by a layout, of which `local` is the local array: the
+    /// box that placements give it, or its blocks side by side, where they are dealt out.
+    ///
+    /// Where a rank holds several shards, they stand one behind the other along the axis along which
+    /// they fill the array.
+    ///
+    /// \throws error with errc::unknown_key where the layout has no such tensor, with
+    ///         errc::shape_mismatch that names key, axis and both extents where the array has another
+    ///         shape, and as `check` does; then nothing is added
+    void add(std::string_view key, compact_layout const& all, holder_t rank, View const& local) {
+        std::vector<value_type> added;
+        for (detail::placed_shard& one : detail::placed_shards(key, all, rank, local)) {
+            View part = local;
+            using byte =
+                std::conditional_t<std::same_as<View, tensor_view>, std::byte, std::byte const>;
+            part.shape = local_shape(one.descriptor);
+            if (local.data != nullptr)
+                part.data =
+                    static_cast<byte*>(local.data) + byte_place_of(one.offset, local.dtype).bytes;
+            added.push_back({std::move(one.descriptor), part});
+            check(added.back());
+        }
+        for (value_type& one : added)
+            shards_.push_back(std::move(one));
+    }
+
+    /// The same of `t`, which has to outlive this.
+    ///
+    /// \throws error likewise; then nothing is added
+    template <class T>
+        requires requires(T&& t) {
+            { view(std::forward<T>(t)) } -> std::convertible_to<View>;
+        }
+    void add(std::string_view key, compact_layout const& all, holder_t rank, T&& t) {
+        add(key, all, rank, View(view(std::forward<T>(t))));
     }
 
     std::size_t size() const { return shards_.size(); }
