@@ -25,19 +25,21 @@ public:
           arena_(where.world, bytes_ + 128),
           target_(static_cast<std::byte*>(
               arena_.resource()->allocate(static_cast<std::size_t>(bytes_)))),
-          ready_(prepare(
-              where.world,
-              reshard::laid_out<reshard::const_tensor_view>{
-                  sources_of(where.moved, where.world.rank(), where.source)},
-              reshard::laid_out<reshard::tensor_view>{
-                  targets_of(where.moved, where.world.rank(), target_), std::nullopt, &arena_},
-              program)) {}
+          ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
+                         in_arena(targets_of(where.moved, where.world.rank(), target_)), program)) {
+    }
 
     void run() override { run_prepared(ready_); }
 
     std::byte* target() const override { return target_; }
 
 private:
+    reshard::laid_out<reshard::tensor_view>
+    in_arena(reshard::laid_out<reshard::tensor_view> side) const {
+        side.arena = &arena_;
+        return side;
+    }
+
     index_t bytes_;
     reshard::shared_arena arena_;
     std::byte* target_;

@@ -22,7 +22,7 @@ struct table_shard {
     holder_t holder = 0;
     box region;
     std::optional<flat_range> flat; ///< nothing: the whole region
-    axis_cycles cycles;             ///< none: all of the region
+    axis_cycles cycles{};           ///< none: all of the region
 
     constexpr std::size_t ndim() const { return region.ndim(); }
     static constexpr void members(auto& self, auto&& visit) {
