@@ -8,15 +8,18 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/bind/job.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/tensor/state_dict.hpp>
+#include <reshard/layout/compact_sharding.hpp>
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 /// \file
-/// A case as the library sees it: state dicts and a mapping.
+/// A case as the library sees it: state dicts, layouts and a mapping.
 
 namespace bench {
 
@@ -49,33 +52,65 @@ inline std::vector<reshard::shard_descriptor> descriptors_of(case_tensor const& 
     return all;
 }
 
-/// A rank's tensors of one side as a state dict: a shard for each box.
+/// How ranks hold a tensor on a grid of them.
+inline reshard::distribution distribution_of(case_tensor const& tensor, index_t ranks) {
+    block_grid const& grid = *tensor.grid;
+    std::vector<reshard::mesh_axis> axes{{"copies", ranks / grid.places()}};
+    std::vector<reshard::placement> placements{reshard::replicate{}};
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+        axes.emplace_back("axis " + std::to_string(axis), grid.grid[axis]);
+        placements.push_back(reshard::block_cyclic{axis, grid.block[axis]});
+    }
+    std::vector<reshard::holder_t> in_order;
+    for (index_t place = 0; place < ranks; ++place)
+        in_order.push_back(static_cast<reshard::holder_t>((place + grid.first) % ranks));
+    return {reshard::rank_mesh(reshard::mesh(axes), in_order), placements, tensor.shape,
+            tensor.key};
+}
+
+/// What all ranks know of one side: the layout, where they stand on grids.
+inline std::optional<reshard::compact_layout> layout_of(std::vector<case_tensor> const& tensors) {
+    std::vector<reshard::tensor_sharding> all;
+    for (case_tensor const& one : tensors) {
+        if (!one.grid)
+            return std::nullopt;
+        auto const ranks = static_cast<index_t>(one.by_rank.size());
+        all.push_back(reshard::sharding_of(one.key, one.dtype, distribution_of(one, ranks)));
+    }
+    return reshard::compact_layout_of(std::move(all));
+}
+
+/// A rank's tensors of one side: one array each.
 template <class View, class Byte>
-reshard::basic_state_dict<View> state_of(std::vector<case_tensor> const& tensors, int rank,
-                                         Byte* memory) {
-    reshard::basic_state_dict<View> shards;
+reshard::side<View> state_of(std::vector<case_tensor> const& tensors, int rank, Byte* memory) {
+    reshard::side<View> side{{}, layout_of(tensors)};
     memory_map const map(tensors, rank);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         case_tensor const& tensor = tensors[i];
-        index_vector const strides = reshard::row_major_strides(tensor.of_rank(rank).shape());
+        index_vector const shape = tensor.of_rank(rank).shape();
+        index_vector const strides = reshard::row_major_strides(shape);
+        View const local{memory + map.begins[i], tensor.dtype, shape, strides};
         auto const add = [&](reshard::box const& region, index_vector const& place) {
             index_t const first = reshard::linear_offset(place, strides);
-            shards.add({tensor.key, tensor.dtype, tensor.shape, region, std::nullopt},
-                       View{memory + map.begins[i] + first * element_bytes(tensor.dtype),
-                            tensor.dtype, region.shape, strides});
+            side.tensors.add({tensor.key, tensor.dtype, tensor.shape, region},
+                             View{memory + map.begins[i] + first * element_bytes(tensor.dtype),
+                                  tensor.dtype, region.shape, strides});
         };
-        for_each_box(tensor.of_rank(rank), add);
+        if (side.layout)
+            side.tensors.add(tensor.key, *side.layout, static_cast<reshard::holder_t>(rank), local);
+        else
+            for_each_box(tensor.of_rank(rank), add);
     }
-    return shards;
+    return side;
 }
 
-inline reshard::const_state_dict sources_of(redistribution_case const& moved, int rank,
-                                            std::byte const* memory) {
+inline reshard::source_tensors sources_of(redistribution_case const& moved, int rank,
+                                          std::byte const* memory) {
     return state_of<reshard::const_tensor_view>(moved.sources, rank, memory);
 }
 
-inline reshard::state_dict targets_of(redistribution_case const& moved, int rank,
-                                      std::byte* memory) {
+inline reshard::target_tensors targets_of(redistribution_case const& moved, int rank,
+                                          std::byte* memory) {
     return state_of<reshard::tensor_view>(moved.targets, rank, memory);
 }
 

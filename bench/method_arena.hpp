@@ -25,18 +25,20 @@ public:
           arena_(where.world, bytes_ + 128),
           target_(static_cast<std::byte*>(
               arena_.resource()->allocate(static_cast<std::size_t>(bytes_)))),
-          ready_(prepare(
-              where.world,
-              reshard::source_tensors{sources_of(where.moved, where.world.rank(), where.source)},
-              reshard::target_tensors{targets_of(where.moved, where.world.rank(), target_),
-                                      std::nullopt, &arena_},
-              {.program = program})) {}
+          ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
+                         in_arena(targets_of(where.moved, where.world.rank(), target_)),
+                         {.program = program})) {}
 
     void run() override { run_prepared(ready_); }
 
     std::byte* target() const override { return target_; }
 
 private:
+    reshard::target_tensors in_arena(reshard::target_tensors side) const {
+        side.arena = &arena_;
+        return side;
+    }
+
     index_t bytes_;
     reshard::shared_arena arena_;
     std::byte* target_;

@@ -24,8 +24,8 @@ public:
     }
 
     solo_method(setting const& where, std::optional<reshard::mapping> program)
-        : source_(sources_of(where.moved, 0, where.source)),
-          target_(targets_of(where.moved, 0, where.target)),
+        : source_(sources_of(where.moved, 0, where.source).tensors),
+          target_(targets_of(where.moved, 0, where.target).tensors),
           program_(std::move(program)) {}
 
     void run() override {

@@ -10,6 +10,8 @@
 #include "support/agreed_error.hpp"
 #include "support/rank_tensors.hpp"
 
+#include <reshard/plan/problem.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>

@@ -47,6 +47,21 @@ static_assert(holders<strided_shard{0}, shard{0}>({{"dp", 2}, {"tp", 2}}, {10}, 
 static_assert(range_of(padded_slices(10, 4), 10, 3) == flat_range{9, 10});
 static_assert(next_position({{1, 1}, {2, 2}}, 7, {3, 4}) == index_t{9});
 
+// Blocks of two rows of nine, dealt out to two ranks: from 0 to 8, and from 2 to 7.
+static_assert(region<block_cyclic{0, 2}>({{"p", 2}}, {9}, 0) == box{{0}, {9}});
+static_assert(region<block_cyclic{0, 2}>({{"p", 2}}, {9}, 1) == box{{2}, {6}});
+static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{5}, {2}}) == 23);
+static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{6}, {3}}) == 3);
+
+// Local extents are those of numroc.
+constexpr index_t local_rows(index_t extent, index_t block, index_t ranks, holder_t rank) {
+    distribution const how(mesh{{"p", ranks}}, {placement(block_cyclic{0, block})},
+                           index_vector{extent});
+    return held_shape(*how.region(rank), how.cycles_in(*how.region(rank)))[0];
+}
+static_assert(local_rows(13, 5, 2, 0) == 8 && local_rows(13, 5, 2, 1) == 5);
+static_assert(local_rows(3, 5, 2, 0) == 3 && local_rows(3, 5, 2, 1) == 0);
+
 // Blocks of ceil(10 / 4) = 3 rows: 3, 3, 3, 1.
 static_assert(region<shard{0}>({{"tp", 4}}, {10, 2}, 2) == box{{6, 0}, {3, 2}});
 static_assert(region<shard{0}>({{"tp", 4}}, {10, 2}, 3) == box{{9, 0}, {1, 2}});

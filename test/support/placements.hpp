@@ -40,32 +40,59 @@ inline std::vector<index_t> any_sizes(oracle::random_numbers& random, index_t ex
     return sizes;
 }
 
-/// A placement that fits: sizes only along an axis that nothing else cuts.
+/// What cuts an axis of a tensor already.
+enum class axis_state { whole, cut, cut_last };
+
+/// A placement that fits: sizes only along an axis that nothing else cuts, blocks only as the last
+/// cut.
 inline placement any_placement(oracle::random_numbers& random, mesh_axis const& ranks,
-                               index_vector const& shape, std::vector<bool>& cut) {
+                               index_vector const& shape, std::vector<axis_state>& states) {
     std::int64_t const kind = random.below(10);
     if (kind < 3 || (kind >= 5 && shape.size() == 0))
         return replicate{};
     if (kind < 5)
         return only{random.below(ranks.extent)};
     auto const axis = static_cast<std::size_t>(random.below(static_cast<index_t>(shape.size())));
-    bool const is_first = !cut[axis];
-    cut[axis] = true;
+    axis_state& state = states[axis];
+    if (state == axis_state::cut_last)
+        return replicate{};
+    bool const is_first = state == axis_state::whole;
+    if (random.chance(25)) {
+        state = axis_state::cut_last;
+        return block_cyclic{axis, random.between(1, 4)};
+    }
+    state = axis_state::cut;
     if (kind < 7 && is_first && random.chance(50))
         return placement(axis, any_sizes(random, shape[axis], ranks.extent));
-    if (random.chance(20))
+    if (random.chance(20)) {
+        state = axis_state::cut_last;
         return strided_shard{axis};
+    }
     return shard{axis};
 }
 
 /// A tensor of that shape over a mesh.
-inline distribution any_placement_of(oracle::random_numbers& random, mesh const& ranks,
+inline distribution any_placement_of(oracle::random_numbers& random, rank_mesh const& ranks,
                                      index_vector const& shape) {
-    std::vector<bool> cut(shape.size(), false);
+    std::vector<axis_state> states(shape.size());
     std::vector<placement> placements;
-    for (mesh_axis const& axis : ranks.axes())
-        placements.push_back(any_placement(random, axis, shape, cut));
+    for (mesh_axis const& axis : ranks.grid().axes())
+        placements.push_back(any_placement(random, axis, shape, states));
     return distribution(ranks, std::move(placements), shape);
+}
+
+/// The mesh over its own ranks, or over some of `count` in any order.
+///
+/// \pre `ranks.rank_count() <= count`
+inline rank_mesh any_ranks_on(oracle::random_numbers& random, mesh const& ranks, holder_t count) {
+    if (random.chance(70))
+        return ranks;
+    std::vector<holder_t> all;
+    for (holder_t rank = 0; rank < count; ++rank)
+        all.push_back(rank);
+    random.shuffle(all);
+    all.resize(ranks.rank_count());
+    return {ranks, all};
 }
 
 /// No to three axes; extents from 0.

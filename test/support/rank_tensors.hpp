@@ -70,7 +70,10 @@ private:
     /// Tensor `a` counts from 0, `b` from 1000, and so on.
     static float value(shard_descriptor const& shard, std::size_t n) {
         index_t const begin = shard.flat ? shard.flat->begin : 0;
-        index_vector place = unravel_index(begin + static_cast<index_t>(n), shard.region.shape);
+        index_vector const stored = shard.flat ? shard.region.shape : local_shape(shard);
+        index_vector place = unravel_index(begin + static_cast<index_t>(n), stored);
+        for (axis_cycle const& one : shard.cycles)
+            place[one.axis] += place[one.axis] / one.block * (one.period - one.block);
         for (std::size_t axis = 0; axis < place.size(); ++axis)
             place[axis] += shard.region.offset[axis];
         index_t const base = (shard.key[0] - 'a') * 1000;
@@ -88,8 +91,8 @@ inline mesh any_mesh_of(oracle::random_numbers& random, int ranks) {
 }
 
 /// Mostly placements; now and then slices of a flat buffer, of which there are none without elements.
-inline tensor_sharding any_sharding(oracle::random_numbers& random, mesh const& ranks, char key,
-                                    index_vector const& shape) {
+inline tensor_sharding any_sharding(oracle::random_numbers& random, rank_mesh const& ranks,
+                                    char key, index_vector const& shape) {
     std::string const name(1, key);
     if (element_count(shape) > 0 && random.chance(25))
         return sharding_of(name, data_type::f32,
@@ -104,7 +107,10 @@ struct two_layouts {
 
     two_layouts(std::uint64_t seed, int ranks) {
         oracle::random_numbers random(seed);
-        mesh const before = any_mesh_of(random, ranks), after = any_mesh_of(random, ranks);
+        auto const draw = [&] {
+            return any_ranks_on(random, any_mesh_of(random, ranks), static_cast<holder_t>(ranks));
+        };
+        rank_mesh const before = draw(), after = draw();
         std::vector<tensor_sharding> from, to;
         for (char key = 'a'; key < 'e'; ++key) {
             index_vector const shape = any_shape(random);

@@ -52,8 +52,12 @@ inline tensor_sharding any_sharding_of(oracle::random_numbers& random, std::stri
             offset[axis] = second ? cut : 0;
             part[axis] = second ? shape[axis] - cut : cut;
         }
-        distribution how = any_placement_of(random, ranks, part);
-        auto flat = random.chance(60) ? any_sharing(random, how) : std::nullopt;
+        distribution how =
+            any_placement_of(random, any_ranks_on(random, ranks, ranks.rank_count() + 1), part);
+        bool const is_cyclic = std::ranges::any_of(how.placements(), [](placement const& one) {
+            return one.what == placement::kind::cyclic;
+        });
+        auto flat = !is_cyclic && random.chance(60) ? any_sharing(random, how) : std::nullopt;
         all.parts.push_back({offset, std::move(how), flat});
     }
     return all;

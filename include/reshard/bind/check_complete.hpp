@@ -43,8 +43,8 @@ void check_complete(shard_views<View> const& views, compact_layout const& whole,
                 fail(errc::bad_layout,
                      "rank " + std::to_string(holder) + " holds no tensor for " +
                          to_string(shard_descriptor{tensor.key, tensor.dtype, spread.shape,
-                                                    spread.view().region(i),
-                                                    spread.view().flat(i)}) +
+                                                    spread.view().region(i), spread.view().flat(i),
+                                                    spread.view().cycles(i)}) +
                          ", which the layout assigns to it; add it to the state dict");
     }
 }

@@ -27,7 +27,7 @@ struct memory_place {
 ///
 /// \par Shape  `view_strides` has one number an axis, or one in all where the shard is a flat range
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
-///             part
+///             part, and in one block where the shard is blocks
 /// \tparam     Shards `shard_table` or `tensor_shards`
 template <class Shards>
 memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vector const& global,
@@ -38,7 +38,7 @@ memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vecto
         local[axis] -= region.offset[axis];
     auto const flat = shards.flat(shard);
     if (!flat)
-        return {linear_offset(local, view_strides), view_strides};
+        return {linear_offset(held_index(shards.cycles(shard), local), view_strides), view_strides};
     index_t const step = view_strides[0];
     memory_place place{(ravel_index(local, region.shape) - flat->begin) * step,
                        row_major_strides(region.shape)};

@@ -74,7 +74,7 @@ private:
                                             tensor_shards const& shards, holder_t holder) {
         auto const is_it = [&](std::uint32_t i) {
             return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
-                   !contains(tensor, i);
+                   shards.cycles(i) == shard.cycles && !contains(tensor, i);
         };
         if (!shards.table()) {
             std::optional<std::uint32_t> number;

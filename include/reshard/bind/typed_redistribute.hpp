@@ -94,7 +94,7 @@ private:
     static bool is_there(std::size_t place, holder_t rank, shard_descriptor const& shard) {
         typed_kind const& kind = *Layout::kinds[place];
         return shard.global_shape == kind.shape && shard.dtype == kind.dtype && !shard.flat &&
-               kind.how().region(rank) == shard.region;
+               shard.cycles.empty() && kind.how().region(rank) == shard.region;
     }
 
     std::array<Byte*, Layout::keys.size() * ranks> all_{};

@@ -28,7 +28,7 @@ namespace reshard {
 
 /// The version of the form. It goes up when the form or the members of a value change; what has another
 /// one is refused. Up to 2 there were archives of Boost.Serialization, with versions by type.
-inline constexpr std::uint8_t wire_version = 3;
+inline constexpr std::uint8_t wire_version = 4;
 
 namespace detail {
 

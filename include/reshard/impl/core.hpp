@@ -93,6 +93,7 @@
 #include <reshard/copy/impl/conversion.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
+#include <reshard/core/impl/axis_cycle.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
@@ -131,6 +132,7 @@
 #include <reshard/layout/impl/mesh.ipp>
 #include <reshard/layout/impl/object_cell.ipp>
 #include <reshard/layout/impl/placement.ipp>
+#include <reshard/layout/impl/rank_mesh.ipp>
 #include <reshard/layout/impl/replica.ipp>
 #include <reshard/layout/impl/shard_rules.ipp>
 #include <reshard/layout/impl/spread_numbers.ipp>

@@ -93,12 +93,23 @@ constexpr void validate(catalog const& all) { detail::check_sorted(all); }
 
 namespace detail {
 
+/// Adds the places at which a region begins along an axis: one, or one for each block.
+constexpr void add_begins(std::vector<index_t>& begins, box const& region,
+                          axis_cycles const& cycles, std::size_t axis) {
+    index_t period = region.shape[axis];
+    for (axis_cycle const& one : cycles)
+        if (one.axis == axis)
+            period = one.period;
+    for (index_t begin = region.offset[axis]; begin < region.end(axis); begin += period)
+        begins.push_back(begin);
+}
+
 /// The different places at which shards that are not empty begin along an axis, in order.
 constexpr std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
     std::vector<index_t> begins;
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (box const region = shards.region(i); !is_empty(region))
-            begins.push_back(region.offset[axis]);
+            add_begins(begins, region, shards.cycles(i), axis);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     return begins;

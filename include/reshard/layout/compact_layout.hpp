@@ -83,6 +83,16 @@ RESHARD_DECL compact_layout compact_layout_of(layout all);
 /// The same layout with all shards of all ranks listed.
 RESHARD_DECL layout layout_of(compact_layout const& all);
 
+/// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
+/// without elements are left out. A rank behind the layout's last one holds nothing.
+///
+/// \pre `tensor` is one of the layout's
+RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all,
+                                                     compact_tensor const& tensor, holder_t rank);
+
+/// The same of all tensors, in their order.
+RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all, holder_t rank);
+
 /// The catalog of a layout; each way of spreading is looked at once.
 RESHARD_DECL catalog catalog_of(compact_layout const& all);
 

@@ -16,7 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// A grid or a list of grids; a table where parts are copies of others, and where nobody holds any.
+/// A grid or a list of grids; a table where parts are copies of others, where ranks are listed, and
+/// where nobody holds any.
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 } // namespace detail

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_DESCRIPTOR_HPP
 #define RESHARD_LAYOUT_DESCRIPTOR_HPP
 
+#include <reshard/core/axis_cycle.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/flat_range.hpp>
@@ -19,7 +20,8 @@
 
 namespace reshard {
 
-/// A part of a global tensor: a box of it, or a flat range of that box.
+/// A part of a global tensor: a box of it, a flat range of that box, or blocks of it at equal
+/// distances.
 ///
 /// \par Units  elements
 /// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here with the data type, and with
@@ -29,10 +31,11 @@ struct shard_descriptor {
     data_type dtype{};
     index_vector global_shape;
     box region;
-    std::optional<flat_range> flat; ///< counted in the row-major order of `region`
+    std::optional<flat_range> flat{}; ///< counted in the row-major order of `region`
+    axis_cycles cycles{};             ///< the axes along which only blocks of `region` are meant
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.key, self.dtype, self.global_shape, self.region, self.flat);
+        visit(self.key, self.dtype, self.global_shape, self.region, self.flat, self.cycles);
     }
 
     constexpr bool operator==(shard_descriptor const&) const = default;
@@ -41,11 +44,12 @@ struct shard_descriptor {
 template <>
 inline constexpr stored_form form_of<shard_descriptor>{"shard"};
 
-/// The shape of the tensor that holds the shard: the region's, or one axis where the shard is flat.
+/// The shape of the tensor that holds the shard: the region's, one axis where the shard is flat, and
+/// that of blocks side by side where it is cyclic.
 ///
 /// \pre the shard passes `check`
 constexpr index_vector local_shape(shard_descriptor const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+    return shard.flat ? index_vector{shard.flat->size()} : held_shape(shard.region, shard.cycles);
 }
 
 /// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
@@ -62,7 +66,18 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
     return boxes;
 }
 
-/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat.
+/// The same, of a shard that may be cyclic; blocks come in row-major order.
+constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
+                                    axis_cycles const& cycles) {
+    if (flat || cycles.empty())
+        return boxes_of(region, flat);
+    std::vector<box> blocks;
+    for_each_block(region, cycles, [&](box const& block) { blocks.push_back(block); });
+    return blocks;
+}
+
+/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat, or
+/// ` axis 1: 2 of 4` where it is two of each four elements along that axis.
 RESHARD_DECL std::string to_string(shard_descriptor const& shard);
 
 namespace detail {
@@ -77,6 +92,19 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
                                    ": a shard of " + std::to_string(extent) +
                                    " elements at offset " + std::to_string(first) +
                                    " exceeds the global extent " + std::to_string(global));
+}
+
+/// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is flat, too
+constexpr void check_cycles(shard_descriptor const& shard) {
+    if (shard.flat && !shard.cycles.empty())
+        fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
+                                   " and blocks along" + to_string(shard.cycles) +
+                                   "; a shard has one or the other");
+    if (axis_cycle const* const bad = find_bad_cycle(shard.region, shard.cycles))
+        fail(errc::bad_layout,
+             "'" + shard.key + "': axis " + std::to_string(bad->axis) + ": blocks of " +
+                 std::to_string(bad->block) + " elements, " + std::to_string(bad->period) +
+                 " apart, are not those of a region of shape " + to_string(shard.region.shape));
 }
 
 /// True where all elements can be counted, `each` for each.
@@ -138,6 +166,7 @@ constexpr void check(shard_descriptor const& shard) {
         fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
                                    " exceeds a region of " +
                                    std::to_string(element_count(shard.region)) + " elements");
+    detail::check_cycles(shard);
 }
 
 /// Refuses a tensor that there cannot be.

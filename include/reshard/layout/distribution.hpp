@@ -5,8 +5,10 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement_fault.hpp>
+#include <reshard/layout/rank_mesh.hpp>
+
+#include <boost/assert.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -41,28 +43,39 @@ public:
     ///
     /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`)
     ///         or a negative extent, with errc::overflow for more than 2^63 - 1 elements
-    constexpr distribution(mesh const& ranks, std::vector<placement> placements,
+    constexpr distribution(rank_mesh ranks, std::vector<placement> placements,
                            index_vector const& shape, std::string_view key = "a tensor")
-        : ranks_(ranks), placements_(std::move(placements)), shape_(shape) {
+        : held_by_(std::move(ranks)), placements_(std::move(placements)), shape_(shape) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] < 0)
                 fail(errc::bad_layout, quoted(key) + "axis " + std::to_string(axis) +
                                            " has the extent " + std::to_string(shape[axis]));
         check_count(key, shape);
-        if (auto const fault = find_fault(ranks_.shape(), placements_, shape))
-            fail(errc::bad_layout, quoted(key) + detail::sentence(*fault, ranks_, placements_));
+        if (auto const fault = find_fault(this->ranks().shape(), placements_, shape))
+            fail(errc::bad_layout,
+                 quoted(key) + detail::sentence(*fault, this->ranks(), placements_));
     }
+    constexpr distribution(mesh const& ranks, std::vector<placement> placements,
+                           index_vector const& shape, std::string_view key = "a tensor")
+        : distribution(rank_mesh(ranks), std::move(placements), shape, key) {}
 
-    constexpr mesh const& ranks() const { return ranks_; }
+    constexpr mesh const& ranks() const { return held_by_.grid(); }
+    /// Who stands where on the mesh; ranks that stand nowhere hold nothing.
+    constexpr rank_mesh const& held_by() const { return held_by_; }
     constexpr std::vector<placement> const& placements() const { return placements_; }
     constexpr index_vector const& shape() const { return shape_; }
 
     /// What a rank holds: nothing where a placement keeps the tensor elsewhere; an empty box, at
-    /// offset = extent, where there are more ranks than rows.
+    /// offset = extent, where there are more ranks than rows. Where blocks are dealt out, all from
+    /// the rank's first to its last one; `cycles_in` says which of it are the rank's.
     ///
-    /// \pre `rank < ranks().rank_count()`
+    /// \pre `rank < held_by().rank_end()`, or the ranks are listed
     constexpr std::optional<box> region(holder_t rank) const {
-        index_vector const at = ranks_.coordinates_of(rank);
+        auto const place = held_by_.place_of(rank);
+        BOOST_ASSERT(place || !held_by_.is_plain());
+        if (!place)
+            return std::nullopt;
+        index_vector const at = ranks().coordinates_of(*place);
         box held = whole(shape_);
         for (index_t const ordinal : cut_order(placements_)) {
             auto const i = static_cast<std::size_t>(ordinal);
@@ -72,7 +85,7 @@ public:
             if (!how.cuts())
                 continue;
             auto const cut =
-                detail::interval_of(how, held.shape[how.axis], ranks_.all_axes[i].extent, at[i]);
+                detail::interval_of(how, held.shape[how.axis], ranks().all_axes[i].extent, at[i]);
             held.offset[how.axis] += cut.offset;
             held.shape[how.axis] = cut.extent;
         }
@@ -82,12 +95,22 @@ public:
         return held;
     }
 
+    /// The axes along which only blocks of a rank's region are its.
+    ///
+    /// \pre the region has the shape of one that `region` returned
+    constexpr axis_cycles cycles_in(box const& region) const {
+        axis_cycles cycles;
+        for (std::size_t i = 0; i < placements_.size(); ++i)
+            detail::add_cycle(cycles, placements_[i], ranks().all_axes[i].extent, region);
+        return cycles;
+    }
+
     constexpr bool operator==(distribution const&) const = default;
 
 private:
     static std::string quoted(std::string_view key) { return "'" + std::string(key) + "': "; }
 
-    mesh ranks_;
+    rank_mesh held_by_;
     std::vector<placement> placements_;
     index_vector shape_;
 };
@@ -99,10 +122,10 @@ RESHARD_DECL std::string to_string(distribution const& how);
 ///
 /// \pre `table.ndim() == how.shape().size()`
 constexpr void append(shard_table& table, distribution const& how) {
-    holder_t const ranks = how.ranks().rank_count();
+    holder_t const ranks = how.held_by().rank_end();
     for (holder_t rank = 0; rank < ranks; ++rank)
         if (auto const region = how.region(rank))
-            table.push_back(rank, *region);
+            table.push_back(rank, *region, {}, how.cycles_in(*region));
 }
 
 /// A tensor with the shards of all ranks, in rank order.
@@ -115,13 +138,14 @@ constexpr tensor_layout tensor_layout_of(std::string key, data_type dtype,
 
 /// The shard of one rank, or nothing where it holds none.
 ///
-/// \pre `rank < how.ranks().rank_count()`
+/// \pre `rank < how.held_by().rank_end()`, or the ranks are listed
 constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_type dtype,
                                                         distribution const& how, holder_t rank) {
     auto const region = how.region(rank);
     if (!region)
         return std::nullopt;
-    return shard_descriptor{std::move(key), dtype, how.shape(), *region, {}};
+    return shard_descriptor{std::move(key), dtype, how.shape(),
+                            *region,        {},    how.cycles_in(*region)};
 }
 
 } // namespace reshard

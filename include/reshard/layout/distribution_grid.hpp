@@ -6,6 +6,8 @@
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/shard_grid.hpp>
 
+#include <boost/assert.hpp>
+
 #include <cstddef>
 #include <vector>
 
@@ -14,9 +16,10 @@
 
 namespace reshard {
 
-/// The shards of all ranks; placements `only` leave their mesh axis out, axes of one rank do not
+/// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes of one rank do not
 /// matter.
 constexpr shard_grid grid_of(distribution const& how) {
+    BOOST_ASSERT(how.held_by().is_plain());
     index_vector const extents = how.ranks().shape();
     std::vector<held_axis> axes;
     index_t first = 0, stride = 1;

@@ -54,7 +54,8 @@ struct flat_recipe {
 class flat_grid {
 public:
     /// \param offset of the grid's tensor in the whole one
-    /// \pre   along the axes of `sharing` the grid replicates, and its slices hold each box
+    /// \pre   along the axes of `sharing` the grid replicates, its slices hold each box, and it deals
+    ///        out no blocks
     constexpr flat_grid(index_vector offset, shard_grid grid,
                         std::optional<grid_sharing> sharing = {})
         : offset_(offset), grid_(std::move(grid)), sharing_(std::move(sharing)) {
@@ -84,6 +85,9 @@ public:
     /// \pre `i < size()`, here and below
     constexpr box region(std::size_t i) const { return placed(grid_.region(i)); }
 
+    /// The axes along which shard `i` is blocks of its region.
+    constexpr axis_cycles cycles(std::size_t i) const { return grid_.cycles(i); }
+
     /// The flat range of shard `i` in its region, where it is cut flat.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (!sharing_)
@@ -92,7 +96,9 @@ public:
     }
 
     /// The boxes of shard `i`, in the order in which it stores them.
-    constexpr std::vector<box> boxes(std::size_t i) const { return boxes_of(region(i), flat(i)); }
+    constexpr std::vector<box> boxes(std::size_t i) const {
+        return boxes_of(region(i), flat(i), cycles(i));
+    }
 
     /// How many numbers of boxes there are.
     constexpr std::size_t box_count() const {
@@ -115,6 +121,11 @@ public:
         if (at.run < runs.size())
             return placed(runs[at.run]);
         return {offset_, index_vector::filled(offset_.size(), 0)};
+    }
+
+    /// The axes along which box `number` is blocks of what `box_at` returns.
+    constexpr axis_cycles cycles_at(std::size_t number) const {
+        return sharing_ ? axis_cycles() : grid_.cycles_at(number);
     }
 
     /// How many shards each box is.

@@ -32,7 +32,8 @@ constexpr void validate(held_axis const& axis) {
     using kind = placement::kind;
     placement const& how = axis.how;
     if (how.what == kind::only || how.axis >= max_ndim || how.coordinate != 0 ||
-        (how.what != kind::sizes && !how.sizes.empty()))
+        (how.what != kind::sizes && !how.sizes.empty()) ||
+        (how.what != kind::cyclic && how.block != 0))
         fail(errc::bad_layout, "it has the placement " + to_string(how) + " along a mesh axis");
 }
 

@@ -63,6 +63,10 @@ public:
         grid_number const at = shard_place(i);
         return at.grid.flat(at.number);
     }
+    constexpr axis_cycles cycles(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.cycles(at.number);
+    }
     constexpr std::vector<box> boxes(std::size_t i) const {
         grid_number const at = shard_place(i);
         return at.grid.boxes(at.number);
@@ -90,6 +94,10 @@ public:
     constexpr box box_at(std::size_t number) const {
         grid_number const at = box_place(number);
         return at.grid.box_at(at.number);
+    }
+    constexpr axis_cycles cycles_at(std::size_t number) const {
+        grid_number const at = box_place(number);
+        return at.grid.cycles_at(at.number);
     }
     constexpr std::size_t replicas(std::size_t number) const {
         return grids_[place_of(first_box_, number)].replicas();

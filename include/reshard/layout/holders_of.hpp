@@ -37,11 +37,27 @@ struct part_range {
     index_t last;
 };
 
+/// The parts of `count` that have one of the blocks from `first` to `last`: each from 0 up to the
+/// first number, and from the second one up to the third.
+struct dealt_parts {
+    index_t wrapped_end;
+    index_t first;
+    index_t end;
+};
+
+constexpr dealt_parts parts_of_blocks(index_t first, index_t last, index_t count) {
+    if (last - first >= count - 1)
+        return {0, 0, count};
+    if (last % count < first % count)
+        return {last % count + 1, first % count, count};
+    return {0, first % count, last % count + 1};
+}
+
 /// Which parts of `held`, cut as `how` says, overlap the elements from `begin` to `end`.
 ///
 /// Where all sizes are positive, each of them does.
 ///
-/// \pre what is asked for is not empty and overlaps `held`
+/// \pre blocks are not dealt out, and what is asked for is not empty and overlaps `held`
 constexpr part_range parts_between(placement const& how, interval held, index_t count,
                                    interval wanted) {
     index_t const begin = std::max(wanted.offset, held.offset) - held.offset;
@@ -61,7 +77,8 @@ constexpr part_range parts_between(placement const& how, interval held, index_t 
     return found;
 }
 
-/// Goes through the coordinates of the ranks that hold some of a box, mesh axis after mesh axis.
+/// Goes through the coordinates of the places of a mesh that hold some of a box, mesh axis after
+/// mesh axis.
 ///
 /// Along an axis of `at_zero`, only coordinate 0 is visited.
 template <class Visit>
@@ -79,26 +96,28 @@ public:
     constexpr void run() const { from(0, whole(how_.shape()), 0); }
 
 private:
-    constexpr void from(std::size_t depth, box const& held, index_t rank) const {
+    constexpr void from(std::size_t depth, box const& held, index_t place) const {
         if (depth == order_.size())
-            return visit_(static_cast<holder_t>(rank), held);
+            return visit_(static_cast<holder_t>(place), held);
         auto const i = static_cast<std::size_t>(order_[depth]);
         placement const& how = how_.placements()[i];
         if (how.cuts())
-            return cut(depth, held, rank);
+            return cut(depth, held, place);
         bool const is_only = how.what == placement::kind::only;
         index_t const first = is_only ? how.coordinate : 0;
         index_t const last =
             is_only || has_axis(at_zero_, i) ? first + 1 : how_.ranks().all_axes[i].extent;
         for (index_t at = first; at < last; ++at)
-            from(depth + 1, held, rank + at * strides_[i]);
+            from(depth + 1, held, place + at * strides_[i]);
     }
 
-    constexpr void cut(std::size_t depth, box const& held, index_t rank) const {
+    constexpr void cut(std::size_t depth, box const& held, index_t place) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
         placement const& how = how_.placements()[i];
         index_t const count = how_.ranks().all_axes[i].extent;
         interval const along{held.offset[how.axis], held.shape[how.axis]};
+        if (how.what == placement::kind::cyclic)
+            return deal(depth, held, place);
         auto const [first, last] =
             parts_between(how, along, count, {wanted_.offset[how.axis], wanted_.shape[how.axis]});
         interval share = interval_of(how, along.extent, count, first);
@@ -107,8 +126,30 @@ private:
             rest.offset[how.axis] += share.offset;
             rest.shape[how.axis] = share.extent;
             if (share.extent > 0)
-                from(depth + 1, rest, rank + at * strides_[i]);
+                from(depth + 1, rest, place + at * strides_[i]);
         }
+    }
+
+    /// As `cut`, where blocks are dealt out.
+    constexpr void deal(std::size_t depth, box const& held, index_t place) const {
+        auto const i = static_cast<std::size_t>(order_[depth]);
+        placement const& how = how_.placements()[i];
+        index_t const count = how_.ranks().all_axes[i].extent;
+        index_t const offset = held.offset[how.axis];
+        index_t const begin = std::max(wanted_.offset[how.axis], offset) - offset;
+        index_t const last = std::min(wanted_.end(how.axis), held.end(how.axis)) - offset - 1;
+        auto const visit = [&](index_t at) {
+            auto const share = interval_of(how, held.shape[how.axis], count, at);
+            box rest = held;
+            rest.offset[how.axis] += share.offset;
+            rest.shape[how.axis] = share.extent;
+            from(depth + 1, rest, place + at * strides_[i]);
+        };
+        auto const dealt = parts_of_blocks(begin / how.block, last / how.block, count);
+        for (index_t at = 0; at < dealt.wrapped_end; ++at)
+            visit(at);
+        for (index_t at = dealt.first; at < dealt.end; ++at)
+            visit(at);
     }
 
     /// Part `i` of an extent, which stands behind `share`; what it is behind the last does not
@@ -141,20 +182,25 @@ constexpr axis_set replicating_axes(distribution const& how) {
 
 } // namespace detail
 
-/// Calls `visit(rank, region)` for each rank whose region shares elements with `wanted`.
+/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. Where blocks are dealt
+/// out, `how.cycles_in(region)` are those of the rank.
 ///
 /// Takes time in proportion to the number of calls, and to the number of explicit sizes where a
-/// placement has them. Ranks come in ascending order unless a placement is strided.
+/// placement has them. Ranks come in the order of their places, which is ascending unless a
+/// placement is strided or the ranks are listed.
 ///
 /// \pre `wanted` lies in the tensor
 template <class Visit>
 constexpr void for_each_holder(distribution const& how, box const& wanted, copies which,
                                Visit const& visit) {
     BOOST_ASSERT(contains(whole(how.shape()), wanted));
-    if (!is_empty(wanted))
-        detail::holder_walk(
-            how, wanted, which == copies::main ? detail::replicating_axes(how) : axis_set{}, visit)
-            .run();
+    if (is_empty(wanted))
+        return;
+    auto const visit_rank = [&](holder_t place, box const& region) {
+        visit(how.held_by().rank_at(place), region);
+    };
+    axis_set const at_zero = which == copies::main ? detail::replicating_axes(how) : axis_set{};
+    detail::holder_walk(how, wanted, at_zero, visit_rank).run();
 }
 
 /// The ranks whose regions share elements with `wanted`, ascending.

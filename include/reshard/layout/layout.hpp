@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -34,7 +35,12 @@ struct tensor_layout {
 ///
 /// \pre `i < tensor.shards.size()`
 constexpr shard_descriptor descriptor_of(tensor_layout const& tensor, std::size_t i) {
-    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards.region(i), tensor.shards.flat(i)};
+    return {tensor.key,
+            tensor.dtype,
+            tensor.shape,
+            tensor.shards.region(i),
+            tensor.shards.flat(i),
+            tensor.shards.cycles(i)};
 }
 
 /// The place of a key among tensors that are sorted by key, or the end.
@@ -125,6 +131,23 @@ constexpr void validate(layout const& all) {
         detail::check_holders(tensor.shards, tensor.key, all.holders);
 }
 
+/// The same layout with a shard for each block of those that are blocks.
+constexpr layout with_blocks_listed(layout all) {
+    for (tensor_layout& tensor : all.tensors) {
+        if (tensor.shards.all_cycles().empty())
+            continue;
+        shard_table listed(tensor.shape.size());
+        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
+            if (tensor.shards.cycles(i).empty())
+                listed.push_back(tensor.shards[i]);
+            else
+                for (box const& block : tensor.shards.boxes(i))
+                    listed.push_back(tensor.shards.holder(i), block);
+        tensor.shards = std::move(listed);
+    }
+    return all;
+}
+
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///
 /// Within a tensor, shards stand in the order of their holders, and within a holder in the given
@@ -159,7 +182,8 @@ constexpr layout layout_of(std::vector<std::vector<shard_descriptor>> const& hel
                                       shard_table(shard.global_shape.size())});
         else
             detail::check_same_tensor(result.tensors.back(), shard, entries[i].holder);
-        result.tensors.back().shards.push_back(entries[i].holder, shard.region, shard.flat);
+        result.tensors.back().shards.push_back(entries[i].holder, shard.region, shard.flat,
+                                               shard.cycles);
     }
     return result;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,9 @@ constexpr shard_table with_boxes(shard_table const& table) {
         return table;
     shard_table result(table.ndim());
     for (std::uint32_t i = 0; i < table.size(); ++i) {
-        auto const boxes = table.boxes(i);
+        auto const boxes = boxes_of(table.region(i), table.flat(i));
         if (boxes.size() == 1)
-            result.push_back(table.holder(i), boxes.front());
+            result.push_back(table.holder(i), boxes.front(), {}, table.cycles(i));
         else
             result.push_back(table.holder(i), table.region(i), table.flat(i));
     }
@@ -48,12 +49,13 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
     if (order.empty() && table.size() > 0)
         order.push_back(0);
     auto const same = [&](std::uint32_t a, std::uint32_t b) {
-        return table.region(a) == table.region(b) && table.flat(a) == table.flat(b);
+        return table.region(a) == table.region(b) && table.flat(a) == table.flat(b) &&
+               table.cycles(a) == table.cycles(b);
     };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (!same(a, b))
-            return std::pair{table.region(a), table.flat(a)} <
-                   std::pair{table.region(b), table.flat(b)};
+            return std::tuple{table.region(a), table.flat(a), table.cycles(a)} <
+                   std::tuple{table.region(b), table.flat(b), table.cycles(b)};
         return std::pair{table.holder(a), a} < std::pair{table.holder(b), b};
     });
     order.erase(std::unique(order.begin(), order.end(), same), order.end());

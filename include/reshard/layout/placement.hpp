@@ -57,6 +57,21 @@ struct strided_shard {
     constexpr bool operator==(strided_shard const&) const = default;
 };
 
+/// The mesh axis deals out that axis of the tensor in blocks of equal extents, the last one shorter:
+/// block `b` goes to coordinate `b mod P` of the `P` that there are.
+///
+/// A rank stores its blocks side by side, in one array. It is the last cut of its tensor axis.
+///
+/// \par Units  elements
+/// \par Source ScaLAPACK's two-dimensional block-cyclic distribution, one placement for each of its
+///             two axes; local extents are those of `numroc`, with the first block at coordinate 0
+struct block_cyclic {
+    std::size_t axis = 0;
+    index_t block = 1;
+
+    constexpr bool operator==(block_cyclic const&) const = default;
+};
+
 /// The mesh axis cuts that axis of the tensor into parts of these extents, as a template argument.
 template <std::size_t N>
 struct shard_sizes {
@@ -73,15 +88,16 @@ struct shard_sizes {
 
 /// Any of these, as a value.
 ///
-/// \par Units `sizes` in elements
+/// \par Units `sizes` and `block` in elements
 struct placement {
-    enum class kind { replicate, only, ceil, even, sizes };
+    enum class kind { replicate, only, ceil, even, sizes, cyclic };
 
     kind what = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, where it is cut
     index_t coordinate = 0;     ///< of the mesh axis, where one alone holds it
     bool strided = false;       ///< cuts after the mesh axes that are not
     std::vector<index_t> sizes; ///< of the parts, where they are given
+    index_t block = 0;          ///< the extent of a block, where they are dealt out
 
     constexpr placement() = default;
     constexpr placement(replicate) {}
@@ -91,6 +107,7 @@ struct placement {
     constexpr placement(strided_shard cut) : placement(shard{cut.axis, cut.rule}) {
         strided = true;
     }
+    constexpr placement(block_cyclic cut) : what(kind::cyclic), axis(cut.axis), block(cut.block) {}
     constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
         : what(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
     template <std::size_t N>
@@ -101,16 +118,17 @@ struct placement {
     constexpr bool cuts() const { return what >= kind::ceil; }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.axis, self.coordinate, self.strided, self.sizes);
+        visit(self.what, self.axis, self.coordinate, self.strided, self.sizes, self.block);
     }
 
     constexpr bool operator==(placement const&) const = default;
 };
 
 template <>
-inline constexpr enum_range range_of_enum<placement::kind>{5, "the placement"};
+inline constexpr enum_range range_of_enum<placement::kind>{6, "the placement"};
 
-/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`.
+/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`,
+/// `block cyclic 0 by 36`.
 RESHARD_DECL std::string to_string(placement const& how);
 
 /// The numbers of the mesh axes in the order in which they cut: those that are not strided first.

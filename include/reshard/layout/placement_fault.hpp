@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
 #define RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
 
+#include <reshard/core/axis_cycle.hpp>
 #include <reshard/layout/placement.hpp>
 
 #include <algorithm>
@@ -27,6 +28,8 @@ struct placement_fault {
         size_count,    ///< not one size for each rank along the mesh axis
         negative_size, ///< a size below zero
         size_sum,      ///< sizes that do not sum to the extent
+        block,         ///< blocks without elements
+        dealt_out,     ///< a cut of an axis whose blocks another mesh axis has dealt out
     };
 
     kind what{};
@@ -45,7 +48,31 @@ struct interval {
     index_t extent;
 };
 
-/// Part `i` of an extent cut into `count`; parts behind the end are empty.
+/// From the first of the blocks that part `i` of `count` has to the last one.
+///
+/// \pre `block > 0`
+constexpr interval interval_of_blocks(index_t block, index_t extent, index_t count, index_t i) {
+    index_t const blocks = extent / block + (extent % block != 0);
+    if (i >= blocks)
+        return {extent, 0};
+    index_t const last = (i + (blocks - 1 - i) / count * count) * block;
+    return {i * block, last + std::min(block, extent - last) - i * block};
+}
+
+/// Adds the cycle that a placement of blocks on `count` ranks makes of a region, where there are
+/// several of its blocks.
+///
+/// \pre no other placement cuts a part of the axis
+constexpr void add_cycle(axis_cycles& cycles, placement const& how, index_t count,
+                         box const& region) {
+    if (how.what != placement::kind::cyclic || count == 1 || region.shape[how.axis] <= how.block)
+        return;
+    cycles.push_back({how.axis, how.block, how.block * count});
+    std::sort(cycles.begin(), cycles.end());
+}
+
+/// Part `i` of an extent cut into `count`; parts behind the end are empty. Where blocks are dealt
+/// out, all from the first to the last one of the part.
 constexpr interval interval_of(placement const& how, index_t extent, index_t count, index_t i) {
     if (how.what == placement::kind::sizes) {
         interval result{0, how.sizes[static_cast<std::size_t>(i)]};
@@ -53,6 +80,8 @@ constexpr interval interval_of(placement const& how, index_t extent, index_t cou
             result.offset += how.sizes[static_cast<std::size_t>(before)];
         return result;
     }
+    if (how.what == placement::kind::cyclic)
+        return interval_of_blocks(how.block, extent, count, i);
     index_t const most = extent / count + (extent % count != 0);
     if (most == 0 || i > extent / most)
         return {extent, 0};
@@ -76,6 +105,14 @@ find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, ind
     }
     if (sum != extent)
         return placement_fault{kind::size_sum, mesh_axis, sum, extent};
+    return std::nullopt;
+}
+
+/// What keeps the blocks of `how` from being dealt out, or nothing.
+constexpr std::optional<placement_fault> find_block_fault(placement const& how,
+                                                          std::size_t mesh_axis) {
+    if (how.what == placement::kind::cyclic && how.block < 1)
+        return placement_fault{placement_fault::kind::block, mesh_axis, how.block, 1};
     return std::nullopt;
 }
 
@@ -115,6 +152,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     if (placements.size() != mesh_shape.size())
         return placement_fault{kind::count, 0, static_cast<index_t>(placements.size()),
                                static_cast<index_t>(mesh_shape.size())};
+    index_vector dealt_out = index_vector::filled(shape.size(), 0); // by whom, from 1 on
     std::vector<std::vector<index_t>> extents;
     for (index_t const extent : shape)
         extents.push_back({extent});
@@ -129,7 +167,14 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
         if (how.axis >= shape.size())
             return placement_fault{kind::axis, i, static_cast<index_t>(how.axis),
                                    static_cast<index_t>(shape.size())};
-        if (auto const fault = detail::cut_extents(how, i, mesh_shape[i], extents[how.axis]))
+        if (dealt_out[how.axis])
+            return placement_fault{kind::dealt_out, i, static_cast<index_t>(how.axis),
+                                   dealt_out[how.axis] - 1};
+        if (auto const fault = detail::find_block_fault(how, i))
+            return fault;
+        if (how.what == placement::kind::cyclic)
+            dealt_out[how.axis] = ordinal + 1;
+        else if (auto const fault = detail::cut_extents(how, i, mesh_shape[i], extents[how.axis]))
             return fault;
     }
     return std::nullopt;

@@ -21,7 +21,7 @@ namespace reshard {
 /// \par Source `replica_id` of Megatron-Core, which every caller makes up; here it follows from the
 ///             placements
 constexpr index_t replica_number(distribution const& how, holder_t rank) {
-    index_vector const at = how.ranks().coordinates_of(rank);
+    index_vector const at = how.ranks().coordinates_of(*how.held_by().place_of(rank));
     index_t number = 0;
     for (std::size_t i = 0; i < how.placements().size(); ++i)
         if (how.placements()[i].what == placement::kind::replicate)

@@ -90,10 +90,16 @@ public:
         return left == 0 ? std::optional(static_cast<std::uint32_t>(shard)) : std::nullopt;
     }
 
-    /// What shard `i` is; where it has no elements, a box at offset = extent.
+    /// What shard `i` is; where it has no elements, a box at offset = extent. Where blocks are dealt
+    /// out, all from its first to its last one, of which `cycles` says which are its.
     ///
     /// \pre `i < size()`
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
+
+    /// The axes along which shard `i` is blocks of its region.
+    ///
+    /// \pre `i < size()`
+    constexpr axis_cycles cycles(std::size_t i) const { return cycles_at(box_of(i)); }
 
     /// The number of different boxes.
     constexpr std::size_t box_count() const { return static_cast<std::size_t>(boxes_); }
@@ -121,6 +127,17 @@ public:
         return held;
     }
 
+    /// The axes along which box `number` is blocks of what `box_at` returns.
+    ///
+    /// \pre `number < box_count()`
+    constexpr axis_cycles cycles_at(std::size_t number) const {
+        axis_cycles cycles;
+        for (std::uint8_t const next : cutting_)
+            if (axes_[next].how.what == placement::kind::cyclic)
+                detail::add_cycle(cycles, axes_[next].how, axes_[next].extent, box_at(number));
+        return cycles;
+    }
+
     /// How many shards each box is.
     constexpr std::size_t replicas() const { return static_cast<std::size_t>(replicas_); }
 
@@ -144,7 +161,8 @@ public:
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones. Takes time in proportion to their number.
+    /// the shared ones; for each block of it, where blocks are dealt out. Takes time in proportion to
+    /// the number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
     template <class Visitor>
@@ -170,6 +188,7 @@ public:
                        axis.how.strided);
             digest.add(static_cast<std::uint64_t>(axis.extent));
             digest.add(axis.how.sizes);
+            digest.add(static_cast<std::uint64_t>(axis.how.block));
         }
     }
 
@@ -264,6 +283,8 @@ private:
         }
         grid_axis const& axis = axes_[cutting_[next]];
         std::size_t const along = axis.how.axis;
+        if (axis.how.what == placement::kind::cyclic)
+            return visit_blocks(next, number, held, region, visit);
         index_t const behind = std::min(held.end(along), region.end(along));
         for (index_t i = first_part(held, axis, region.offset[along]); i < axis.extent; ++i) {
             box share = held;
@@ -272,6 +293,26 @@ private:
                 return;
             if (share.shape[along] > 0)
                 visit_parts(next + 1, number + i * axis.part_stride, share, region, visit);
+        }
+    }
+
+    /// As `visit_parts`, where blocks are dealt out.
+    template <class Visitor>
+    constexpr void visit_blocks(std::size_t next, index_t number, box const& held,
+                                box const& region, Visitor& visit) const {
+        grid_axis const& axis = axes_[cutting_[next]];
+        std::size_t const along = axis.how.axis;
+        index_t const block = axis.how.block;
+        index_t const end = std::min(held.end(along), region.end(along)) - held.offset[along];
+        index_t at = std::max<index_t>(0, region.offset[along] - held.offset[along]);
+        while (at < end) {
+            index_t const begin = at / block * block;
+            box share = held;
+            share.offset[along] += begin;
+            share.shape[along] = std::min(block, held.shape[along] - begin);
+            visit_parts(next + 1, number + at / block % axis.extent * axis.part_stride, share,
+                        region, visit);
+            at = begin + share.shape[along];
         }
     }
 

@@ -22,10 +22,11 @@ struct table_shard {
     holder_t holder = 0;
     box region;
     std::optional<flat_range> flat; ///< nothing: the whole region
+    axis_cycles cycles{};           ///< none: all of the region
 
     constexpr std::size_t ndim() const { return region.ndim(); }
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.holder, self.region, self.flat);
+        visit(self.holder, self.region, self.flat, self.cycles);
     }
 };
 
@@ -37,9 +38,12 @@ constexpr void validate(table_shard const& shard) {
                                    to_string(shard.region.offset));
     if (shard.flat && shard.flat->begin < 0)
         fail(errc::bad_layout, "it has the flat range " + to_string(*shard.flat));
+    if ((shard.flat && !shard.cycles.empty()) || find_bad_cycle(shard.region, shard.cycles))
+        fail(errc::bad_layout, "it has blocks along" + to_string(shard.cycles) + " of the shape " +
+                                   to_string(shard.region.shape));
 }
 
-/// The shards of one tensor, packed: holder, region and flat range of each, in the order of
+/// The shards of one tensor, packed: holder, region, flat range and cycles of each, in the order of
 /// insertion.
 ///
 /// \par Units elements
@@ -53,7 +57,7 @@ public:
     constexpr holder_t holder(std::size_t i) const { return holders_[i]; }
     constexpr box region(std::size_t i) const { return regions_[i]; }
     constexpr table_shard operator[](std::size_t i) const {
-        return {holder(i), region(i), flat(i)};
+        return {holder(i), region(i), flat(i), cycles(i)};
     }
 
     /// The flat range of shard `i`, or nothing where it is the whole region.
@@ -61,6 +65,11 @@ public:
         if (flats_.empty() || flats_[i].begin < 0)
             return std::nullopt;
         return flats_[i];
+    }
+
+    /// The axes along which shard `i` is blocks of its region.
+    constexpr axis_cycles const& cycles(std::size_t i) const {
+        return cycles_.empty() ? none_ : cycles_[i];
     }
 
     constexpr void reserve(std::size_t shards) {
@@ -72,7 +81,12 @@ public:
     ///
     /// \pre `region.ndim() == ndim()`
     constexpr void push_back(holder_t holder, box const& region,
-                             std::optional<flat_range> const& flat = {}) {
+                             std::optional<flat_range> const& flat = {},
+                             axis_cycles const& cycles = {}) {
+        if (!cycles.empty() && cycles_.empty())
+            cycles_.resize(size());
+        if (!cycles.empty() || !cycles_.empty())
+            cycles_.push_back(cycles);
         if (flat && flats_.empty())
             flats_.resize(size(), not_flat);
         if (flat || !flats_.empty())
@@ -82,11 +96,14 @@ public:
     }
 
     constexpr void push_back(table_shard const& shard) {
-        push_back(shard.holder, shard.region, shard.flat);
+        push_back(shard.holder, shard.region, shard.flat, shard.cycles);
     }
 
-    /// The boxes of shard `i`, in the order in which it stores them.
-    constexpr std::vector<box> boxes(std::size_t i) const { return boxes_of(region(i), flat(i)); }
+    /// The boxes of shard `i`: those of a flat range in the order in which it stores them, blocks in
+    /// row-major order.
+    constexpr std::vector<box> boxes(std::size_t i) const {
+        return boxes_of(region(i), flat(i), cycles(i));
+    }
 
     /// True where no shard is a flat range.
     constexpr bool all_boxes() const { return flats_.empty(); }
@@ -95,11 +112,12 @@ public:
     constexpr box_list const& regions() const { return regions_; }
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
     constexpr std::vector<flat_range> const& flat_ranges() const { return flats_; }
+    constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
     /// The memory that the shards take.
     constexpr std::size_t bytes() const {
         return regions_.bytes() + holders_.capacity() * sizeof(holder_t) +
-               flats_.capacity() * sizeof(flat_range);
+               flats_.capacity() * sizeof(flat_range) + cycles_.capacity() * sizeof(axis_cycles);
     }
 
     constexpr bool operator==(shard_table const&) const = default;
@@ -109,7 +127,9 @@ private:
 
     box_list regions_;
     std::vector<holder_t> holders_;
-    std::vector<flat_range> flats_; ///< empty where no shard is flat
+    std::vector<flat_range> flats_;   ///< empty where no shard is flat
+    std::vector<axis_cycles> cycles_; ///< empty where no shard is cyclic
+    axis_cycles none_;
 };
 
 } // namespace reshard

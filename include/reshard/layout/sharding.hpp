@@ -47,7 +47,8 @@ struct sharding_part {
 /// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
 /// one behind the other.
 ///
-/// \invariant parts that are not copies do not overlap; all have the same number of ranks
+/// \invariant parts that are not copies do not overlap; all whose ranks are not listed have the same
+///            number of ranks
 struct tensor_sharding {
     std::string key;
     data_type dtype{};
@@ -67,7 +68,7 @@ constexpr box largest_region(distribution const& how) {
         at.push_back(each.what == placement::kind::only ? each.coordinate
                                                         : index_t{most - each.sizes.begin()});
     }
-    return *how.region(how.ranks().rank_at(at));
+    return *how.region(how.held_by().rank_at(how.ranks().rank_at(at)));
 }
 
 /// The number of ranks along the axes, all of which must replicate.
@@ -97,6 +98,12 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
 /// \throws error with errc::bad_layout where the slices of a part do not hold its elements
 constexpr void check_flat(std::string const& key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
+    for (placement const& each : segment.how.placements())
+        if (each.what == placement::kind::cyclic)
+            fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(each.axis) +
+                                       ": blocks of " + std::to_string(each.block) +
+                                       " elements are dealt out, so " + std::to_string(count) +
+                                       " ranks cannot share them in flat slices");
     if (!segment.flat->slices)
         return;
     auto const [begin, length] = *segment.flat->slices;
@@ -123,7 +130,8 @@ constexpr void check(tensor_sharding const& tensor) {
                                        to_string(segment.how.shape()) + " at offset " +
                                        to_string(segment.offset) + " exceeds the tensor of shape " +
                                        to_string(tensor.shape));
-        if (segment.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
+        if (segment.how.held_by().is_plain() && tensor.parts[0].how.held_by().is_plain() &&
+            segment.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
             fail(errc::bad_layout, "'" + tensor.key + "': parts on meshes of " +
                                        std::to_string(tensor.parts[0].how.ranks().rank_count()) +
                                        " and " + std::to_string(segment.how.ranks().rank_count()) +

@@ -27,7 +27,7 @@ constexpr box in_tensor(box region, sharding_part const& segment) {
     return region;
 }
 
-/// Ranks that share a box: how many there are, and how far apart they stand.
+/// Places of a mesh that share a box: how many there are, and how far apart they are.
 class sharing_ranks {
 public:
     constexpr sharing_ranks(mesh const& ranks, axis_set axes) {
@@ -41,16 +41,16 @@ public:
 
     constexpr index_t count() const { return element_count(extents_); }
 
-    /// How much larger the number of the rank with slice `i` is than that of the one with slice 0.
+    /// How much larger the number of the place with slice `i` is than that of the one with slice 0.
     constexpr holder_t distance(index_t i) const {
         return static_cast<holder_t>(linear_offset(unravel_index(i, extents_), strides_));
     }
 
-    /// The slice of a rank.
-    constexpr index_t slice_at(holder_t rank) const {
+    /// The slice of a place.
+    constexpr index_t slice_at(holder_t place) const {
         index_vector at;
         for (std::size_t i = 0; i < extents_.size(); ++i)
-            at.push_back(index_t{rank} / strides_[i] % extents_[i]);
+            at.push_back(index_t{place} / strides_[i] % extents_[i]);
         return ravel_index(at, extents_);
     }
 
@@ -64,7 +64,7 @@ constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, inde
     return flat.slices ? *flat.slices : padded_slices(elements, count);
 }
 
-/// A region of a part that ranks share; `first` is the one with slice 0.
+/// A region of a part that ranks share; `first` is the place of the one with slice 0.
 struct shared_region {
     sharding_part const& segment;
     box const& region;
@@ -84,7 +84,8 @@ struct shared_region {
         while (position) {
             index_t const i = slice_of(slices, *position);
             flat_range const range = range_of(slices, elements, i);
-            visit(first + ranks.distance(i), placed, std::optional(range));
+            visit(segment.how.held_by().rank_at(first + ranks.distance(i)), placed,
+                  std::optional(range));
             position = next_position(sought, range.end, region.shape);
         }
     }
@@ -98,10 +99,11 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
     axis_set axes = which == copies::main ? replicating_axes(segment.how) : axis_set{};
     if (segment.flat)
         axes = static_cast<axis_set>(axes | segment.flat->axes);
-    auto const walk = [&](holder_t rank, box const& region) {
+    auto const walk = [&](holder_t place, box const& region) {
         if (!segment.flat)
-            return visit(rank, in_tensor(region, segment), std::optional<flat_range>());
-        shared_region{segment, region, rank}.for_each(*intersect(region, wanted), visit);
+            return visit(segment.how.held_by().rank_at(place), in_tensor(region, segment),
+                         std::optional<flat_range>());
+        shared_region{segment, region, place}.for_each(*intersect(region, wanted), visit);
     };
     holder_walk(segment.how, wanted, axes, walk).run();
 }
@@ -109,7 +111,8 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
 } // namespace detail
 
 /// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
-/// range of `region`, where it is cut flat.
+/// range of `region`, where it is cut flat. Where blocks are dealt out, some of the region are the
+/// rank's.
 ///
 /// Takes time in proportion to the number of calls and of the tensor's parts.
 ///
@@ -144,20 +147,23 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 ///
 /// A box may be empty, as FSDP2 leaves them; flat ranges without elements are left out.
 ///
-/// \pre the rank is one of the mesh's
+/// \pre the rank is one of the mesh's, or ranks are listed
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
     std::vector<shard_descriptor> held;
     for (sharding_part const& segment : tensor.parts) {
+        if (!segment.how.held_by().place_of(rank))
+            continue;
         auto const region = segment.how.region(rank);
         if (!region)
             continue;
-        shard_descriptor shard{tensor.key, tensor.dtype, tensor.shape,
-                               detail::in_tensor(*region, segment), std::nullopt};
+        shard_descriptor shard{tensor.key,   tensor.dtype,
+                               tensor.shape, detail::in_tensor(*region, segment),
+                               std::nullopt, segment.how.cycles_in(*region)};
         if (segment.flat) {
             detail::sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
             index_t const elements = element_count(*region);
             shard.flat = range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
-                                  elements, ranks.slice_at(rank));
+                                  elements, ranks.slice_at(*segment.how.held_by().place_of(rank)));
         }
         if (!shard.flat || shard.flat->size() > 0)
             held.push_back(std::move(shard));
@@ -167,17 +173,21 @@ constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor,
 
 /// All shards of a tensor that have elements, by rank, then by part.
 constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
-    std::vector<shard_descriptor> found;
+    std::vector<table_shard> found;
     std::vector<std::pair<holder_t, std::size_t>> order;
-    for_each_holder(tensor, whole(tensor.shape), copies::all,
-                    [&](holder_t rank, box const& region, std::optional<flat_range> const& flat) {
-                        order.emplace_back(rank, found.size());
-                        found.push_back({{}, tensor.dtype, {}, region, flat});
-                    });
+    for (sharding_part const& segment : tensor.parts) {
+        auto const add = [&](holder_t rank, box const& region,
+                             std::optional<flat_range> const& flat) {
+            order.emplace_back(rank, found.size());
+            found.push_back({rank, region, flat, segment.how.cycles_in(region)});
+        };
+        if (box const all = whole(segment.how.shape()); !is_empty(all))
+            detail::for_each_holder_of_part(segment, all, copies::all, add);
+    }
     std::sort(order.begin(), order.end());
     tensor_layout result{tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())};
     for (auto const& [rank, i] : order)
-        result.shards.push_back(rank, found[i].region, found[i].flat);
+        result.shards.push_back(found[i]);
     return result;
 }
 
@@ -201,7 +211,7 @@ constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
     for (tensor_sharding const& tensor : tensors) {
         result.tensors.push_back(tensor_layout_of(tensor));
         for (sharding_part const& segment : tensor.parts)
-            result.holders = std::max(result.holders, segment.how.ranks().rank_count());
+            result.holders = std::max(result.holders, segment.how.held_by().rank_end());
     }
     std::sort(result.tensors.begin(), result.tensors.end(),
               [](auto const& a, auto const& b) { return a.key < b.key; });

@@ -60,12 +60,28 @@ public:
             return std::nullopt;
         return grids() ? grids_->flat(i) : listed().flat(i);
     }
+    /// The axes along which shard `i` is blocks of its region.
+    constexpr axis_cycles cycles(std::size_t i) const {
+        return grid() ? grid_->cycles(i) : grids() ? grids_->cycles(i) : listed().cycles(i);
+    }
     constexpr std::vector<box> boxes(std::size_t i) const {
-        if (grid())
-            return {grid_->region(i)};
-        if (grids())
-            return grids_->boxes(i);
-        return listed().boxes(i);
+        return boxes_of(region(i), flat(i), cycles(i));
+    }
+
+    /// The number of elements of shard `i`.
+    constexpr index_t elements(std::size_t i) const {
+        auto const range = flat(i);
+        return range ? range->size() : element_count(held_shape(region(i), cycles(i)));
+    }
+
+    /// Calls `visit(region)` for each of `boxes(i)`, in order, without a list of blocks.
+    template <class Visitor>
+    constexpr void for_each_box(std::size_t i, Visitor&& visit) const {
+        if (auto const range = flat(i))
+            for (box const& one : boxes_of(region(i), range))
+                visit(one);
+        else
+            for_each_block(region(i), cycles(i), visit);
     }
 
     /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only where
@@ -95,7 +111,8 @@ public:
             return grids_->same_geometry(*other.grids_);
         if (table())
             return table_->regions() == other.table_->regions() &&
-                   table_->flat_ranges() == other.table_->flat_ranges();
+                   table_->flat_ranges() == other.table_->flat_ranges() &&
+                   table_->all_cycles() == other.table_->all_cycles();
         return true;
     }
 
@@ -113,6 +130,12 @@ public:
             digest.add(static_cast<std::uint64_t>(flat.begin));
             digest.add(static_cast<std::uint64_t>(flat.end));
         }
+        for (axis_cycles const& cycles : table_->all_cycles())
+            for (axis_cycle const& one : cycles) {
+                digest.add(static_cast<std::uint64_t>(one.axis));
+                digest.add(static_cast<std::uint64_t>(one.block));
+                digest.add(static_cast<std::uint64_t>(one.period));
+            }
     }
 
     /// Adds who holds them.

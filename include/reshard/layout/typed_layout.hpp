@@ -66,6 +66,8 @@ struct typed_tensor {
     static_assert(
         detail::has_data_type<T>,
         "the element type of a typed_tensor has no data type; specialise data_type_traits");
+    static_assert(((placement(Placements).what != placement::kind::cyclic) && ...),
+                  "a typed_tensor cannot be dealt out in blocks; describe it by a distribution");
     static_assert(detail::is_shape(Shape),
                   "the shape of a typed_tensor has a negative extent or too many elements");
 
@@ -112,6 +114,8 @@ struct placement_of {
                   "explicit sizes of a typed_tensor must be one for each rank of the mesh axis");
     static_assert(Fault.what != kind::negative_size,
                   "explicit sizes of a typed_tensor must not be negative");
+    static_assert(Fault.what != kind::block && Fault.what != kind::dealt_out,
+                  "a typed_tensor cannot be dealt out in blocks");
     static_assert(Fault.what != kind::size_sum,
                   "explicit sizes of a typed_tensor must sum to the extent");
 };

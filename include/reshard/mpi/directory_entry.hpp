@@ -42,9 +42,10 @@ struct directory_entry {
     std::uint32_t position = 0; ///< among the shards of that key that the holder has
     box region;
     std::optional<flat_range> flat;
+    axis_cycles cycles{}; ///< the axes along which only blocks of the region are meant
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.key, self.holder, self.position, self.region, self.flat);
+        visit(self.key, self.holder, self.position, self.region, self.flat, self.cycles);
     }
 
     bool operator==(directory_entry const&) const = default;

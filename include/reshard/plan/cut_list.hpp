@@ -31,16 +31,17 @@ public:
     /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
     ///         wants it
     constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
+        bool const is_flat = target_.shards.flat(shard).has_value();
         std::uint8_t number = 0;
-        for (box const& region : target_.shards.boxes(shard)) {
+        target_.shards.for_each_box(shard, [&](box const& region) {
             std::size_t const first = cuts.size();
             if (!is_empty(region))
                 pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
                     add_sources({piece, 0, shard, number}, common, cuts);
                 });
             check_covered(shard, region, cuts, first);
-            ++number;
-        }
+            number = static_cast<std::uint8_t>(number + is_flat);
+        });
     }
 
     /// What source box `source_box` of tensor `source` gives to the target shards that `wanted`
@@ -49,28 +50,43 @@ public:
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, Wanted&& wanted,
                                    placed_pattern& cuts) const {
-        box const held = sources_.of(source)[source_box];
+        sources_.of(source).for_each_block_of(source_box, [&](box const& held) {
+            find_targets_of_block({source, source_box}, held, targets, wanted, cuts);
+        });
+    }
+
+private:
+    /// A box of a source by its numbers.
+    struct source_place {
+        key_id source;
+        std::uint32_t box;
+    };
+
+    template <class Wanted>
+    constexpr void find_targets_of_block(source_place from, box const& held,
+                                         shard_index const& targets, Wanted&& wanted,
+                                         placed_pattern& cuts) const {
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
-            if (target_.pieces->source(i) != source)
+            if (target_.pieces->source(i) != from.source)
                 continue;
             piece const whole = (*target_.pieces)[i];
             auto const given = intersect(held, whole.source_box());
             if (!given)
                 continue;
-            auto const add = [&](std::uint32_t target_box, box const&) {
-                auto const region = intersect(targets[target_box], whole.target_box());
+            auto const add = [&](std::uint32_t target_box, box const& common) {
+                auto const region =
+                    intersect(targets.block_at(target_box, common.offset), whole.target_box());
                 cut_between(whole, *region, held, [&](cut const& geometry) {
                     for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
                         if (shard_part const at = targets.replica(target_box, which);
                             wanted(at.shard))
-                            cuts.push_back({geometry, {i, source_box, at.shard, at.part}});
+                            cuts.push_back({geometry, {i, from.box, at.shard, at.part}});
                 });
             };
             targets.for_each_overlap(reach_of(whole, *given), add);
         }
     }
 
-private:
     static constexpr cut geometry_of(piece const& p) {
         return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }

@@ -63,10 +63,8 @@ constexpr std::vector<process_share> shares_of(tensor_shards const& shards, data
                                                plan_options const& options) {
     std::vector<process_share> all;
     for (std::size_t i = 0; shards && i < shards.size(); ++i) {
-        auto const flat = shards.flat(i);
         all.push_back(
-            {options.process_of(shards.holder(i)),
-             byte_count(flat ? flat->size() : element_count(shards.region(i).shape), dtype)});
+            {options.process_of(shards.holder(i)), byte_count(shards.elements(i), dtype)});
     }
     return add_up(std::move(all));
 }

@@ -41,8 +41,10 @@ constexpr listed_parts list_parts(shard_table const& table) {
     listed_parts listed{box_list(table.ndim()), {}};
     for (std::uint32_t shard = 0; shard < table.size(); ++shard) {
         if (!table.flat(shard)) {
-            listed.boxes.push_back(table.region(shard));
-            listed.parts.push_back({shard, 0});
+            for_each_block(table.region(shard), table.cycles(shard), [&](box const& block) {
+                listed.boxes.push_back(block);
+                listed.parts.push_back({shard, 0});
+            });
             continue;
         }
         std::uint8_t number = 0;

@@ -46,7 +46,9 @@ private:
         if (index.is_computed()) {
             for (std::uint32_t const shard : shards_of(shards, holders)) {
                 std::uint32_t const first = index.first_box(shard);
-                for (std::uint32_t number = 0; number < shards.boxes(shard).size(); ++number)
+                std::size_t const count = // blocks have one number together
+                    shards.flat(shard) ? shards.boxes(shard).size() : 1;
+                for (std::uint32_t number = 0; number < count; ++number)
                     boxes.push_back(first + number);
             }
             std::sort(boxes.begin(), boxes.end());

@@ -38,9 +38,24 @@ public:
         return grid_ ? grid_->box_count() : grids_ ? grids_->box_count() : parts_.boxes.size();
     }
 
+    /// Where blocks are dealt out, the box is all from the first to the last one.
+    ///
     /// \pre `i < size()`, here and below
     constexpr box operator[](std::size_t i) const {
         return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
+    }
+
+    /// Calls `visit(block)` for each block of box `i`, where blocks are dealt out; else for all of it.
+    template <class Visitor>
+    constexpr void for_each_block_of(std::size_t i, Visitor&& visit) const {
+        for_each_block((*this)[i], cycles(i), visit);
+    }
+
+    /// The block of box `i` that has an element, or all of it.
+    ///
+    /// \pre the element is one of box `i`
+    constexpr box block_at(std::size_t i, index_vector const& place) const {
+        return reshard::block_at((*this)[i], cycles(i), place);
     }
 
     constexpr std::size_t replicas(std::size_t i) const {
@@ -56,8 +71,8 @@ public:
                         : parts_.replica(i, which);
     }
 
-    /// Calls `visit(i, common)` for each box that shares elements with `region`; `common` are the
-    /// shared ones.
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of it
+    /// where blocks are dealt out; `common` are the shared ones.
     template <class Visitor>
     constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
         if (grid_)
@@ -99,6 +114,10 @@ public:
     constexpr box_index const& listed_boxes() const { return parts_.boxes; }
 
 private:
+    constexpr axis_cycles cycles(std::size_t i) const {
+        return grid_ ? grid_->cycles_at(i) : grids_ ? grids_->cycles_at(i) : axis_cycles();
+    }
+
     /// Which replica of box `i` a holder has, or nothing where it has another box or none.
     static constexpr std::optional<std::size_t>
     replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {

@@ -48,10 +48,16 @@ constexpr box_list written_boxes(plan const& whole, std::size_t& first, key_id k
 constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                box_list const& written) {
     std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
+    box_list list(written.ndim());
+    for (box const& one : boxes)
+        list.push_back(one);
+    box_index const index(std::move(list));
     for (std::size_t i = 0; i < written.size(); ++i) {
-        std::size_t which = 0;
-        while (which < boxes.size() && !contains(boxes[which], written[i]))
-            ++which;
+        std::size_t which = boxes.size();
+        index.for_each_overlap(written[i], [&](std::uint32_t at, box const& common) {
+            if (common == written[i])
+                which = at;
+        });
         if (which == boxes.size())
             return plan_fault{plan_fault::kind::outside, 0, 0, written[i]};
         inside[which].push_back(written[i]);

@@ -98,7 +98,8 @@ private:
 
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
         shard_descriptor const &a = first.descriptor, &b = next.descriptor;
-        if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
+        if (a.flat || b.flat || !a.cycles.empty() || !b.cycles.empty() || axis >= a.region.ndim() ||
+            is_empty(a.region) || is_empty(b.region))
             return false;
         return a.key == b.key && a.dtype == b.dtype && a.global_shape == b.global_shape &&
                row_of(first, axis) == row_of(next, axis) &&

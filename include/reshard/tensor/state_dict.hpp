@@ -3,14 +3,17 @@
 #ifndef RESHARD_TENSOR_STATE_DICT_HPP
 #define RESHARD_TENSOR_STATE_DICT_HPP
 
+#include <reshard/core/byte_place.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/holder.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,6 +22,8 @@
 /// What one rank holds: shards, and the tensors in which their elements lie.
 
 namespace reshard {
+
+struct compact_layout;
 
 /// One shard and its elements.
 ///
@@ -45,6 +50,19 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
 
 /// \throws error with errc::memory_overlap where elements that will be written share an address
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
+
+/// A shard and where its elements begin in a local array, in elements from that array's first.
+struct placed_shard {
+    shard_descriptor descriptor;
+    index_t offset = 0;
+};
+
+/// What a rank holds of a tensor, in the local array in which it does.
+///
+/// \throws error as `basic_state_dict::add`
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
+                                                     compact_layout const& all, holder_t rank,
+                                                     const_tensor_view const& local);
 
 /// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -131,6 +149,43 @@ public:
 
     /// What `check` throws, or nothing.
     std::optional<error> const& first_error() const { return first_error_; }
+
+    /// Adds all that a rank holds of a tensor by a layout, of which `local` is the local array: the
+    /// box that placements give it, or its blocks side by side, where they are dealt out.
+    ///
+    /// Where a rank holds several shards, they stand one behind the other along the axis along which
+    /// they fill the array.
+    ///
+    /// What is kept as an error: errc::unknown_key where the layout has no such tensor,
+    /// errc::shape_mismatch that names key, axis and both extents where the array has another shape,
+    /// and what `check` refuses; then nothing is added.
+    void add(std::string_view key, compact_layout const& all, holder_t rank, View const& local) {
+        keep_error([&] {
+            std::vector<value_type> added;
+            for (detail::placed_shard& shard : detail::placed_shards(key, all, rank, local)) {
+                View part = local;
+                using byte =
+                    std::conditional_t<std::same_as<View, tensor_view>, std::byte, std::byte const>;
+                part.shape = local_shape(shard.descriptor);
+                if (local.data != nullptr)
+                    part.data = static_cast<byte*>(local.data) +
+                                byte_place_of(shard.offset, local.dtype).bytes;
+                added.push_back({std::move(shard.descriptor), part});
+                reshard::check(added.back());
+            }
+            for (value_type& shard : added)
+                shards_.push_back(std::move(shard));
+        });
+    }
+
+    /// The same of `t`, which has to outlive this.
+    template <class T>
+        requires requires(T&& t) {
+            { view(std::forward<T>(t)) } -> std::convertible_to<View>;
+        }
+    void add(std::string_view key, compact_layout const& all, holder_t rank, T&& t) {
+        keep_error([&] { add(key, all, rank, View(view(std::forward<T>(t)))); });
+    }
 
     std::size_t size() const { return shards_.size(); }
     bool empty() const { return shards_.empty(); }

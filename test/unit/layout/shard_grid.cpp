@@ -10,8 +10,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace reshard;
@@ -22,9 +23,11 @@ namespace {
 
 using numbers = std::vector<std::uint32_t>;
 
-/// The boxes that share elements with a region: by number, what they share.
-std::map<std::uint32_t, box> overlaps(shard_grid const& grid, box const& region) {
-    std::map<std::uint32_t, box> found;
+using numbered_boxes = std::set<std::pair<std::uint32_t, box>>;
+
+/// The boxes that share elements with a region: number, and what they share, block by block.
+numbered_boxes overlaps(shard_grid const& grid, box const& region) {
+    numbered_boxes found;
     grid.for_each_overlap(region, [&](std::uint32_t number, box const& common) {
         BOOST_TEST(found.emplace(number, common).second);
     });
@@ -39,6 +42,7 @@ void check_shards(shard_grid const& grid, distribution const& how) {
     for (std::uint32_t i = 0; i < table.size(); ++i) {
         BOOST_TEST(grid.holder(i) == table.holder(i));
         BOOST_TEST((grid.region(i) == table.region(i)));
+        BOOST_TEST((grid.cycles(i) == table.cycles(i)));
         BOOST_TEST((grid.find(table.holder(i)) == i));
     }
     for (holder_t rank = 0; rank < how.ranks().rank_count() + 3; ++rank)
@@ -64,10 +68,11 @@ void check_boxes(shard_grid const& grid) {
 }
 
 void check_overlaps(shard_grid const& grid, box const& region) {
-    std::map<std::uint32_t, box> expected;
+    numbered_boxes expected;
     for (std::uint32_t number = 0; number < grid.box_count(); ++number)
-        if (auto const common = intersect(grid.box_at(number), region))
-            expected.emplace(number, *common);
+        for (box const& block : boxes_of(grid.box_at(number), {}, grid.cycles_at(number)))
+            if (auto const common = intersect(block, region))
+                expected.emplace(number, *common);
     BOOST_TEST((overlaps(grid, region) == expected));
 }
 
@@ -82,9 +87,30 @@ BOOST_AUTO_TEST_CASE(rows_over_columns_of_ranks) {
     BOOST_TEST(grid.replicas() == 2u);
     BOOST_TEST((grid.box_at(2) == box{{8}, {2}}));
     BOOST_TEST(grid.holder(grid.replica(2, 1)) == 5u);
-    BOOST_TEST((overlaps(grid, {{3}, {2}}) ==
-                std::map<std::uint32_t, box>{{0, {{3}, {1}}}, {1, {{4}, {1}}}}));
+    BOOST_TEST((overlaps(grid, {{3}, {2}}) == numbered_boxes{{0, {{3}, {1}}}, {1, {{4}, {1}}}}));
     BOOST_TEST(overlaps(grid, {{3}, {0}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_by_arithmetic) {
+    // Ten rows in blocks of two over two coordinates, of which both stand on two ranks:
+    // 0, 1, 4, 5, 8, 9 and 2, 3, 6, 7.
+    shard_grid const grid =
+        grid_of(distribution({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 2}, replicate{}}, {10}));
+    BOOST_TEST(grid.size() == 4u);
+    BOOST_TEST(grid.box_count() == 2u);
+    BOOST_TEST((grid.region(0) == box{{0}, {10}}));
+    BOOST_TEST((grid.region(3) == box{{2}, {6}}));
+    BOOST_TEST((grid.cycles(0) == axis_cycles{{0, 2, 4}}));
+    BOOST_TEST((grid.cycles_at(1) == axis_cycles{{0, 2, 4}}));
+    BOOST_TEST(
+        (overlaps(grid, {{1}, {8}}) ==
+         numbered_boxes{
+             {0, {{1}, {1}}}, {1, {{2}, {2}}}, {0, {{4}, {2}}}, {1, {{6}, {2}}}, {0, {{8}, {1}}}}));
+    // A grid of other blocks is another one, though its shards have the same hulls.
+    shard_grid const other =
+        grid_of(distribution({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 1}, replicate{}}, {10}));
+    BOOST_TEST(!grid.same_geometry(other));
+    BOOST_TEST(!(grid == other));
 }
 
 BOOST_AUTO_TEST_CASE(who_alone_holds_it_is_found) {

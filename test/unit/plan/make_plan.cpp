@@ -6,6 +6,9 @@
 #include "support/says.hpp"
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/expr/by_name.hpp>
+#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/plan/verify.hpp>
 
 using namespace reshard;
 using reshard::test::part;
@@ -238,6 +241,58 @@ BOOST_AUTO_TEST_CASE(a_gap_that_a_scope_does_not_want_is_no_matter) {
                             {{part("w", {4}, {{0}, {2}})}, {part("w", {4}, {{2}, {2}})}});
     BOOST_TEST(make_plan(all(), {holder_set({0}), holder_set({0})}).transfers.size() == 1u);
     BOOST_CHECK_THROW(make_plan(all()), error);
+}
+
+namespace {
+
+compact_layout spread_over(mesh const& grid, std::vector<placement> placements) {
+    return compact_layout_of(
+        {sharding_of("w", data_type::f32, distribution(grid, std::move(placements), {9}))});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(blocks_become_rows_and_rows_become_blocks) {
+    mesh const two{{"p", 2}};
+    compact_layout const blocks = spread_over(two, {block_cyclic{0, 2}}); // 0 1 4 5 8 and 2 3 6 7
+    compact_layout const rows = spread_over(two, {shard{0}});
+    mapping const program = by_name(catalog_of(blocks), rows);
+    texts const to_rows{"0>0 [0:2]", "1>0 [2:4]", "0>0 [4:5]",
+                        "0>1 [5:6]", "1>1 [6:8]", "0>1 [8:9]"};
+    BOOST_TEST(lines(make_plan(problem_of(program, blocks, rows))) == to_rows,
+               boost::test_tools::per_element());
+    texts const to_blocks{"0>0 [0:2]", "0>0 [4:5]", "1>0 [5:6]",
+                          "1>0 [8:9]", "0>1 [2:4]", "1>1 [6:8]"};
+    plan_problem const back = problem_of(program, rows, blocks);
+    plan const whole = make_plan(back);
+    BOOST_TEST(lines(whole) == to_blocks, boost::test_tools::per_element());
+    BOOST_TEST(!verify(whole, back));
+    for (holder_t const rank : {0u, 1u}) {
+        holder_set const me({rank});
+        texts mine;
+        for (std::string const& line : to_blocks)
+            if (line[0] == static_cast<char>('0' + rank) ||
+                line[2] == static_cast<char>('0' + rank))
+                mine.push_back(line);
+        BOOST_TEST(lines(make_plan(back, {me, me})) == mine, boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_other_sizes_are_cut_where_either_side_is) {
+    compact_layout const twos = spread_over({{"p", 2}}, {block_cyclic{0, 2}});
+    compact_layout const threes = spread_over({{"p", 3}}, {block_cyclic{0, 3}});
+    mapping const program = by_name(catalog_of(twos), threes);
+    plan_problem const problem = problem_of(program, twos, threes);
+    plan const whole = make_plan(problem);
+    BOOST_TEST(lines(whole) == (texts{"0>0 [0:2]", "1>0 [2:3]", "1>1 [3:4]", "0>1 [4:6]",
+                                      "1>2 [6:8]", "0>2 [8:9]"}),
+               boost::test_tools::per_element());
+    // What is left out of a plan of blocks is found.
+    plan less = whole;
+    less.transfers.pop_back();
+    auto const fault = verify(less, problem);
+    BOOST_REQUIRE(fault.has_value());
+    BOOST_TEST((fault->where == box{{8}, {1}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,8 @@
 
 #include "support/says.hpp"
 
+#include <reshard/layout/compact_sharding.hpp>
+
 #include <concepts>
 #include <string>
 #include <utility>
@@ -231,6 +233,105 @@ BOOST_AUTO_TEST_CASE(the_error_of_a_description_is_kept_too) {
                raw_tensor(elements.data(), {4, 3}));
     BOOST_TEST(shards.size() == 1u);
     BOOST_CHECK_EXCEPTION(shards.check(), error, says(errc::bad_layout, "there is no such rank"));
+}
+
+namespace {
+
+/// A matrix of 13 x 21 in blocks of 5 x 4 on 2 x 3 ranks, and rows on two ranks.
+compact_layout blocks_and_rows() {
+    return compact_layout_of(
+        {sharding_of("A", data_type::f32,
+                     distribution({{"p", 2}, {"q", 3}}, {block_cyclic{0, 5}, block_cyclic{1, 4}},
+                                  {13, 21})),
+         sharding_of("rows", data_type::f32, distribution(mesh{{"p", 2}}, {shard{0}}, {5, 2}))});
+}
+
+/// q of 4 rows, then k of 2, each over two ranks.
+compact_layout fused() {
+    auto const over = [](index_t rows) {
+        return distribution(mesh{{"tp", 2}}, {shard{0}}, {rows, 3});
+    };
+    return compact_layout_of({tensor_sharding{
+        "qk", data_type::f32, {6, 3}, {{{0, 0}, over(4), {}}, {{4, 0}, over(2), {}}}}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_local_array_of_blocks_is_one_shard) {
+    std::vector<float> elements(8 * 5);
+    state_dict shards;
+    // Rank 2 is at 0, 2: rows 0 to 4 and 10 to 12, columns 8 to 11 and 20.
+    shards.add("A", blocks_and_rows(), 2, raw_tensor(elements.data(), {8, 5}));
+    BOOST_REQUIRE(shards.size() == 1u);
+    BOOST_TEST(
+        (shards[0].descriptor ==
+         shard_descriptor{
+             "A", data_type::f32, {13, 21}, {{0, 8}, {13, 13}}, {}, {{0, 5, 10}, {1, 4, 12}}}));
+    BOOST_TEST((shards[0].tensor.shape == index_vector{8, 5}));
+    shards.add("A", blocks_and_rows(), 5,
+               tensor_view{elements.data(), data_type::f32, {5, 5}, {1, 5}}); // column by column
+    BOOST_TEST((shards[1].tensor.strides == index_vector{1, 5}));
+    const_state_dict readable;
+    readable.add("rows", blocks_and_rows(), 1, raw_tensor<float const>(elements.data(), {2, 2}));
+    BOOST_TEST((readable[0].descriptor ==
+                shard_descriptor{"rows", data_type::f32, {5, 2}, {{3, 0}, {2, 2}}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_local_array_of_another_shape_is_refused) {
+    std::vector<float> elements(100);
+    auto const add = [&](std::string const& key, holder_t rank, index_vector const& shape) {
+        return [&elements, key, rank, shape] {
+            state_dict shards;
+            shards.add(key, blocks_and_rows(), rank, raw_tensor(elements.data(), shape));
+            BOOST_TEST(shards.empty()); // what is wrong is not kept
+            shards.check();
+        };
+    };
+    BOOST_CHECK_EXCEPTION(
+        add("A", 2, {8, 6})(), error,
+        says(errc::shape_mismatch, "'A': axis 1: a shard of extent 5 in a tensor of extent 6"));
+    BOOST_CHECK_EXCEPTION(
+        add("rows", 1, {3, 2})(), error,
+        says(errc::shape_mismatch, "'rows': axis 0: a shard of extent 2 in a tensor of extent 3"));
+    BOOST_CHECK_EXCEPTION(
+        add("row", 1, {3, 2})(), error,
+        says(errc::unknown_key, "'row' is not a tensor of the layout (did you mean 'rows'?)"));
+    BOOST_CHECK_EXCEPTION(add("rows", 2, {3, 2})(), error,
+                          says(errc::shape_mismatch,
+                               "'rows': axis 0: a tensor of extent 3 on rank 2, to which the "
+                               "layout assigns 0 elements"));
+    std::vector<double> doubles(40);
+    state_dict shards;
+    shards.add("A", blocks_and_rows(), 2, raw_tensor(doubles.data(), {8, 5}));
+    BOOST_CHECK_EXCEPTION(
+        shards.check(), error,
+        says(errc::dtype_mismatch, "'A': a shard of float32 in a tensor of float64"));
+    BOOST_TEST(shards.empty());
+    BOOST_CHECK_NO_THROW(add("rows", 2, {0, 2})()); // nothing, as it should be
+}
+
+BOOST_AUTO_TEST_CASE(several_shards_of_a_local_array_stand_one_behind_the_other) {
+    std::vector<float> elements(9);
+    state_dict shards;
+    shards.add("qk", fused(), 1, raw_tensor(elements.data(), {3, 3}));
+    BOOST_REQUIRE(shards.size() == 2u);
+    BOOST_TEST((shards[0].descriptor.region == box{{2, 0}, {2, 3}}));
+    BOOST_TEST(shards[0].tensor.data == elements.data());
+    BOOST_TEST((shards[1].descriptor.region == box{{5, 0}, {1, 3}}));
+    BOOST_TEST(shards[1].tensor.data == elements.data() + 6);
+    BOOST_TEST((shards[1].tensor.shape == index_vector{1, 3}));
+    shards.add("qk", fused(), 1, raw_tensor(elements.data(), {4, 2}));
+    BOOST_CHECK_EXCEPTION(
+        shards.check(), error,
+        says(errc::shape_mismatch,
+             "'qk': axis 0: 2 shards of extent 3 together in a tensor of extent 4"));
+    state_dict narrow;
+    narrow.add("qk", fused(), 1, raw_tensor(elements.data(), {3, 2}));
+    BOOST_CHECK_EXCEPTION(
+        narrow.check(), error,
+        says(errc::shape_mismatch,
+             "'qk': axis 1: 2 shards of extent 3 together in a tensor of extent 2"));
+    BOOST_TEST(shards.size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,7 +36,7 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
 
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard) {
     shard_table table(shard.global_shape.size());
-    table.push_back(0, shard.region, shard.flat);
+    table.push_back(0, shard.region, shard.flat, shard.cycles);
     return table;
 }
 

@@ -65,17 +65,31 @@ inline std::optional<flat_range> flat_from(json_cursor const& place) {
     return flat_range{ends[0].count(), ends[1].count()};
 }
 
+/// The axes along which a shard is blocks: `[[axis, block, period], ...]`.
+inline axis_cycles cycles_from(json_cursor const& place) {
+    axis_cycles cycles;
+    if (auto const member = place.find("blocks"))
+        for (json_cursor const& element : member->elements()) {
+            auto const numbers = element.elements();
+            if (numbers.size() != 3)
+                element.refuse("expected axis, block and period, found " +
+                               std::to_string(numbers.size()) + " numbers");
+            cycles.push_back({static_cast<std::size_t>(numbers[0].count()), numbers[1].count(),
+                              numbers[2].count()});
+        }
+    return cycles;
+}
+
 /// Adds a shard of its tensor.
 inline void add_shard(json_cursor const& place, layout_row& row) {
-    place.check_names({"rank", "offset", "shape", "flat_range"});
+    place.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
     holder_t const rank = rank_from(place.at("rank"));
-    shard_descriptor const shard{row.key,
-                                 row.dtype.value_or(data_type{}),
-                                 row.shape,
-                                 {place.at("offset").extents(), place.at("shape").extents()},
-                                 flat_from(place)};
+    shard_descriptor const shard{
+        row.key,          row.dtype.value_or(data_type{}),
+        row.shape,        {place.at("offset").extents(), place.at("shape").extents()},
+        flat_from(place), cycles_from(place)};
     checked_at(place, [&] { check(shard); });
-    row.shards.push_back(rank, shard.region, shard.flat);
+    row.shards.push_back(rank, shard.region, shard.flat, shard.cycles);
 }
 
 inline layout_row row_from(std::string const& key, json_cursor const& place) {
@@ -126,6 +140,12 @@ inline std::string shard_json(shard_table const& shards, std::size_t i) {
                        ", \"shape\": " + json_list(region.shape);
     if (auto const flat = shards.flat(i))
         text += ", \"flat_range\": " + json_list(index_vector{flat->begin, flat->end});
+    std::string blocks;
+    for (axis_cycle const& one : shards.cycles(i))
+        blocks += (blocks.empty() ? "" : ", ") +
+                  json_list(index_vector{static_cast<index_t>(one.axis), one.block, one.period});
+    if (!blocks.empty())
+        text += ", \"blocks\": [" + blocks + "]";
     return text + "}";
 }
 

@@ -33,14 +33,17 @@ inline std::vector<index_t> counts_from(json_cursor const& place) {
     return counts;
 }
 
-/// `1`, or `{"axis": 1, "split": "ceil" or "even" or [extents]}`.
+/// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`.
 inline placement placement_from(json_cursor const& place) {
     if (place.is_count())
         return shard{static_cast<std::size_t>(place.count())};
     if (!place.is_object())
         place.refuse("an axis or an object with \"axis\" and \"split\" is needed");
-    place.check_names({"axis", "split"});
+    bool const is_cyclic = place.find("block").has_value();
+    place.check_names({"axis", is_cyclic ? "block" : "split"});
     auto const axis = static_cast<std::size_t>(place.at("axis").count());
+    if (is_cyclic)
+        return block_cyclic{axis, place.at("block").count()};
     auto const split = place.find("split");
     if (!split)
         return shard{axis};

@@ -22,7 +22,7 @@ RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
     });
     shard_table sorted(shards.ndim());
     for (std::size_t const i : order)
-        sorted.push_back(shards.holder(i), shards.region(i), shards.flat(i));
+        sorted.push_back(shards.holder(i), shards.region(i), shards.flat(i), shards.cycles(i));
     return sorted;
 }
 

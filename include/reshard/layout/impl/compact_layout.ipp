@@ -81,6 +81,27 @@ RESHARD_DECL compact_layout compact_layout_of(layout all) {
     return result;
 }
 
+RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all,
+                                                     compact_tensor const& tensor, holder_t rank) {
+    tensor_spread const& spread = all.spread_of(tensor);
+    tensor_shards const shards = spread.view();
+    std::vector<shard_descriptor> held;
+    shards.for_each_of(rank, [&](std::uint32_t i) {
+        if (auto const flat = shards.flat(i); !flat || flat->size() > 0)
+            held.push_back(
+                {tensor.key, tensor.dtype, spread.shape, shards.region(i), flat, shards.cycles(i)});
+    });
+    return held;
+}
+
+RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all, holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (compact_tensor const& tensor : all.tensors)
+        for (shard_descriptor& shard : shards_of(all, tensor, rank))
+            held.push_back(std::move(shard));
+    return held;
+}
+
 RESHARD_DECL layout layout_of(compact_layout const& all) {
     layout result{all.holders, {}};
     for (compact_tensor const& one : all.tensors) {
@@ -89,7 +110,8 @@ RESHARD_DECL layout layout_of(compact_layout const& all) {
         tensor_layout tensor{one.key, one.dtype, spread.shape, shard_table(spread.shape.size())};
         tensor.shards.reserve(shards.size());
         for (std::size_t i = 0; i < shards.size(); ++i)
-            tensor.shards.push_back(shards.holder(i), shards.region(i), shards.flat(i));
+            tensor.shards.push_back(shards.holder(i), shards.region(i), shards.flat(i),
+                                    shards.cycles(i));
         result.tensors.push_back(std::move(tensor));
     }
     return result;

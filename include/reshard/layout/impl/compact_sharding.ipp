@@ -52,7 +52,23 @@ inline bool are_apart(std::vector<sharding_part> const& segments) {
     return true;
 }
 
+/// The shards of all ranks, those without elements among them, as grids have them.
+inline shard_table table_over_listed(tensor_sharding const& tensor) {
+    holder_t end = 0;
+    for (sharding_part const& segment : tensor.parts)
+        end = std::max(end, segment.how.held_by().rank_end());
+    shard_table table(tensor.shape.size());
+    for (holder_t rank = 0; rank < end; ++rank)
+        for (shard_descriptor const& shard : shards_of(tensor, rank))
+            table.push_back(rank, shard.region, shard.flat, shard.cycles);
+    return table;
+}
+
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
+    bool const is_computed = std::ranges::all_of(
+        tensor.parts, [](sharding_part const& one) { return one.how.held_by().is_plain(); });
+    if (!is_computed)
+        return {tensor.shape, table_over_listed(tensor)};
     if (tensor.parts.empty() || !are_apart(tensor.parts))
         return {tensor.shape, tensor_layout_of(tensor).shards};
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
@@ -76,8 +92,8 @@ RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tenso
         if (!result.tensors.empty() && result.tensors.back().key == one.key)
             fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
                                        " appears twice in the layout; list each tensor once");
-        if (!one.parts.empty())
-            result.holders = std::max(result.holders, one.parts[0].how.ranks().rank_count());
+        for (sharding_part const& segment : one.parts)
+            result.holders = std::max(result.holders, segment.how.held_by().rank_end());
         std::uint32_t const number = numbers.number_of(detail::spread_of(one));
         result.tensors.push_back({std::move(one.key), one.dtype, number});
     }

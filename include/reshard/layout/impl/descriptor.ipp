@@ -9,7 +9,8 @@ namespace reshard {
 
 RESHARD_DECL std::string to_string(shard_descriptor const& shard) {
     return shard.key + ": " + std::string(name(shard.dtype)) + " " + to_string(shard.global_shape) +
-           " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "");
+           " " + to_string(shard.region) + (shard.flat ? " flat " + to_string(*shard.flat) : "") +
+           to_string(shard.cycles);
 }
 
 } // namespace reshard

@@ -30,6 +30,13 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
                " equal parts; use a ceil split or give sizes";
     case kind::size_count:
         return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
+    case kind::block:
+        return axis + name + " deals out blocks of " + wanted + " elements; at least " + there +
+               " is needed";
+    case kind::dealt_out:
+        return axis + name + " cuts blocks that mesh axis '" +
+               std::string(ranks.axes()[static_cast<std::size_t>(fault.there)].name()) +
+               "' has dealt out; block_cyclic is the last cut of an axis";
     case kind::negative_size: return axis + name + " has a size of " + wanted;
     default:
         return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;
@@ -39,7 +46,7 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
 } // namespace detail
 
 RESHARD_DECL std::string to_string(distribution const& how) {
-    std::string text = to_string(how.shape()) + " on " + to_string(how.ranks());
+    std::string text = to_string(how.shape()) + " on " + to_string(how.held_by());
     for (std::size_t i = 0; i < how.placements().size(); ++i)
         text += (i ? "; " : ": ") + to_string(how.placements()[i]);
     return text;

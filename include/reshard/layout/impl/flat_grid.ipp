@@ -53,6 +53,10 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
                                    " at offset " + to_string(flat.offset));
     if (!flat.sharing)
         return;
+    for (held_axis const& axis : flat.grid.axes)
+        if (axis.how.what == placement::kind::cyclic)
+            fail(errc::bad_layout,
+                 "it has flat slices of blocks that are dealt out (" + to_string(axis.how) + ")");
     shard_grid const grid(flat.grid);
     index_t const count = detail::count_sharing(grid, flat.sharing->axes);
     index_t const elements = detail::largest_box(grid);

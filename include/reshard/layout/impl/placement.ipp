@@ -11,6 +11,8 @@ RESHARD_DECL std::string to_string(placement const& how) {
     if (!how.cuts())
         return how.what == placement::kind::only ? "only " + std::to_string(how.coordinate)
                                                  : "replicate";
+    if (how.what == placement::kind::cyclic)
+        return "block cyclic " + std::to_string(how.axis) + " by " + std::to_string(how.block);
     std::string text = (how.strided ? "strided shard " : "shard ") + std::to_string(how.axis);
     if (how.what == placement::kind::even)
         text += " even";

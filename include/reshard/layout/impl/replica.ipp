@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace reshard {
@@ -35,7 +36,9 @@ inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& t
     for (std::uint32_t i = 0; i < table.size(); ++i)
         if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))
             order.push_back(i);
-    auto const content = [&](std::uint32_t i) { return std::pair{table.region(i), table.flat(i)}; };
+    auto const content = [&](std::uint32_t i) {
+        return std::tuple{table.region(i), table.flat(i), table.cycles(i)};
+    };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair{content(a), a} < std::pair{content(b), b};
     });

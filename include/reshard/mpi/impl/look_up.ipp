@@ -90,7 +90,7 @@ RESHARD_DECL void plan_search::ask(known_side const& source,
         layout shards = layout_of(keys, static_cast<holder_t>(world_.size()));
         std::vector<std::vector<std::uint32_t>> positions(keys.size());
         for (directory_entry const& one : found) {
-            shards.tensors[one.key].shards.push_back(one.holder, one.region, one.flat);
+            shards.tensors[one.key].shards.push_back(one.holder, one.region, one.flat, one.cycles);
             positions[one.key].push_back(one.position);
         }
         compact_layout const known = compact_layout_of(std::move(shards));

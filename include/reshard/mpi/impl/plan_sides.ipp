@@ -138,7 +138,7 @@ inline bool has_unequal_replicas(compact_layout const& whole) {
         tensor_shards const shards = one.view();
         std::uint64_t held = 0; // of many replicas, more than a tensor may have
         for (std::size_t i = 0; i < shards.size(); ++i)
-            held += static_cast<std::uint64_t>(element_count(shards.region(i)));
+            held += static_cast<std::uint64_t>(shards.elements(i));
         return held != static_cast<std::uint64_t>(element_count(one.shape)) &&
                find_overlap(shard_index(shards).listed_boxes()).has_value();
     });

@@ -38,11 +38,11 @@ public:
         if (is_new) {
             first = {shard.key, shard.dtype, shard.global_shape,
                      shard_table(shard.global_shape.size())};
-            first.shards.push_back(holder, shard.region, shard.flat);
+            first.shards.push_back(holder, shard.region, shard.flat, shard.cycles);
             key = {shard.key, shard.dtype, shard.global_shape, holder, {}};
         }
         check_same_tensor(first, shard, holder);
-        for (box const& region : boxes_of(shard.region, shard.flat))
+        for (box const& region : boxes_of(shard.region, shard.flat, shard.cycles))
             if (!is_empty(region))
                 add(level_of(region, shard.global_shape, ranks_), key.levels);
     }
@@ -165,9 +165,13 @@ RESHARD_DECL auto shard_directory::sorted_out(std::vector<shard_descriptor> cons
     std::vector<std::uint32_t> shards(keys_.size(), 0);
     for (shard_descriptor const& shard : held) {
         std::size_t const key = find(shard.key);
-        directory_entry const one{static_cast<key_id>(key), static_cast<holder_t>(world_.rank()),
-                                  shards[key]++, shard.region, shard.flat};
-        for (box const& region : boxes_of(shard.region, shard.flat))
+        directory_entry const one{static_cast<key_id>(key),
+                                  static_cast<holder_t>(world_.rank()),
+                                  shards[key]++,
+                                  shard.region,
+                                  shard.flat,
+                                  shard.cycles};
+        for (box const& region : boxes_of(shard.region, shard.flat, shard.cycles))
             file(one, region, level_of(region, shard.global_shape, world_.size()), all);
     }
     return all;
@@ -188,7 +192,7 @@ shard_directory::answer(addressed_text const& asked, plan_options const& options
     for (directory_entry const& question : entries_of({asked}))
         for (directory_entry const& one : filed_[question.key])
             if (std::ranges::any_of(boxes_of(one.region, one.flat), [&](box const& region) {
-                    return intersect(region, question.region).has_value();
+                    return shares_elements(region, one.cycles, question.region);
                 }))
                 found.push_back(one);
     keep_each_once(found);
@@ -199,7 +203,7 @@ RESHARD_DECL std::vector<directory_entry> shard_directory::chosen(std::vector<di
                                                                   holder_t target,
                                                                   plan_options const& options) {
     auto const described = [](directory_entry const& one) {
-        return std::tie(one.key, one.region, one.flat);
+        return std::tie(one.key, one.region, one.flat, one.cycles);
     };
     std::ranges::stable_sort(all, {},
                              described); // still by holder and position among equal ones
@@ -227,7 +231,8 @@ shard_directory::entries_of(std::vector<addressed_text> const& told) const {
                                              std::to_string(entry.holder) + " of " +
                                              std::to_string(world_.size()));
             directory_key const& key = keys_[entry.key];
-            check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat});
+            check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat,
+                                   entry.cycles});
             entries.push_back(std::move(entry));
         }
     return entries;

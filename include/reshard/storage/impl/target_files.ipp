@@ -48,7 +48,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return plan_huggingface(catalog_of(program), options.most_file_bytes);
     if (!options.partial)
         check_complete(*wanted);
-    return plan_sharded(*wanted);
+    return plan_sharded(with_blocks_listed(*wanted));
 }
 
 RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,

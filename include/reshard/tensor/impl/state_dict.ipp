@@ -5,8 +5,12 @@
 
 #include <reshard/tensor/state_dict.hpp>
 
+#include <reshard/core/nearest.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/tensor/address_range.hpp>
 #include <reshard/tensor/own_overlap.hpp>
+
+#include <algorithm>
 
 namespace reshard {
 
@@ -24,6 +28,87 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
                                            ": a shard of extent " + std::to_string(expected[axis]) +
                                            " in a tensor of extent " +
                                            std::to_string(elements.shape[axis]));
+}
+
+/// The axis along which shards fill an array one behind the other: the first along which one of them
+/// does not have the array's extent.
+///
+/// \pre there are several, all of as many axes as the array
+inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
+                                index_vector const& shape) {
+    std::size_t axis = 0;
+    while (axis + 1 < shape.size() && std::ranges::all_of(shards, [&](shard_descriptor const& one) {
+               return local_shape(one)[axis] == shape[axis];
+           }))
+        ++axis;
+    return axis;
+}
+
+/// Refuses an array that several shards do not fill one behind the other along an axis.
+inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size_t along,
+                          index_vector const& shape) {
+    index_vector expected = local_shape(shards.front());
+    for (std::size_t i = 1; i < shards.size(); ++i)
+        expected[along] += local_shape(shards[i])[along];
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        for (shard_descriptor const& one : shards)
+            if (axis != along)
+                expected[axis] = std::max(expected[axis], local_shape(one)[axis]);
+        if (expected[axis] != shape[axis])
+            fail(errc::shape_mismatch,
+                 "'" + shards.front().key + "': axis " + std::to_string(axis) + ": " +
+                     std::to_string(shards.size()) + " shards of extent " +
+                     std::to_string(expected[axis]) + " together in a tensor of extent " +
+                     std::to_string(shape[axis]));
+    }
+}
+
+/// Refuses an array with elements where the rank holds none.
+inline void check_none(std::string_view key, holder_t rank, const_tensor_view const& local) {
+    for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
+        if (element_count(local.shape) > 0)
+            fail(errc::shape_mismatch,
+                 "'" + std::string(key) + "': axis " + std::to_string(axis) +
+                     ": a tensor of extent " + std::to_string(local.shape[axis]) + " on rank " +
+                     std::to_string(rank) + ", to which the layout assigns 0 elements");
+}
+
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
+                                                     compact_layout const& all, holder_t rank,
+                                                     const_tensor_view const& local) {
+    auto const found = find_tensor(all.tensors, key);
+    if (found == all.tensors.end())
+        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the layout" +
+                                    did_you_mean_key(key, all.tensors, &compact_tensor::key));
+    std::vector<shard_descriptor> shards = shards_of(all, *found, rank);
+    if (shards.empty())
+        check_none(key, rank, local);
+    if (shards.size() < 2 || local.shape.empty()) {
+        std::vector<placed_shard> single;
+        for (shard_descriptor& one : shards) {
+            check_shape(one, local);
+            single.push_back({std::move(one), 0});
+        }
+        return single;
+    }
+    for (shard_descriptor const& one : shards)
+        if (local_shape(one).size() != local.shape.size())
+            check_shape(one, local);
+    std::size_t const along = stacked_axis(shards, local.shape);
+    check_stacked(shards, along, local.shape);
+    std::vector<placed_shard> placed;
+    index_t before = 0;
+    for (shard_descriptor& one : shards) {
+        index_t const extent = local_shape(one)[along];
+        placed.push_back({std::move(one), before * local.strides[along]});
+        if (byte_place_of(placed.back().offset, local.dtype).rest != 0)
+            fail(errc::unsupported, "'" + std::string(key) + "': axis " + std::to_string(along) +
+                                        ": a shard at element " + std::to_string(before) +
+                                        " does not begin at a whole byte, with " +
+                                        std::to_string(bits(local.dtype)) + " bits per element");
+        before += extent;
+    }
+    return placed;
 }
 
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
