@@ -132,7 +132,7 @@ struct block_fixture {
     enum class known { both, source, none };
 
     std::size_t wrong_elements(index_vector const& shape, side const& from, side const& to,
-                               known which, redistribute_options const& options = {}) {
+                               known which, options const& how = {}) {
         local_matrix source(shape, from, rank), target(shape, to, rank);
         source.fill();
         auto const me = static_cast<holder_t>(rank);
@@ -140,8 +140,7 @@ struct block_fixture {
             return tells ? std::optional(one.layout()) : std::nullopt;
         };
         redistribute(world, source_tensors{source.held(me), told(which != known::none, source)},
-                     target_tensors{target.held(me), told(which == known::both, target)},
-                     std::nullopt, options);
+                     target_tensors{target.held(me), told(which == known::both, target)}, how);
         return target.wrong_elements();
     }
 };
