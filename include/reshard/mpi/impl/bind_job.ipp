@@ -92,7 +92,7 @@ RESHARD_DECL void open(prepared_state& all, mpi_group const& ranks, sorted_trans
     transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
     transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
     transfers.local = std::move(sorted.local);
-    all.moving.emplace(ranks.base(), bound_plan_of(all), transfers);
+    all.moving.emplace(ranks.base(), bound_plan_of(all), std::move(transfers));
 }
 
 RESHARD_DECL void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
