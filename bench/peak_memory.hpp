@@ -32,6 +32,7 @@ public:
         malloc_trim(0);
         std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins anew
         before_ = status_bytes("VmRSS");
+        shared_before_ = status_bytes("RssShmem");
     }
 
     /// The most bytes that were in use at a time, beyond those at the beginning.
@@ -39,8 +40,14 @@ public:
         return std::max<std::int64_t>(0, status_bytes("VmHWM") - before_);
     }
 
+    /// The bytes of shared memory, others' among it, that came into use since then.
+    std::int64_t shared_bytes() const {
+        return std::max<std::int64_t>(0, status_bytes("RssShmem") - shared_before_);
+    }
+
 private:
     std::int64_t before_ = 0;
+    std::int64_t shared_before_ = 0;
 };
 
 } // namespace bench

@@ -122,7 +122,9 @@ private:
         peak_memory const memory;
         auto made = one.prepare(setting_with(one.owns_target ? nullptr : target));
         made->run();
-        result.peak_extra_bytes = largest(memory.bytes() - (one.owns_target ? target_bytes_ : 0));
+        // The targets of neighbours that a rank writes are no memory of its own.
+        index_t const targets = std::max<index_t>(target_bytes_, memory.shared_bytes());
+        result.peak_extra_bytes = largest(memory.bytes() - (one.owns_target ? targets : 0));
         return made;
     }
 
@@ -146,8 +148,10 @@ private:
             used = one.prepare(setting_with(target.get()));
             used->run();
         });
-        result.peak_extra_bytes =
-            std::max(result.peak_extra_bytes, largest(memory.bytes() - target_bytes_));
+        result.peak_extra_bytes = std::max(
+            result.peak_extra_bytes,
+            largest(memory.bytes() -
+                    std::max<index_t>(target_bytes_, one.owns_target ? memory.shared_bytes() : 0)));
         finish(*used, before, result);
         check(one, one.owns_target ? used->target() : target.get());
     }

@@ -66,8 +66,7 @@ struct panel_fixture {
                     {i, turn, false, {source_end(bound, one), target_end(bound, one)}});
         }
         detail::chunk_binder const binder(bound, stores::cached, copies);
-        return detail::node_copies(binder, bound, detail::with_local(bound, on_node, local),
-                                   copies);
+        return detail::node_copies(binder, bound, on_node, local, copies);
     }
 
     /// How many ranks after rank 1 the one is into whose memory a copy goes.

@@ -31,26 +31,28 @@ plan plan_of(std::vector<index_vector> const& extents, data_type dtype) {
     return whole;
 }
 
-std::vector<box> boxes(std::vector<packet> const& packets) {
-    std::vector<box> all;
-    for (packet const& one : packets)
-        all.push_back(one.region);
-    return all;
+std::vector<box> boxes(plan const& whole, chunk const& all) {
+    std::vector<box> regions;
+    for (packet const& one : all.packets)
+        regions.push_back(region_of(whole, all, one));
+    return regions;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(small_transfers_share_a_chunk) {
-    auto const chunks = chunks_of(plan_of({{2, 3}, {4}, {}}, data_type::f32), {0, 1, 2}, 64);
+    plan const whole = plan_of({{2, 3}, {4}, {}}, data_type::f32);
+    auto const chunks = chunks_of(whole, {0, 1, 2}, 64);
     BOOST_TEST_REQUIRE(chunks.size() == 1u);
     BOOST_TEST(chunks[0].bytes == 4 * 6 + 4 * 4 + 4);
-    BOOST_TEST((boxes(chunks[0].packets) == std::vector<box>{{{0, 0}, {2, 3}}, {{0}, {4}}, {}}));
+    BOOST_TEST((boxes(whole, chunks[0]) == std::vector<box>{{{0, 0}, {2, 3}}, {{0}, {4}}, {}}));
     BOOST_TEST(chunks[0].packets[1].transfer == 1u);
     BOOST_TEST(chunks[0].packets[2].bytes == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_chunk_is_never_larger_than_the_limit) {
-    auto const chunks = chunks_of(plan_of({{2, 3}, {4}, {1}}, data_type::f32), {0, 1, 2}, 24);
+    plan const whole = plan_of({{2, 3}, {4}, {1}}, data_type::f32);
+    auto const chunks = chunks_of(whole, {0, 1, 2}, 24);
     BOOST_TEST_REQUIRE(chunks.size() == 2u);
     BOOST_TEST(chunks[0].bytes == 24);
     BOOST_TEST(chunks[1].bytes == 20);
@@ -58,19 +60,21 @@ BOOST_AUTO_TEST_CASE(a_chunk_is_never_larger_than_the_limit) {
 
 BOOST_AUTO_TEST_CASE(a_large_transfer_is_cut_along_its_outer_axes) {
     // 5 x 3 x 2 halves: rows of 12 bytes, two of them in 24 bytes.
-    auto const chunks = chunks_of(plan_of({{5, 3, 2}}, data_type::f16), {0}, 24);
+    plan const whole = plan_of({{5, 3, 2}}, data_type::f16);
+    auto const chunks = chunks_of(whole, {0}, 24);
     BOOST_TEST_REQUIRE(chunks.size() == 3u);
-    BOOST_TEST((boxes(chunks[0].packets) == std::vector<box>{{{0, 0, 0}, {2, 3, 2}}}));
-    BOOST_TEST((boxes(chunks[1].packets) == std::vector<box>{{{2, 0, 0}, {2, 3, 2}}}));
-    BOOST_TEST((boxes(chunks[2].packets) == std::vector<box>{{{4, 0, 0}, {1, 3, 2}}}));
+    BOOST_TEST((boxes(whole, chunks[0]) == std::vector<box>{{{0, 0, 0}, {2, 3, 2}}}));
+    BOOST_TEST((boxes(whole, chunks[1]) == std::vector<box>{{{2, 0, 0}, {2, 3, 2}}}));
+    BOOST_TEST((boxes(whole, chunks[2]) == std::vector<box>{{{4, 0, 0}, {1, 3, 2}}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_row_that_is_too_large_is_cut_too) {
-    auto const chunks = chunks_of(plan_of({{2, 5}}, data_type::f64), {0}, 24);
+    plan const whole = plan_of({{2, 5}}, data_type::f64);
+    auto const chunks = chunks_of(whole, {0}, 24);
     std::vector<box> all;
     for (chunk const& one : chunks) {
         BOOST_TEST(one.bytes <= 24);
-        for (box const& region : boxes(one.packets))
+        for (box const& region : boxes(whole, one))
             all.push_back(region);
     }
     BOOST_TEST((all == std::vector<box>{{{0, 0}, {1, 3}},
@@ -80,21 +84,24 @@ BOOST_AUTO_TEST_CASE(a_row_that_is_too_large_is_cut_too) {
 }
 
 BOOST_AUTO_TEST_CASE(one_element_is_a_chunk_whatever_the_limit) {
-    auto const chunks = chunks_of(plan_of({{3}}, data_type::f64), {0}, 4);
+    plan const whole = plan_of({{3}}, data_type::f64);
+    auto const chunks = chunks_of(whole, {0}, 4);
     BOOST_TEST_REQUIRE(chunks.size() == 3u);
     BOOST_TEST(chunks[2].bytes == 8);
-    BOOST_TEST((boxes(chunks[2].packets) == std::vector<box>{{{2}, {1}}}));
+    BOOST_TEST((boxes(whole, chunks[2]) == std::vector<box>{{{2}, {1}}}));
 }
 
 BOOST_AUTO_TEST_CASE(packed_elements_fill_their_last_byte) {
-    auto const chunks = chunks_of(plan_of({{3}, {4}}, data_type::f4), {0, 1}, 100);
+    plan const whole = plan_of({{3}, {4}}, data_type::f4);
+    auto const chunks = chunks_of(whole, {0, 1}, 100);
     BOOST_TEST_REQUIRE(chunks.size() == 1u);
     BOOST_TEST(chunks[0].packets[0].bytes == 2);
     BOOST_TEST(chunks[0].packets[1].bytes == 2);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_listed_transfers_travel) {
-    auto const chunks = chunks_of(plan_of({{1}, {2}, {3}}, data_type::u8), {2, 0}, 100);
+    plan const whole = plan_of({{1}, {2}, {3}}, data_type::u8);
+    auto const chunks = chunks_of(whole, {2, 0}, 100);
     BOOST_TEST_REQUIRE(chunks.size() == 1u);
     BOOST_TEST(chunks[0].packets[0].transfer == 2u);
     BOOST_TEST(chunks[0].packets[1].transfer == 0u);

@@ -4,13 +4,15 @@
 #define RESHARD_CORE_INDEX_ROWS_HPP
 
 #include <reshard/core/box.hpp>
+#include <reshard/core/hasher.hpp>
 #include <reshard/core/short_list.hpp>
 
 #include <boost/assert.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <limits>
+#include <utility>
 
 /// \file
 /// Many index vectors of one length, packed: what tables of boxes are stored in.
@@ -20,21 +22,26 @@ namespace reshard {
 /// Rows of `ndim` numbers in one block of memory.
 ///
 /// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by
-/// page faults; here a row of a matrix's box costs 16 bytes. A single short row takes no memory of
+/// page faults; here a row of a matrix's box costs 8 bytes, or 16 where
+/// a number of the table does not fit 32 bits. A single short row takes no memory of
 /// its own: most tensors of a program are one piece.
 class index_rows {
 public:
     constexpr index_rows() = default;
-    constexpr explicit index_rows(std::size_t ndim) : ndim_(static_cast<std::uint32_t>(ndim)) {}
+    constexpr explicit index_rows(std::size_t ndim) : ndim_(static_cast<std::uint16_t>(ndim)) {}
 
     constexpr std::size_t ndim() const { return ndim_; }
     constexpr std::size_t size() const { return size_; }
-    constexpr void reserve(std::size_t rows) { values_.reserve(rows * ndim_); }
+    constexpr void reserve(std::size_t rows) { words_.reserve(rows * ndim_ * words_each()); }
 
     /// \pre `row.size() == ndim()`
     constexpr void push_back(index_vector const& row) {
         BOOST_ASSERT(row.size() == ndim_);
-        values_.append(row.begin(), row.size());
+        for (index_t const value : row)
+            if (!is_wide_ && !is_narrow(value))
+                widen();
+        for (index_t const value : row)
+            add(value);
         ++size_;
     }
 
@@ -43,8 +50,12 @@ public:
     /// \pre `other.ndim() == ndim()`
     constexpr void append(index_rows const& other) {
         BOOST_ASSERT(other.ndim_ == ndim_);
-        values_.append(other.values_.data(), other.values_.size());
-        size_ += other.size_;
+        if (is_wide_ == other.is_wide_) {
+            words_.append(other.words_.data(), other.words_.size());
+            size_ += other.size_;
+        } else
+            for (std::size_t row = 0; row < other.size_; ++row)
+                push_back(other[row]);
     }
 
     /// Adds `distance` to a column of the rows from `first` on.
@@ -52,29 +63,99 @@ public:
     /// \pre `column < ndim()`
     constexpr void shift(std::size_t first, std::size_t column, index_t distance) {
         BOOST_ASSERT(column < ndim_);
-        for (std::size_t row = first; row < size_; ++row)
-            values_[row * ndim_ + column] += distance;
+        for (std::size_t row = first; row < size_; ++row) {
+            index_t const value = at(row * ndim_ + column) + distance;
+            if (!is_wide_ && !is_narrow(value))
+                widen();
+            set(row * ndim_ + column, value);
+        }
+    }
+
+    /// Writes another row in the place of one.
+    ///
+    /// \pre `row < size()` and `numbers.size() == ndim()`
+    constexpr void assign(std::size_t row, index_vector const& numbers) {
+        BOOST_ASSERT(row < size_ && numbers.size() == ndim_);
+        for (index_t const value : numbers)
+            if (!is_wide_ && !is_narrow(value))
+                widen();
+        for (std::size_t column = 0; column < ndim_; ++column)
+            set(row * ndim_ + column, numbers[column]);
     }
 
     /// \pre `row < size()`
     constexpr index_vector operator[](std::size_t row) const {
         BOOST_ASSERT(row < size_);
-        index_t const* const first = values_.data() + row * ndim_;
-        return index_vector(first, first + ndim_);
+        index_vector result;
+        for (std::size_t column = 0; column < ndim_; ++column)
+            result.values[column] = at(row * ndim_ + column);
+        result.count = ndim_;
+        return result;
     }
 
-    /// The numbers themselves, row after row.
-    constexpr std::span<index_t const> values() const { return {values_.data(), values_.size()}; }
+    /// Adds all numbers, row after row.
+    constexpr void add_to(hasher& digest) const {
+        digest.add(std::uint64_t{size_} * ndim_);
+        for (std::size_t i = 0; i < std::size_t{size_} * ndim_; ++i)
+            digest.add(static_cast<std::uint64_t>(at(i)));
+    }
 
     /// The memory that the numbers take.
-    constexpr std::size_t bytes() const { return values_.bytes(); }
+    constexpr std::size_t bytes() const { return words_.bytes(); }
 
-    constexpr bool operator==(index_rows const&) const = default;
+    constexpr bool operator==(index_rows const& other) const {
+        if (size_ != other.size_ || ndim_ != other.ndim_)
+            return false;
+        if (is_wide_ == other.is_wide_)
+            return words_ == other.words_;
+        for (std::size_t i = 0; i < std::size_t{size_} * ndim_; ++i)
+            if (at(i) != other.at(i))
+                return false;
+        return true;
+    }
 
 private:
-    std::uint32_t ndim_ = 0;
+    static constexpr bool is_narrow(index_t value) {
+        return value >= std::numeric_limits<std::int32_t>::min() &&
+               value <= std::numeric_limits<std::int32_t>::max();
+    }
+
+    constexpr std::size_t words_each() const { return is_wide_ ? 2 : 1; }
+
+    constexpr index_t at(std::size_t i) const {
+        if (!is_wide_)
+            return static_cast<std::int32_t>(words_[i]);
+        return static_cast<index_t>(std::uint64_t{words_[2 * i + 1]} << 32 | words_[2 * i]);
+    }
+
+    constexpr void set(std::size_t i, index_t value) {
+        auto const bits = static_cast<std::uint64_t>(value);
+        words_[i * words_each()] = static_cast<std::uint32_t>(bits);
+        if (is_wide_)
+            words_[2 * i + 1] = static_cast<std::uint32_t>(bits >> 32);
+    }
+
+    constexpr void add(index_t value) {
+        auto const bits = static_cast<std::uint64_t>(value);
+        words_.push_back(static_cast<std::uint32_t>(bits));
+        if (is_wide_)
+            words_.push_back(static_cast<std::uint32_t>(bits >> 32));
+    }
+
+    /// Gives each number the words that any number needs.
+    constexpr void widen() {
+        index_rows wide(ndim_);
+        wide.is_wide_ = true;
+        wide.reserve(size_ + 1);
+        for (std::size_t row = 0; row < size_; ++row)
+            wide.push_back((*this)[row]);
+        *this = std::move(wide);
+    }
+
+    std::uint16_t ndim_ = 0;
+    bool is_wide_ = false; ///< some number does not fit 32 bits
     std::uint32_t size_ = 0;
-    short_list<index_t, 3> values_;
+    short_list<std::uint32_t, 6> words_; ///< of each number the low one first
 };
 
 /// Boxes of one tensor, packed.

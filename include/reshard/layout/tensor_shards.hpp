@@ -124,8 +124,8 @@ public:
             return grids_->add_geometry(digest);
         if (!table())
             return;
-        digest.add(table_->regions().offsets().values());
-        digest.add(table_->regions().shapes().values());
+        table_->regions().offsets().add_to(digest);
+        table_->regions().shapes().add_to(digest);
         for (flat_range const& flat : table_->flat_ranges()) {
             digest.add(static_cast<std::uint64_t>(flat.begin));
             digest.add(static_cast<std::uint64_t>(flat.end));

@@ -118,8 +118,13 @@ private:
     bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
         bound_chunks<Byte> bound;
         std::size_t longest = 0;
-        for (lane const& one : lanes)
+        std::size_t packets = 0;
+        for (lane const& one : lanes) {
             longest = std::max(longest, one.chunks.size());
+            for (chunk const& part : one.chunks)
+                packets += part.packets.size() > 1 || !may_be_direct_ ? part.packets.size() : 0;
+        }
+        bound.packets.reserve(packets);
         for (std::size_t i = 0; i < longest; ++i)
             for (lane const& one : lanes)
                 if (i < one.chunks.size()) {
@@ -136,16 +141,17 @@ private:
         for (packet const& one : chunk.packets) {
             data_type stored{};
             auto const place = end(one, stored);
-            byte_place const at = place_of(place.place, one.region, stored);
+            box const region = region_of(bound_.whole, chunk, one);
+            byte_place const at = place_of(place.place, region, stored);
             auto* const memory = static_cast<Byte*>(place.data) + at.bytes;
             element_conversion const conversion = conversion_at<Byte>(one);
             if (may_be_direct_ && chunk.packets.size() == 1 && conversion.chain.empty() &&
-                bits(stored) % 8 == 0 && is_row_major(one.region.shape, place.place.strides)) {
+                bits(stored) % 8 == 0 && is_row_major(region.shape, place.place.strides)) {
                 bound.chunks.back().direct = memory;
                 return;
             }
             bound.packets.push_back(
-                {add<Byte>(one.region.shape, at.rest, place.place.strides, conversion), false, wire,
+                {add<Byte>(region.shape, at.rest, place.place.strides, conversion), false, wire,
                  memory});
             wire += one.bytes;
         }

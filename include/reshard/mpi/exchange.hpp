@@ -45,8 +45,7 @@ class exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
-    exchange(boost::mpi::communicator const& world, bound_plan const& bound,
-             process_transfers const& all);
+    exchange(boost::mpi::communicator const& world, bound_plan const& bound, process_transfers all);
 
     /// Moves everything.
     ///

@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_COPIES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/packed_vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 
 #include <cstdint>
@@ -14,26 +15,45 @@
 
 namespace reshard {
 
+/// A `bound_end` in little memory: there are as many as transfers.
+template <class Pointer>
+struct packed_end {
+    Pointer data{};
+    index_t offset = 0;
+    packed_vector strides{};
+
+    packed_end() = default;
+    packed_end(bound_end<Pointer> const& end)
+        : data(end.data), offset(end.place.offset), strides(end.place.strides) {}
+
+    operator bound_end<Pointer>() const { return {data, {offset, strides}}; }
+};
+
+/// Where a transfer comes from and goes to, likewise.
+struct packed_ends {
+    packed_end<void const*> source;
+    packed_end<void*> target;
+
+    operator copy_ends() const { return {source, target}; }
+};
+
 /// A transfer to or from another rank of the node that this process makes by itself.
 struct node_transfer {
     std::uint32_t number = 0; ///< in the plan
     int distance = 0;         ///< to the other rank, counted cyclically
     bool is_pull = false;     ///< the source is the other rank's memory, not the target
-    copy_ends ends;
+    packed_ends ends;
 };
 
 namespace detail {
 
-/// The copies of transfers within the process and within the node, in an order that suits memory.
+/// The copies of transfers within the process, as if they were some of those on the node, and of
+/// those, in an order that suits memory.
 RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  bound_plan const& bound,
-                                                 std::vector<node_transfer> const& all,
+                                                 std::vector<node_transfer> const& on_node,
+                                                 std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies);
-
-/// Transfers within the process as if they were some of those on the node.
-RESHARD_DECL std::vector<node_transfer> with_local(bound_plan const& bound,
-                                                   std::vector<node_transfer> const& on_node,
-                                                   std::vector<std::uint32_t> const& local);
 
 } // namespace detail
 

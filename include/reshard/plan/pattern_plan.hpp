@@ -67,7 +67,11 @@ public:
             return before(places_[a], geometry_.target_offset(a), places_[b],
                           geometry_.target_offset(b));
         });
+        if (geometry_.is_uniform())
+            return bring_into(std::move(order));
         placed_pattern sorted(geometry_.ndim());
+        sorted.geometry_.reserve(size());
+        sorted.places_.reserve(size());
         for (std::uint32_t const i : order)
             sorted.push_back((*this)[i]);
         *this = std::move(sorted);
@@ -81,6 +85,31 @@ public:
     }
 
 private:
+    /// Puts cut `order[i]` at place `i`, for every place, in no more memory.
+    constexpr void bring_into(std::vector<std::uint32_t> order) {
+        for (std::uint32_t start = 0; start < order.size(); ++start) {
+            if (order[start] == start)
+                continue;
+            placed_cut const first = (*this)[start];
+            std::uint32_t at = start;
+            while (order[at] != start) {
+                std::uint32_t const next = order[at];
+                assign(at, (*this)[next]);
+                order[at] = at;
+                at = next;
+            }
+            assign(at, first);
+            order[at] = at;
+        }
+        is_sorted_ = true;
+        last_offset_ = geometry_.target_offset(size() - 1);
+    }
+
+    constexpr void assign(std::uint32_t i, placed_cut const& one) {
+        geometry_.assign(i, one.geometry);
+        places_[i] = one.at;
+    }
+
     static constexpr bool before(cut_place const& a, index_vector const& a_offset,
                                  cut_place const& b, index_vector const& b_offset) {
         if (a.target_shard != b.target_shard)

@@ -83,6 +83,13 @@ public:
         return row ? row->extent : extents_[i];
     }
 
+    constexpr void reserve(std::size_t cuts) {
+        orders_.reserve(cuts);
+        source_offsets_.reserve(cuts);
+        target_offsets_.reserve(cuts);
+        extents_.reserve(cuts);
+    }
+
     /// \pre `geometry.target_offset.size() == ndim()`
     constexpr void push_back(cut const& geometry) {
         bool const has_factors = geometry.joins.any();
@@ -94,6 +101,19 @@ public:
         source_offsets_.push_back(has_factors ? none : geometry.source_offset);
         target_offsets_.push_back(geometry.target_offset);
         extents_.push_back(has_factors ? none : geometry.extent);
+    }
+
+    /// True where no reshape has touched a cut: all of them take the same place.
+    constexpr bool is_uniform() const { return factors_ == factor_rows(); }
+
+    /// Writes another cut in the place of one.
+    ///
+    /// \pre `i < size()`, and `is_uniform()` with that cut
+    constexpr void assign(std::size_t i, cut const& geometry) {
+        orders_[i] = geometry.order;
+        source_offsets_.assign(i, geometry.source_offset);
+        target_offsets_.assign(i, geometry.target_offset);
+        extents_.assign(i, geometry.extent);
     }
 
     /// The memory that it takes.

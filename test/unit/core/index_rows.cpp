@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <limits>
+
 using namespace reshard;
 
 BOOST_AUTO_TEST_SUITE(packed_rows)
@@ -15,9 +18,37 @@ BOOST_AUTO_TEST_CASE(rows_come_back_as_they_went_in) {
     BOOST_TEST(rows.size() == 2u);
     BOOST_TEST(rows.ndim() == 2u);
     BOOST_TEST((rows[1] == index_vector{3, 4}));
-    BOOST_TEST(rows.values().size() == 4u);
-    BOOST_TEST(rows.values()[2] == 3);
-    BOOST_TEST(rows.bytes() >= 4 * sizeof(index_t));
+    rows.push_back({5, 6});
+    rows.push_back({7, 8});
+    BOOST_TEST(rows.bytes() >= 8 * sizeof(std::int32_t));
+    BOOST_TEST(rows.bytes() < 16 * sizeof(index_t));
+}
+
+BOOST_AUTO_TEST_CASE(large_numbers_come_back_among_small_ones) {
+    constexpr index_t most = std::numeric_limits<index_t>::max();
+    index_rows rows(2);
+    rows.push_back({-1, 2147483647});
+    index_rows const small = rows;
+    rows.push_back({2147483648, 4});
+    rows.push_back({most, -most});
+    BOOST_TEST((rows[0] == index_vector{-1, 2147483647}));
+    BOOST_TEST((rows[1] == index_vector{2147483648, 4}));
+    BOOST_TEST((rows[2] == index_vector{most, -most}));
+    rows.append(small);
+    BOOST_TEST((rows[3] == index_vector{-1, 2147483647}));
+    index_rows shifted = small;
+    shifted.append(small);
+    shifted.shift(1, 1, 1);
+    BOOST_TEST((shifted[0] == index_vector{-1, 2147483647}));
+    BOOST_TEST((shifted[1] == index_vector{-1, 2147483648}));
+    shifted.shift(1, 1, -1);
+    index_rows twice = small;
+    twice.append(small);
+    BOOST_TEST((shifted == twice)); // however they are kept
+    hasher a, b;
+    shifted.add_to(a);
+    twice.add_to(b);
+    BOOST_TEST(a.value() == b.value());
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_no_numbers_are_counted_too) {
@@ -34,21 +65,18 @@ BOOST_AUTO_TEST_CASE(a_single_short_row_takes_no_memory_of_its_own) {
     rows.push_back({1, 2, 3});
     BOOST_TEST(rows.bytes() == 0u);
     BOOST_TEST((rows[0] == index_vector{1, 2, 3}));
-    BOOST_TEST(rows.values().size() == 3u);
     index_rows const alone = rows;
     BOOST_TEST((alone == rows));
     rows.push_back({4, 5, 6});
     BOOST_TEST((alone != rows));
     BOOST_TEST((rows[0] == index_vector{1, 2, 3}));
     BOOST_TEST((rows[1] == index_vector{4, 5, 6}));
-    BOOST_TEST(rows.values()[3] == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_single_long_row_comes_back_as_it_went_in) {
     index_rows rows(5);
     rows.push_back({1, 2, 3, 4, 5});
     BOOST_TEST((rows[0] == index_vector{1, 2, 3, 4, 5}));
-    BOOST_TEST(rows.values().size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_another_table_come_behind_and_may_be_shifted) {

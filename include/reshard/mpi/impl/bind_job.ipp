@@ -67,7 +67,7 @@ inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
     transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
     transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
     transfers.local = std::move(sorted.local);
-    all.moving.emplace(ranks.base(), all.bound(), transfers);
+    all.moving.emplace(ranks.base(), all.bound(), std::move(transfers));
 }
 
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,

@@ -49,8 +49,11 @@ public:
                     [](bound_copy const& one) { return one.source; });
         join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
                     [](bound_copy const& one) { return one.target; });
-        for (auto const* const small : {&small_pushes_, &small_pulls_})
+        for (auto* const small : {&small_pushes_, &small_pulls_}) {
+            if (sorted.empty())
+                sorted.swap(*small);
             sorted.insert(sorted.end(), small->begin(), small->end());
+        }
         return sorted;
     }
 
@@ -70,9 +73,8 @@ private:
     index_t panel_elements(node_transfer const& one) const {
         transfer const& moved = bound_.whole.transfers[one.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
-        affine_copy const fused =
-            fuse({cut_of(bound_.whole, moved).extent, 0, one.ends.source.place.strides, 0,
-                  one.ends.target.place.strides});
+        affine_copy const fused = fuse({cut_of(bound_.whole, moved).extent, 0,
+                                        one.ends.source.strides, 0, one.ends.target.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
         if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
             return most;
@@ -116,25 +118,18 @@ private:
 
 RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  bound_plan const& bound,
-                                                 std::vector<node_transfer> const& all,
+                                                 std::vector<node_transfer> const& on_node,
+                                                 std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies) {
     panel_order order(binder, bound, copies);
-    for (node_transfer const& one : all)
-        order.add(one);
-    return std::move(order).copies();
-}
-
-RESHARD_DECL std::vector<node_transfer> with_local(bound_plan const& bound,
-                                                   std::vector<node_transfer> const& on_node,
-                                                   std::vector<std::uint32_t> const& local) {
-    std::vector<node_transfer> all;
     bool const is_pull = std::ranges::all_of(on_node, &node_transfer::is_pull);
     for (std::uint32_t const number : local) {
         transfer const& moved = bound.whole.transfers[number];
-        all.push_back({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});
+        order.add({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});
     }
-    all.insert(all.end(), on_node.begin(), on_node.end());
-    return all;
+    for (node_transfer const& one : on_node)
+        order.add(one);
+    return std::move(order).copies();
 }
 
 } // namespace detail

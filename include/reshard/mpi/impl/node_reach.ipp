@@ -46,6 +46,10 @@ RESHARD_DECL std::vector<addressed_text> node_reach::tell(sorted_transfers const
 RESHARD_DECL std::vector<node_transfer>
 node_reach::take(sorted_transfers& all, std::vector<addressed_text> const& told) const {
     std::vector<node_transfer> made;
+    std::size_t most = 0;
+    for (std::size_t peer = 0; peer < all.to.size(); ++peer)
+        most += all.to[peer].size() + (arenas_.source ? all.from[peer].size() : 0);
+    made.reserve(most);
     for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
         auto const text = std::find_if(told.begin(), told.end(),
                                        [&](auto const& one) { return one.rank == peer; });
@@ -141,7 +145,8 @@ RESHARD_DECL void node_reach::take_pulled(told_ends& from, int peer, numbers& al
             made.push_back({number,
                             turn_of(peer),
                             true,
-                            {{source->data, source->place}, target_end(bound_, moved(number))}});
+                            {bound_end<void const*>{source->data, source->place},
+                             target_end(bound_, moved(number))}});
         return source.has_value();
     });
 }

@@ -22,11 +22,22 @@ chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers, index_t 
             index_t const bytes = byte_count(element_count(region), dtype);
             if (chunks.empty() || chunks.back().bytes + bytes > limit)
                 chunks.emplace_back();
-            chunks.back().packets.push_back({number, region, bytes});
+            chunks.back().packets.push_back({number, packet::all_of_it, bytes});
+            if (element_count(region) != element_count(cut_of(whole, transfer).extent)) {
+                chunks.back().packets.back().region =
+                    static_cast<std::uint32_t>(chunks.back().regions.size());
+                chunks.back().regions.push_back(region);
+            }
             chunks.back().bytes += bytes;
         });
     }
     return chunks;
+}
+
+RESHARD_DECL box region_of(plan const& whole, chunk const& all, packet const& one) {
+    return one.region == packet::all_of_it
+               ? reshard::whole(cut_of(whole, whole.transfers[one.transfer]).extent)
+               : all.regions[one.region];
 }
 
 } // namespace reshard
