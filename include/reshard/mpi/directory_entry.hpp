@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_DIRECTORY_ENTRY_HPP
 #define RESHARD_MPI_DIRECTORY_ENTRY_HPP
 
+#include <reshard/core/axis_cycle.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/members.hpp>

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/shard_table.hpp>
+#include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <cstdint>
