@@ -3,7 +3,6 @@
 #ifndef RESHARD_AOA_PARSE_HPP
 #define RESHARD_AOA_PARSE_HPP
 
-#include <reshard/aoa/grammar.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 
@@ -13,13 +12,6 @@
 /// Text to program.
 
 namespace reshard::aoa {
-
-namespace detail {
-
-/// A name of the program for a name as it was written.
-RESHARD_DECL name make_name(program& whole, syntax::written_name&& written);
-
-} // namespace detail
 
 /// The program that `text` is. `file` stands in messages.
 ///

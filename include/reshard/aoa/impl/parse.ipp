@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/parse.hpp>
 
+#include <reshard/aoa/grammar.hpp>
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/syntax_advice.hpp>
 #include <reshard/core/error.hpp>
@@ -49,7 +50,8 @@ inline std::vector<syntax::written_statement> parse_tree(program const& whole) {
     return tree;
 }
 
-RESHARD_DECL name make_name(program& whole, syntax::written_name&& written) {
+/// A name of the program for a name as it was written.
+inline name make_name(program& whole, syntax::written_name&& written) {
     segment const& first = written.segments.front();
     bool const plain = written.segments.size() == 1 && first.kind == segment::kind_type::text;
     name made{name::kind_type::nothing, false, 0, written.where};
