@@ -27,11 +27,10 @@ public:
               arena_.resource()->allocate(static_cast<std::size_t>(bytes_)))),
           ready_(prepare(
               where.world,
-              reshard::laid_out<reshard::const_tensor_view>{
-                  sources_of(where.moved, where.world.rank(), where.source)},
-              reshard::laid_out<reshard::tensor_view>{
-                  targets_of(where.moved, where.world.rank(), target_), std::nullopt, &arena_},
-              program)) {}
+              reshard::source_tensors{sources_of(where.moved, where.world.rank(), where.source)},
+              reshard::target_tensors{targets_of(where.moved, where.world.rank(), target_),
+                                      std::nullopt, &arena_},
+              {.program = program})) {}
 
     void run() override { run_prepared(ready_); }
 
@@ -41,7 +40,7 @@ private:
     index_t bytes_;
     reshard::shared_arena arena_;
     std::byte* target_;
-    reshard::prepared ready_;
+    reshard::job ready_;
 };
 
 } // namespace bench

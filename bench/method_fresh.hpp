@@ -26,7 +26,8 @@ public:
           target_(static_cast<std::byte*>(
               memory_.resource()->allocate(static_cast<std::size_t>(bytes_)))),
           ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
-                         targets_of(where.moved, where.world.rank(), target_), program)) {
+                         targets_of(where.moved, where.world.rank(), target_),
+                         {.program = program})) {
         memory_.wait();
     }
 
@@ -38,7 +39,7 @@ private:
     index_t bytes_;
     reshard::fresh_memory memory_;
     std::byte* target_;
-    reshard::prepared ready_;
+    reshard::job ready_;
 };
 
 } // namespace bench

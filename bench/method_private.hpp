@@ -18,7 +18,7 @@
 namespace bench {
 
 /// `run` of the library, from where a member function hides the name.
-inline void run_prepared(reshard::prepared& ready) { run(ready); }
+inline void run_prepared(reshard::job& ready) { run(ready); }
 
 class private_method : public method {
 public:
@@ -28,13 +28,13 @@ public:
     private_method(setting const& where, std::optional<reshard::mapping> const& program,
                    reshard::node_exchange how)
         : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
-                         targets_of(where.moved, where.world.rank(), where.target), program,
-                         {.on_node = how})) {}
+                         targets_of(where.moved, where.world.rank(), where.target),
+                         {.program = program, .on_node = how})) {}
 
     void run() override { run_prepared(ready_); }
 
 private:
-    reshard::prepared ready_;
+    reshard::job ready_;
 };
 
 } // namespace bench

@@ -29,10 +29,7 @@ public:
           program_(std::move(program)) {}
 
     void run() override {
-        if (program_)
-            reshard::redistribute(reshard::solo{}, source_, target_, *program_);
-        else
-            reshard::redistribute(reshard::solo{}, source_, target_);
+        reshard::redistribute(reshard::solo{}, source_, target_, {.program = program_});
     }
 
 private:

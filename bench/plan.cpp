@@ -12,6 +12,7 @@
 #include "typed_job.hpp"
 
 #include <reshard/layout/main_copies.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>

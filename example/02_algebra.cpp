@@ -41,7 +41,7 @@ int main() {
     want.add({"qk", data_type::f32, {3, 8}, whole({3, 8}), {}},
              tensor_view{qk.data(), data_type::f32, {3, 8}, {8, 1}});
 
-    redistribute(solo{}, have, want, program);
+    redistribute(solo{}, have, want, {.program = program});
 
     std::vector<float> const expected{0, 3,  20, 23, 6, 9, 26, 29, 1, 4,  21, 24,
                                       7, 10, 27, 30, 2, 5, 22, 25, 8, 11, 28, 31};

@@ -52,7 +52,7 @@ static_assert(reshard::tensor<my::matrix>); // the whole conformance test
 int main() {
     using namespace reshard;
 
-    // Two ranks hold rows of a matrix of 4 x 6; one wants all of it, two want columns.
+    // A process has a matrix of 4 x 6 in two halves, by rows; it wants all of it, and halves by columns.
     my::matrix upper(2, 6), lower(2, 6), all(4, 6), left(4, 3), right(4, 3);
     for (std::int64_t row = 0; row < 2; ++row)
         for (std::int64_t column = 0; column < 6; ++column) {
@@ -60,21 +60,20 @@ int main() {
             lower(row, column) = static_cast<double>(6 * (row + 2) + column);
         }
 
-    state_dict source[2], target[3];
-    auto const rows = [](index_t rank) {
-        return equal_shares("w", data_type::f64, {2, 6}, {{0, rank, 2}});
+    state_dict have, want;
+    auto const rows = [](index_t half) {
+        return equal_shares("w", data_type::f64, {2, 6}, {{0, half, 2}});
     };
-    auto const columns = [](index_t rank) {
-        return equal_shares("w", data_type::f64, {4, 3}, {{1, rank, 2}});
+    auto const columns = [](index_t half) {
+        return equal_shares("w", data_type::f64, {4, 3}, {{1, half, 2}});
     };
-    source[0].add(rows(0), upper);
-    source[1].add(rows(1), lower);
-    target[0].add(equal_shares("w", data_type::f64, {4, 6}, {}), all);
-    target[1].add(columns(0), left);
-    target[2].add(columns(1), right);
+    have.add(rows(0), upper);
+    have.add(rows(1), lower);
+    want.add(equal_shares("w", data_type::f64, {4, 6}, {}), all);
+    want.add(columns(0), left);
+    want.add(columns(1), right);
 
-    std::vector<const_state_dict> const from(std::begin(source), std::end(source));
-    redistribute_locally(from, target);
+    redistribute(solo{}, have, want);
 
     for (std::int64_t row = 0; row < 4; ++row)
         for (std::int64_t column = 0; column < 6; ++column) {

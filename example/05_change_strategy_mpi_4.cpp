@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     redistribute(world, whole.shards, trained.shards);
 
     // The change of strategy.
-    prepared change = prepare(world, trained.shards, staged.shards);
+    job change = prepare(world, trained.shards, staged.shards);
     run(change);
 
     redistribute(world, staged.shards, back.shards);

@@ -36,11 +36,13 @@ convert_report run_convert(processes const& world, convert_command const& option
                                 .partial = options.files.partial,
                                 .most_file_bytes = options.shard_bytes};
     progress_bar bar(world.rank() == 0);
+    convert_options const how{.program = all.map(),
+                              .wanted = std::move(all.target),
+                              .writing = writing,
+                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); }};
     return with_files(options.files, [&] {
-        return convert(world, source, options.directory, all.map(),
-                       {.wanted = std::move(all.target),
-                        .writing = writing,
-                        .progress = [&](index_t bytes, index_t of) { bar(bytes, of); }});
+        return world.mpi() ? convert(*world.mpi(), source, options.directory, how)
+                           : convert(solo(), source, options.directory, how);
     });
 }
 

@@ -9,6 +9,7 @@
 #include "summary.hpp"
 
 #include <reshard/layout/main_copies.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/memory.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_PLAN_PICTURE_HPP
 #define RESHARD_TOOL_PLAN_PICTURE_HPP
 
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <optional>

@@ -43,6 +43,8 @@ std::vector<std::string> processes::all_gather(std::string const& bytes) const {
     return mpi_ ? mpi_->world.all_gather(bytes) : std::vector{bytes};
 }
 
+reshard::mpi_group const* processes::mpi() const { return mpi_ ? &mpi_->world : nullptr; }
+
 void processes::abort() const {
     constexpr int status = 70; // EX_SOFTWARE
     if (mpi_)

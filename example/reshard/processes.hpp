@@ -12,6 +12,12 @@
 /// \file
 /// The processes that the tool runs in: itself alone, or those of an mpiexec.
 
+namespace reshard {
+
+class mpi_group;
+
+} // namespace reshard
+
 namespace tool {
 
 /// A group for the library. MPI is started only where an mpiexec started the tool, since that takes
@@ -24,6 +30,9 @@ public:
     int rank() const;
     int size() const;
     std::vector<std::string> all_gather(std::string const& bytes) const;
+
+    /// Those of an mpiexec; null where the tool runs alone.
+    reshard::mpi_group const* mpi() const;
 
     /// Ends all processes, for what one of them could not foresee.
     [[noreturn]] void abort() const;

@@ -3,9 +3,7 @@
 #ifndef RESHARD_MPI_HPP
 #define RESHARD_MPI_HPP
 
-#include <reshard/mpi/prepare_cached.hpp>
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/mpi/redistribute_in_rounds.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/os/fresh_memory.hpp>
 

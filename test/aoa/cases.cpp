@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "aoa/language.hpp"
+#include "support/all_ranks.hpp"
 #include "support/json_lines.hpp"
 #include "support/numbered_shards.hpp"
 #include "support/sha256.hpp"
@@ -153,7 +154,7 @@ std::optional<std::string> difference(json::value const& one, case_side const& s
         from.emplace_back(rank.views());
     for (numbered_shards& rank : targets)
         to.push_back(rank.views());
-    redistribute_locally(from, to, mapping_of(one, source, target));
+    reshard::test::redistribute_ranks(from, to, mapping_of(one, source, target));
     for (numbered_shards const& rank : targets)
         for (std::size_t i = 0; i < rank.shards().size(); ++i)
             if (hash_of(rank, i) != expected_hash(one, rank.shards()[i]))

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "aoa/language.hpp"
+#include "support/all_ranks.hpp"
 #include "support/numbered_shards.hpp"
 
 #include <reshard/aoa/expand.hpp>
@@ -103,7 +104,7 @@ private:
             sources.emplace_back(rank.views());
         for (numbered_shards& rank : to)
             targets.push_back(rank.views());
-        redistribute_locally(sources, targets, map);
+        reshard::test::redistribute_ranks(sources, targets, map);
         std::map<std::string, values> result;
         for (numbered_shards const& rank : to)
             for (std::size_t i = 0; i < rank.shards().size(); ++i) {

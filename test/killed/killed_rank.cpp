@@ -77,7 +77,7 @@ node_exchange exchange_for(std::string_view tier) {
 }
 
 /// By what the elements have moved.
-std::string_view tier_of(prepared const& moving, shared_arena const* arena) {
+std::string_view tier_of(job const& moving, shared_arena const* arena) {
     if (moving.cost().messages_out > 0)
         return "messages";
     return arena && arena->is_shared() ? "arena" : "rings";
@@ -99,9 +99,9 @@ void redistribute_for_ever(mpi_group const& world, request const& wanted) {
                rows.view());
     target.add({"w", data_type::f32, global, {{0, rank * width}, {global[0], width}}, {}},
                tensor_view{columns.data(), data_type::f32, {global[0], width}, {width, 1}});
-    prepared moving = prepare(world, laid_out<const_tensor_view>{source},
-                              laid_out<tensor_view>{target, {}, arena ? &*arena : nullptr},
-                              std::nullopt, {.on_node = exchange_for(wanted.tier)});
+    job moving = prepare(world, source_tensors{source},
+                         target_tensors{target, {}, arena ? &*arena : nullptr},
+                         {.on_node = exchange_for(wanted.tier)});
     run(moving);
     say(std::to_string(::getpid()) + " " + std::string(tier_of(moving, arena ? &*arena : nullptr)) +
         "\n");

@@ -4,6 +4,7 @@
 
 #include "oracle/generate.hpp"
 #include "support/algebra.hpp"
+#include "support/all_ranks.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -108,8 +109,8 @@ BOOST_AUTO_TEST_CASE(a_thousand_is_a_float_that_bfloat16_rounds) {
     auto const expanded = aoa::expand(aoa::parse("w -> v, dtype=\"bfloat16\"\n"
                                                  "v -> w, dtype=\"float32\"\n"),
                                       known, &known);
-    redistribute_locally(std::span(&from, 1), std::span(&to, 1),
-                         aoa::lower(expanded.code, known, &known));
+    reshard::test::redistribute_ranks(std::span(&from, 1), std::span(&to, 1),
+                                      aoa::lower(expanded.code, known, &known));
     BOOST_TEST(target == expected, boost::test_tools::per_element());
     for (std::size_t i = 0; i < source.size(); ++i)
         BOOST_TEST(static_cast<float>(oracle::nearest(

@@ -4,6 +4,7 @@
 
 #include "oracle/array.hpp"
 #include "oracle/spread.hpp"
+#include "support/all_ranks.hpp"
 #include "support/memory.hpp"
 #include "support/trials.hpp"
 
@@ -68,7 +69,7 @@ void move(spread_out& from, spread_out& to) {
     std::vector<const_state_dict> source;
     for (state_dict const& one : from.shards())
         source.push_back(one);
-    redistribute_locally(source, to.shards());
+    reshard::test::redistribute_ranks(source, to.shards());
 }
 
 bool same(spread_out const& a, spread_out const& b) {

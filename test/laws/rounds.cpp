@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <reshard/plan/make_plan.hpp>

@@ -98,12 +98,11 @@ index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair
     auto target = to.shards_on(world.rank());
     target.spoil(); // what nobody writes is wrong in every bit
     if (how == knowledge::known)
-        redistribute(world, laid_out<const_tensor_view>{source.views(), from.layout()},
-                     laid_out<tensor_view>{target.views(), to.layout()});
+        redistribute(world, source_tensors{source.views(), from.layout()},
+                     target_tensors{target.views(), to.layout()});
     else
         redistribute(world, source.views(), target.views(),
-                     how == knowledge::gathered ? redistribute_options{}
-                                                : redistribute_options{.gather_up_to = 0});
+                     how == knowledge::gathered ? options{} : options{.gather_up_to = 0});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();

@@ -1,7 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/prepare_cached.hpp>
-#include <reshard/mpi/redistribute_in_rounds.hpp>
+#include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/whole_tensors.hpp>
 
 #include "support/agreed_error.hpp"
@@ -148,7 +147,7 @@ struct count_limit_fixture {
     }
 
     /// Moves rows to columns.
-    void move(redistribute_options const& options, std::vector<std::string_view> const& made) {
+    void move(options const& options, std::vector<std::string_view> const& made) {
         side source(*this, 0), target(*this, 1);
         source.number();
         {
@@ -204,9 +203,9 @@ BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
     shared_arena const arena(ranks, 1 << 20);
     side source(*this, 0, arena.resource()), target(*this, 1, arena.resource());
     source.number();
-    prepared moving = prepare(ranks, laid_out<const_tensor_view>{source.views(), {}, &arena},
-                              laid_out<tensor_view>{target.views(), {}, &arena}, std::nullopt,
-                              {.on_node = node_exchange::messages});
+    job moving =
+        prepare(ranks, source_tensors{source.views(), {}, &arena},
+                target_tensors{target.views(), {}, &arena}, {.on_node = node_exchange::messages});
     run(moving);
     run(moving);
     check(calls, {"MPI_Bcast", "MPI_Allgatherv"});
@@ -228,11 +227,11 @@ BOOST_AUTO_TEST_CASE(layouts_that_one_rank_tells_keep_to_the_limit) {
     {
         counted_calls const calls(limit);
         auto const known = [&](state_dict const& held) {
-            compact_layout all = compact_layout_of(gather_layout(ranks, held));
+            compact_layout all = compact_layout_of(gather_layout(ranks, held.descriptors()));
             return rank == size - 1 ? std::optional(std::move(all)) : std::nullopt;
         };
-        redistribute(ranks, laid_out<const_tensor_view>{source.views(), known(source.views())},
-                     laid_out<tensor_view>{target.views(), known(target.views())});
+        redistribute(ranks, source_tensors{source.views(), known(source.views())},
+                     target_tensors{target.views(), known(target.views())});
         check(calls, {"MPI_Allgatherv", "MPI_Isend"});
     }
     BOOST_TEST(target.is_right());
@@ -255,7 +254,8 @@ BOOST_AUTO_TEST_CASE(programs_that_cast_and_turn_keep_to_the_limit) {
     program.define("c", cast(a, data_type::f64));
     {
         counted_calls const calls(limit);
-        redistribute(ranks, source, target, program, {.on_node = node_exchange::messages});
+        redistribute(ranks, source, target,
+                     {.program = program, .on_node = node_exchange::messages});
         check(calls, {"MPI_Isend", "MPI_Irecv"});
     }
     BOOST_TEST(columns.is_right(true));
@@ -269,8 +269,7 @@ BOOST_AUTO_TEST_CASE(plans_that_are_kept_keep_to_the_limit) {
     for (int i = 0; i < 2; ++i) {
         side target(*this, 1);
         counted_calls const calls(limit);
-        auto moving = prepare_cached(ranks, kept, {const_state_dict(source.views())},
-                                     {target.views()}, {std::nullopt, {}});
+        job moving = prepare(ranks, source.views(), target.views(), {.cache = &kept});
         BOOST_TEST(moving.was_kept() == (i == 1));
         run(moving);
         check(calls, {"MPI_Allgatherv", "MPI_Isend"});
@@ -282,7 +281,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side source(*this, 0);
     source.number();
     std::list<side> targets; // all three tensors; a round adds one of them
-    round_memory memory;
+    options memory;
     memory.allocate = [&](std::vector<std::string> const& keys) {
         state_dict some;
         for (auto const& [descriptor, tensor] : targets.emplace_back(*this, 1).views())
@@ -292,17 +291,18 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     };
     counted_calls const calls(limit);
     side columns(*this, 1);
-    compact_layout const wanted = compact_layout_of(gather_layout(ranks, columns.views()));
+    compact_layout const wanted =
+        compact_layout_of(gather_layout(ranks, columns.views().descriptors()));
     // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
-    memory.budget = any_budget;
-    auto const all_at_once =
-        redistribute_in_rounds(ranks, {const_state_dict(source.views())}, wanted, memory);
+    memory.memory_budget = any_budget;
+    job all_at_once = prepare(ranks, source.views(), {{}, wanted}, memory);
+    run(all_at_once);
     BOOST_TEST(targets.back().is_right());
     targets.clear();
-    memory.budget = all_at_once.planned.least_budget;
-    auto const in_rounds =
-        redistribute_in_rounds(ranks, {const_state_dict(source.views())}, wanted, memory);
-    BOOST_TEST(in_rounds.planned.rounds.size() == targets.size());
+    memory.memory_budget = all_at_once.rounds().least_budget;
+    job in_rounds = prepare(ranks, source.views(), {{}, wanted}, memory);
+    run(in_rounds);
+    BOOST_TEST(in_rounds.rounds().rounds.size() == targets.size());
     auto const is_filled = [&](auto side::*which) {
         return std::ranges::count_if(targets, [&](side& one) { return (one.*which).is_right(); });
     };

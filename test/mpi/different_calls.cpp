@@ -3,10 +3,10 @@
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/group/common_values.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_parts.hpp>
-#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/group/replicate_layout.hpp>
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/mpi/replicate_layout.hpp>
 
 #include "support/agreed_error.hpp"
 
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(checks_of_objects_values_and_layouts_against_another_call_a
 
 BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_or_told_against_another_call_are_told) {
     is_told("gather_layout",
-            [](mpi_group const& ranks) { gather_layout(ranks, const_state_dict{}); });
+            [](mpi_group const& ranks) { gather_layout(ranks, std::vector<shard_descriptor>()); });
     is_told("replicate_layout of the source",
             [](mpi_group const& ranks) { replicate_layout(ranks, std::nullopt, "source"); });
 }

@@ -1,6 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/prepare_cached.hpp>
+#include <reshard/tensor/join_neighbours.hpp>
+
+#include <reshard/mpi/redistribute.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -83,7 +85,7 @@ struct blocks_fixture {
 } // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
-    prepared moving = prepare(world, dealt(), in_one_piece());
+    job moving = prepare(world, dealt(), in_one_piece());
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     auto const ranks = static_cast<std::size_t>(size);
@@ -93,9 +95,9 @@ BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
-    layout const all = gather_layout(mpi_group(world), dealt());
-    prepared moving = prepare(world, laid_out<const_tensor_view>{dealt(), compact_layout_of(all)},
-                              laid_out<tensor_view>{in_one_piece()});
+    layout const all = gather_layout(mpi_group(world), dealt().descriptors());
+    job moving = prepare(world, source_tensors{dealt(), compact_layout_of(all)},
+                         target_tensors{in_one_piece()});
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     BOOST_TEST(shards_of(moving.source_layout()) ==
@@ -118,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_f
                                        {block, 5},
                                        {columns, 1}});
         }
-    prepared moving = prepare(world, held, in_one_piece());
+    job moving = prepare(world, held, in_one_piece());
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     auto const blocks = static_cast<std::size_t>(2 * rows / block);
@@ -130,9 +132,8 @@ BOOST_FIXTURE_TEST_CASE(kept_plans_see_that_memory_was_parted, blocks_fixture) {
     std::vector<float> const apart = local;
     for (bool const is_apart : {false, false, true, true, false}) {
         std::ranges::fill(piece, -1.F);
-        auto moving = prepare_cached(
-            world, kept, laid_out<const_tensor_view>{dealt(is_apart ? &apart : nullptr)},
-            laid_out<tensor_view>{in_one_piece()});
+        job moving =
+            prepare(world, dealt(is_apart ? &apart : nullptr), in_one_piece(), {.cache = &kept});
         run(moving);
         BOOST_TEST(wrong_elements() == 0u);
     }

@@ -32,11 +32,11 @@ struct look_up_fixture {
     int rank = world.rank();
     int size = world.size();
     int last = size - 1;
-    redistribute_options asking{.gather_up_to = 0};
+    options asking{.gather_up_to = 0};
 };
 
 /// The transfers of one process in words: whose region of which key becomes which, in what order.
-std::vector<std::string> words_of(looked_up const& planned, holder_t me) {
+std::vector<std::string> words_of(detail::planned_job const& planned, holder_t me) {
     std::vector<std::string> all;
     plan_problem const problem = problem_of(planned.program, planned.source, planned.target);
     for (transfer const& moved : planned.whole.transfers) {
@@ -139,17 +139,16 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) 
                         source.shards()};
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
-        looked_up const found =
-            look_up(ranks, from, to, std::nullopt, detail::with_nodes(ranks, asking));
-        looked_up const gathered =
-            detail::plan_for(ranks, {from, to}, std::nullopt, redistribute_options{});
+        auto const found = look_up(ranks, from, to, std::nullopt, asking);
+        detail::two_sides sides{from, to};
+        auto const gathered = detail::plan_of_call(ranks, sides, std::nullopt, {}).planned;
         auto const me = static_cast<holder_t>(rank);
         // What others get has no key here that this rank would know.
         auto const sorted = [](std::vector<std::string> words) {
             std::ranges::sort(words);
             return words;
         };
-        BOOST_TEST((sorted(words_of(found, me)) == sorted(words_of(gathered, me))),
+        BOOST_TEST((sorted(words_of(*found, me)) == sorted(words_of(*gathered, me))),
                    "seed " << seed << ", rank " << rank);
     }
 }
@@ -159,10 +158,10 @@ BOOST_FIXTURE_TEST_CASE(whatever_is_looked_up_every_element_arrives, look_up_fix
         two_layouts const both(seed, size);
         rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
         source.fill();
-        prepared moving = prepare(world, source.views(), target.views(), std::nullopt, asking);
+        job moving = prepare(world, source.views(), target.views(), asking);
         run(moving);
         BOOST_TEST(target.wrong_elements() == 0u, "seed " << seed << ", rank " << rank);
-        prepared const gathered = prepare(world, source.views(), target.views());
+        job const gathered = prepare(world, source.views(), target.views());
         BOOST_TEST((moving.cost() == gathered.cost()), "seed " << seed << ", rank " << rank);
     }
 }
@@ -174,7 +173,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_knows_its_own_shards_only, look_up_fixture) {
             {sharding_of("a", data_type::f32, distribution(everybody, {how}, {8, 8}))}));
     };
     rank_tensors source(spread({0}), rank), target(spread({1}), rank);
-    prepared const moving = prepare(world, source.views(), target.views(), std::nullopt, asking);
+    job const moving = prepare(world, source.views(), target.views(), asking);
     BOOST_TEST(layout_of(moving.source_layout()).find("a")->shards.size() == 1u);
 }
 

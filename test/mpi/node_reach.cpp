@@ -6,7 +6,6 @@
 #include "support/matrix_part.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/mpi/prepare_cached.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <boost/mpi/collectives/all_gather.hpp>
@@ -68,8 +67,8 @@ BOOST_AUTO_TEST_CASE(targets_of_a_node_get_no_messages_from_it) {
         shared_arena const arena(world, 10'000, {.ranks_per_node = per_node});
         matrix_part source = source_in(std::pmr::get_default_resource());
         matrix_part target(shape, columns, 3, arena.resource());
-        prepared moving = prepare(world, laid_out<const_tensor_view>{source.views()},
-                                  laid_out<tensor_view>{target.views(), {}, &arena});
+        job moving = prepare(world, source_tensors{source.views()},
+                             target_tensors{target.views(), {}, &arena});
         for (int i = 0; i < 3; ++i)
             run(moving);
         BOOST_TEST(target.wrong() == 0u);
@@ -92,8 +91,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_give_different_arenas_get_an_error_on_every_rank
     matrix_part target(shape, columns, 0, first.resource());
     if (size > 1)
         BOOST_TEST(agreed_error(world, [&] {
-                       prepare(world, laid_out<const_tensor_view>{source.views(), {}, &first},
-                               laid_out<tensor_view>{target.views(), {}, mine});
+                       prepare(world, source_tensors{source.views(), {}, &first},
+                               target_tensors{target.views(), {}, mine});
                    }).starts_with("ranks_disagree: "));
 }
 
@@ -102,8 +101,8 @@ BOOST_AUTO_TEST_CASE(sources_of_a_node_are_read_where_they_are) {
         shared_arena const arena(world, 10'000, {.ranks_per_node = per_node});
         matrix_part source = source_in(arena.resource());
         matrix_part target(shape, columns);
-        prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &arena},
-                                  laid_out<tensor_view>{target.views()});
+        job moving = prepare(world, source_tensors{source.views(), {}, &arena},
+                             target_tensors{target.views()});
         run(moving);
         run(moving);
         BOOST_TEST(target.wrong() == 0u);
@@ -117,8 +116,8 @@ BOOST_AUTO_TEST_CASE(each_side_may_have_an_arena_and_nodes_of_its_own) {
     shared_arena const threes(world, 10'000, {.ranks_per_node = 3});
     matrix_part source = source_in(threes.resource());
     matrix_part target(shape, columns, 1, pairs.resource());
-    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &threes},
-                              laid_out<tensor_view>{target.views(), {}, &pairs});
+    job moving = prepare(world, source_tensors{source.views(), {}, &threes},
+                         target_tensors{target.views(), {}, &pairs});
     run(moving);
     run(moving);
     BOOST_TEST(target.wrong() == 0u);
@@ -135,8 +134,8 @@ BOOST_AUTO_TEST_CASE(tensors_outside_the_arena_travel_as_without_it) {
     bool const is_inside = rank % 2 == 0; // every other rank's
     matrix_part target(shape, columns, 0,
                        is_inside ? arena.resource() : std::pmr::get_default_resource());
-    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views()},
-                              laid_out<tensor_view>{target.views(), {}, &arena});
+    job moving =
+        prepare(world, source_tensors{source.views()}, target_tensors{target.views(), {}, &arena});
     run(moving);
     BOOST_TEST(target.wrong() == 0u);
     BOOST_TEST(moving.cost().bytes_node_in == (is_inside ? bytes_from_node(arena) : 0));
@@ -149,8 +148,8 @@ BOOST_AUTO_TEST_CASE(where_memory_is_refused_all_travels_in_messages) {
     shared_arena const arena(world, 10'000, options);
     matrix_part source = source_in(arena.resource());
     matrix_part target(shape, columns, 0, arena.resource());
-    prepared moving = prepare(world, laid_out<const_tensor_view>{source.views(), {}, &arena},
-                              laid_out<tensor_view>{target.views(), {}, &arena});
+    job moving = prepare(world, source_tensors{source.views(), {}, &arena},
+                         target_tensors{target.views(), {}, &arena});
     run(moving);
     BOOST_TEST(target.wrong() == 0u);
     BOOST_TEST(moving.cost().bytes_node_in == 0);
@@ -162,8 +161,7 @@ BOOST_AUTO_TEST_CASE(kept_plans_meet_arenas_too) {
     for (int round = 0; round < 2; ++round) {
         matrix_part source = source_in(std::pmr::get_default_resource());
         matrix_part target(shape, columns, 0, arena.resource());
-        auto moving = prepare_cached(world, kept, laid_out<const_tensor_view>{source.views()},
-                                     laid_out<tensor_view>{target.views(), {}, &arena});
+        job moving = prepare(world, source.views(), {target.views(), {}, &arena}, {.cache = &kept});
         BOOST_TEST(moving.was_kept() == (round == 1));
         run(moving);
         BOOST_TEST(target.wrong() == 0u);
@@ -188,8 +186,7 @@ BOOST_AUTO_TEST_CASE(nobody_writes_half_a_byte_of_another_rank) {
     if (rank == 0)
         target.add({"w", data_type::f4, row, {{0}, row}, {}},
                    tensor_view{bytes.data(), data_type::f4, row, {1}});
-    prepared moving = prepare(world, laid_out<const_tensor_view>{source},
-                              laid_out<tensor_view>{target, {}, &arena});
+    job moving = prepare(world, source_tensors{source}, target_tensors{target, {}, &arena});
     run(moving);
     BOOST_TEST(moving.cost().bytes_node_in == 0);
     for (int i = 0; rank == 0 && i < 3 * size; ++i)
@@ -202,8 +199,8 @@ BOOST_AUTO_TEST_CASE(all_ranks_give_an_arena_or_none) {
     matrix_part target(shape, columns);
     bool const has_none = rank == size - 1 && size > 1;
     std::string const text = agreed_error(world, [&] {
-        prepare(world, laid_out<const_tensor_view>{source.views()},
-                laid_out<tensor_view>{target.views(), {}, has_none ? nullptr : &arena});
+        prepare(world, source_tensors{source.views()},
+                target_tensors{target.views(), {}, has_none ? nullptr : &arena});
     });
     BOOST_TEST(text == (size == 1 ? "nothing was thrown"
                                   : "ranks_disagree: rank 0 runs redistribute and rank " +
@@ -218,8 +215,7 @@ BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {
     matrix_part source = source_in(std::pmr::get_default_resource());
     matrix_part target(shape, columns);
     std::string const text = agreed_error(world, [&] {
-        prepare(world, laid_out<const_tensor_view>{source.views()},
-                laid_out<tensor_view>{target.views(), {}, &arena});
+        prepare(world, source_tensors{source.views()}, target_tensors{target.views(), {}, &arena});
     });
     BOOST_TEST(text ==
                (size == 1

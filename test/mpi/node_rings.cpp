@@ -49,8 +49,7 @@ struct rings_fixture {
     process_cost move(node_exchange how, index_t gap) {
         matrix_part source(shape, rows, gap), target(shape, columns, gap);
         source.number();
-        prepared moving =
-            prepare(world, source.views(), target.views(), std::nullopt, {.on_node = how});
+        job moving = prepare(world, source.views(), target.views(), {.on_node = how});
         for (int i = 0; i < 4; ++i)
             run(moving);
         BOOST_TEST(target.wrong() == 0u);

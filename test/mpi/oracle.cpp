@@ -32,7 +32,7 @@ std::uint64_t stride() {
     return text ? std::stoull(text) : 1;
 }
 
-void run_twice(prepared& moving) {
+void run_twice(job& moving) {
     run(moving);
     run(moving);
 }
@@ -80,17 +80,17 @@ public:
         expected_.fill(oracle::answers(all, before));
     }
 
-    void run(boost::mpi::communicator const& world, mapping const& program,
-             redistribute_options const& options) {
-        redistribute(world, source_.shards(), target_.shards(), program, options);
+    void run(boost::mpi::communicator const& world, mapping const& program, options how) {
+        how.program = program;
+        redistribute(world, source_.shards(), target_.shards(), how);
     }
 
     /// The same, with arenas for the source, the target, or both.
-    void run_with(boost::mpi::communicator const& world, mapping const& program,
-                  redistribute_options const& options, side_arena_pair const& arenas) {
-        prepared moving =
-            prepare(world, laid_out<const_tensor_view>{source_.shards(), {}, arenas.source},
-                    laid_out<tensor_view>{target_.shards(), {}, arenas.target}, program, options);
+    void run_with(boost::mpi::communicator const& world, mapping const& program, options how,
+                  side_arena_pair const& arenas) {
+        how.program = program;
+        job moving = prepare(world, {source_.shards(), {}, arenas.source},
+                             {target_.shards(), {}, arenas.target}, how);
         run_twice(moving);
         cost = moving.cost();
     }

@@ -105,9 +105,8 @@ struct matrix_fixture {
     std::string error_of(state_dict const& from, state_dict const& to,
                          std::optional<mapping> const& program = std::nullopt) {
         std::vector<float> const before = target.elements;
-        std::string const text = agreed_error(world, [&] {
-            program ? redistribute(world, from, to, *program) : redistribute(world, from, to);
-        });
+        std::string const text =
+            agreed_error(world, [&] { redistribute(world, from, to, {.program = program}); });
         BOOST_TEST((target.elements == before));
         // The next call finds every rank in the same place.
         redistribute(world, dict(source), dict(target));
@@ -149,7 +148,7 @@ BOOST_AUTO_TEST_CASE(ranks_may_hold_different_keys_and_several_shards_of_one) {
 BOOST_AUTO_TEST_CASE(what_a_rank_has_itself_it_does_not_ask_for) {
     piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
     all.number_elements();
-    prepared moving = prepare(world, dict(all), dict(target));
+    job moving = prepare(world, dict(all), dict(target));
     BOOST_TEST(moving.cost().bytes_in == 0);
     BOOST_TEST(moving.cost().bytes_out == 0);
     BOOST_TEST(moving.cost().messages_in == 0);
@@ -160,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_has_itself_it_does_not_ask_for) {
 }
 
 BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
-    prepared moving = prepare(world, dict(source), dict(target));
+    job moving = prepare(world, dict(source), dict(target));
     run(moving);
     BOOST_TEST(target.wrong_elements() == 0u);
     for (float& element : source.elements)
@@ -173,10 +172,10 @@ BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_moved_from_is_an_error_to_run_or_to_ask) {
-    prepared first = prepare(world, dict(source), dict(target));
-    prepared second = std::move(first);
+    job first = prepare(world, dict(source), dict(target));
+    job second = std::move(first);
     std::string const expected =
-        "usage: this prepared redistribution has been moved from; use the one that it was moved to";
+        "usage: this job has been moved from; use the one that it was moved to";
     BOOST_TEST(agreed_error(world, [&] { run(first); }) == expected);
     BOOST_TEST(agreed_error(world, [&] { first.cost(); }) == expected);
     BOOST_TEST(agreed_error(world, [&] { first.target_layout(); }) == expected);
@@ -187,14 +186,14 @@ BOOST_AUTO_TEST_CASE(what_was_moved_from_is_an_error_to_run_or_to_ask) {
 }
 
 BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
-    redistribute_options const options{.on_node = node_exchange::messages};
-    prepared moving = prepare(world, dict(source), dict(target), options);
+    options const how{.on_node = node_exchange::messages};
+    job moving = prepare(world, dict(source), dict(target), how);
     run(moving);
     BOOST_TEST(target.wrong_elements() == 0u);
     BOOST_TEST(moving.cost().bytes_node_in == 0);
     if (size == 1)
         return;
-    redistribute_options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    options const mine{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
                "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
                    " runs it with a different program or different options; every rank must make "
@@ -207,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
     program.define("t", transpose(cast(w, data_type::i32)));
     piece_of_matrix<std::int32_t> turned =
         rows<std::int32_t>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
-    redistribute(world, dict(source), dict(turned), program);
+    redistribute(world, dict(source), dict(turned), {.program = program});
     for (std::size_t i = 0; i < turned.elements.size(); ++i) {
         index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
         BOOST_TEST(turned.elements[i] == place % 7 * 5 + place / 7);
@@ -220,7 +219,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_only_added_keep_their_content) {
     program.add("new", {3, 1}, data_type::f32);
     piece_of_matrix<float> added = rows<float>("new", {3, 1}, 0, 3);
     added.elements = {1, 2, 3};
-    redistribute(world, dict(source), dict(target, added), program);
+    redistribute(world, dict(source), dict(target, added), {.program = program});
     BOOST_TEST(target.wrong_elements() == 0u);
     BOOST_TEST((added.elements == std::vector<float>{1, 2, 3}));
 }
@@ -336,7 +335,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
 BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
     if (size == 1)
         return;
-    redistribute_options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    options const mine{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(
         agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
         "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
@@ -350,10 +349,9 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     std::fill(all.elements.begin(), all.elements.end(), static_cast<float>(rank));
     piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
     bool const has_it = rank % 2 == 0;
-    auto const move = [&](redistribute_options const& options) {
+    auto const move = [&](options const& how) {
         std::ranges::fill(wanted.elements, -1.F);
-        prepared moving =
-            prepare(world, has_it ? dict(all) : dict(), dict(wanted), std::nullopt, options);
+        job moving = prepare(world, has_it ? dict(all) : dict(), dict(wanted), how);
         run(moving);
         for (float const element : wanted.elements)
             BOOST_TEST(element == static_cast<float>(rank - rank % 2));
@@ -372,14 +370,14 @@ BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) 
     program.define("t", transpose(program.source("w", shape, data_type::f32)));
     piece_of_matrix<float> turned =
         rows<float>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
-    redistribute(ranks, dict(source), dict(turned), program, {.processes_per_node = 2});
+    redistribute(ranks, dict(source), dict(turned), {.program = program, .processes_per_node = 2});
     for (std::size_t i = 0; i < turned.elements.size(); ++i) {
         index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
         BOOST_TEST(turned.elements[i] == static_cast<float>(place % 7 * 5 + place / 7));
     }
     redistribute(ranks, dict(source), dict(target), {.processes_per_node = 2});
     BOOST_TEST(target.wrong_elements() == 0u);
-    prepared moving = prepare(ranks, dict(source), dict(target), by_name_of_w(shape));
+    job moving = prepare(ranks, dict(source), dict(target), {.program = by_name_of_w(shape)});
     target.elements.assign(target.elements.size(), -1);
     run(moving);
     BOOST_TEST(target.wrong_elements() == 0u);

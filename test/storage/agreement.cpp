@@ -72,10 +72,11 @@ BOOST_AUTO_TEST_CASE(tensors_that_share_memory_on_one_rank_are_an_error_on_all) 
 
 BOOST_AUTO_TEST_CASE(a_wrong_tensor_on_one_rank_is_an_error_on_all_and_no_rank_is_written) {
     held target({whole_of(is_last() ? "v" : "w", data_type::u8, {2, 2})});
-    BOOST_CHECK_EXCEPTION(
-        load(world(), *source, target.cleared().tensors()), error,
-        says(errc::unknown_key,
-             text("w.safetensors") + ": 'v' is wanted, but the source does not have it"));
+    BOOST_CHECK_EXCEPTION(load(world(), *source, target.cleared().tensors()), error,
+                          says(errc::unknown_key, text("w.safetensors") +
+                                                      ": 'v' is wanted by rank " +
+                                                      std::to_string(world().size() - 1) +
+                                                      ", but the source does not have it"));
     BOOST_TEST(target.is_untouched());
 }
 
@@ -124,12 +125,14 @@ BOOST_AUTO_TEST_CASE(different_options_are_an_error_on_all,
     held tensors({whole_of("w", data_type::u8, {2})});
     write_options const options{.most_file_bytes = world().rank() == 0 ? 100 : 200};
     auto const target = directory / "target";
-    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target, save_form::huggingface, options),
+    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target,
+                               {.form = save_form::huggingface, .writing = options}),
                           error,
                           says(errc::ranks_disagree, other_options("save to " + target.string())));
     mapping const program = identity_mapping(catalog_of(*source));
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, target, program, {.writing = {.replace = world().rank() == 0}}),
+        convert(world(), *source, target,
+                {.program = program, .writing = {.replace = world().rank() == 0}}),
         error, says(errc::ranks_disagree, other_options("convert to " + target.string())));
     BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
 }
@@ -141,11 +144,11 @@ BOOST_AUTO_TEST_CASE(different_programs_are_an_error_on_all,
         program.add("more", {1}, data_type::u8);
     auto const target = directory / "target";
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, target, program), error,
+        convert(world(), *source, target, {.program = program}), error,
         says(errc::ranks_disagree, other_options("convert to " + target.string())));
     held tensors({whole_of("w", data_type::u8, {2, 2})});
     BOOST_CHECK_EXCEPTION(
-        load(world(), *source, tensors.tensors(), program), error,
+        load(world(), *source, tensors.tensors(), {.program = program}), error,
         says(errc::ranks_disagree, other_options("load " + text("w.safetensors"))));
 }
 

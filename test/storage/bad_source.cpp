@@ -53,8 +53,8 @@ public:
                               says(code, text));
         BOOST_TEST(target.is_untouched());
         mapping const all = identity_mapping(catalog_of(source));
-        BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", all), error,
-                              says(code, text));
+        BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", {.program = all}),
+                              error, says(code, text));
         BOOST_TEST((directory_.names() == std::vector<std::string>{"checkpoint"}));
     }
 
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_do_not_matter_where_nothing_uses_them)
     BOOST_TEST((target.memory(0)[0] == std::byte{'w'}));
     mapping program;
     program.define("w", program.source("w", {1}, data_type::u8));
-    BOOST_CHECK_NO_THROW(convert(world(), source, directory / "target", program));
+    BOOST_CHECK_NO_THROW(convert(world(), source, directory / "target", {.program = program}));
     held both({whole_of("v", data_type::u8, {1})});
     BOOST_CHECK_EXCEPTION(load(world(), source, both.cleared().tensors()), error,
                           says(errc::overlap, (directory / "source/2.safetensors").string() +
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(what_a_load_wants_and_the_checkpoint_lacks_is_named) {
         BOOST_TEST(target.is_untouched());
     };
     refused(whole_of("v", data_type::u8, {4, 2}), errc::unknown_key,
-            "'v' is wanted, but the source does not have it");
+            "'v' is wanted by rank 0, but the source does not have it");
     refused(whole_of("w", data_type::u8, {4, 3}), errc::shape_mismatch,
             "'w' has the shape [4, 3] in the target, and the program yields [4, 2]");
     refused(whole_of("w", data_type::i8, {4, 2}), errc::dtype_mismatch,

@@ -55,8 +55,9 @@ public:
 
     convert_report run(std::string const& target, write_options const& options = {},
                        progress_function const& progress = {}) {
-        return convert(world(), *source, path(target), program(),
-                       {.wanted = by_rows(), .writing = options, .progress = progress});
+        return convert(
+            world(), *source, path(target),
+            {.program = program(), .wanted = by_rows(), .writing = options, .progress = progress});
     }
 
     /// Converting says this, on every rank.
@@ -203,16 +204,16 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
     refuses("file/target", {}, errc::io,
             text("file/target") + ": " + text("file") + ", its parent directory, is none");
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, "", program()), error,
+        convert(world(), *source, "", {.program = program()}), error,
         says(errc::usage, "the target is an empty path; give the name of a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_written_is_an_error_of_the_target) {
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, "/proc/target", program()), error,
+        convert(world(), *source, "/proc/target", {.program = program()}), error,
         says(errc::io, "/proc/target: cannot be written: No such file or directory"));
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, path(std::string(250, 'n')), program()), error,
+        convert(world(), *source, path(std::string(250, 'n')), {.program = program()}), error,
         says(errc::io, text(std::string(250, 'n')) + ": cannot be written: File name too long"));
 }
 
@@ -269,20 +270,21 @@ BOOST_AUTO_TEST_CASE(a_target_layout_with_a_gap_is_refused_unless_it_may_be_part
     wanted.tensors[0].shards = shard_table(2);
     wanted.tensors[0].shards.push_back(0, {{0, 0}, {64, 63}});
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
+        convert(world(), *source, path("target"), {.program = program(), .wanted = wanted}), error,
         says(errc::not_covered, text("target") +
                                     ": 'w': the target layout gives elements [0:64, 63:64] of "
                                     "[64, 64] to no rank; add a shard, or allow a partial target"));
     wanted.tensors[0].shards.push_back(1, {{0, 62}, {64, 2}});
     BOOST_CHECK_EXCEPTION(
-        convert(world(), *source, path("target"), program(), {.wanted = wanted}), error,
+        convert(world(), *source, path("target"), {.program = program(), .wanted = wanted}), error,
         says(errc::overlap, text("target") +
                                 ": 'w': the target layout gives elements [0:64, 62:63] to unequal "
                                 "shards, rank 0 [0:64, 0:63] and rank 1 [0:64, 62:64]; make them "
                                 "equal, or allow a partial target"));
     BOOST_TEST((directory.names() == names{"source"}));
-    auto const report = convert(world(), *source, path("target"), program(),
-                                {.wanted = wanted, .writing = {.partial = true}});
+    auto const report =
+        convert(world(), *source, path("target"),
+                {.program = program(), .wanted = wanted, .writing = {.partial = true}});
     BOOST_TEST(report.bytes == 4 * 64 * 65);
 }
 
@@ -294,7 +296,8 @@ BOOST_AUTO_TEST_CASE(tensors_with_a_gap_are_saved_only_where_that_is_allowed) {
         says(errc::not_covered, text("target") +
                                     ": 'w': the target layout gives elements [0:1] of [4] to no "
                                     "rank; add a shard, or allow a partial target"));
-    save(world(), tensors.tensors(), path("target"), save_form::sharded, {.partial = true});
+    save(world(), tensors.tensors(), path("target"),
+         {.form = save_form::sharded, .writing = {.partial = true}});
     BOOST_TEST(
         (directory.names("target") == names{"shard-00001-model-00001-of-00001.safetensors"}));
 }

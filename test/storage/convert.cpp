@@ -83,14 +83,14 @@ BOOST_AUTO_TEST_CASE(random_layouts_become_each_other_and_hugging_face_and_come_
             save(world(), ends.tensors(), path("a"));
             auto const a = open_checkpoint(world(), path("a"));
             layout const wider = layout_of(random_layout(tensors, 1 + seed % 8, seed + 2000));
-            convert(world(), a, path("b"), everything(a), {.wanted = wider});
+            convert(world(), a, path("b"), {.program = everything(a), .wanted = wider});
             auto const second = open_checkpoint(world(), path("b"));
-            convert(world(), second, path("c"), everything(second),
-                    {.writing = {.most_file_bytes = 64}});
+            convert(world(), second, path("c"),
+                    {.program = everything(second), .writing = {.most_file_bytes = 64}});
             auto const third = open_checkpoint(world(), path("c"));
             BOOST_TEST(third.metadata().format == "huggingface");
             layout const last = layout_of(random_layout(tensors, 4, seed + 3000));
-            convert(world(), third, path("d"), everything(third), {.wanted = last});
+            convert(world(), third, path("d"), {.program = everything(third), .wanted = last});
             load(world(), open_checkpoint(world(), path("d")), ends.cleared().tensors());
             BOOST_TEST(ends.wrong() == "");
         }
@@ -103,8 +103,9 @@ BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
     auto const source = open_checkpoint(world(), directory / "model");
     box const rows{{1, 0}, {2, 4}};
     layout const wanted{4, {cut_into(b, {{2, {{3}, {2}}}}), cut_into(w, {{0, rows}, {3, rows}})}};
-    auto const report = convert(world(), source, directory / "part", everything(source),
-                                {.wanted = wanted, .writing = {.partial = true}});
+    auto const report =
+        convert(world(), source, directory / "part",
+                {.program = everything(source), .wanted = wanted, .writing = {.partial = true}});
     BOOST_TEST(report.keys == 2);
     BOOST_TEST(report.bytes == 32 + 4);
     BOOST_TEST(report.bytes_read == 32 + 4);
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_program_changes_what_is_written) {
     program.define("w", transpose(concat({rows[2], rows[0]}, 0)));
     program.define("wide", cast(rows[1], data_type::f64));
     program.add("zeros", {3}, data_type::i16);
-    auto const report = convert(world(), source, directory / "other", program);
+    auto const report = convert(world(), source, directory / "other", {.program = program});
     BOOST_TEST(report.keys == 3);
     BOOST_TEST(report.bytes == 4 * 16 + 8 * 8 + 2 * 3);
     BOOST_TEST(report.bytes_read == 4 * 24);
@@ -142,8 +143,9 @@ BOOST_AUTO_TEST_CASE(a_large_model_has_several_files_and_an_index) {
     shared_directory const directory;
     write_model(directory / "model");
     auto const source = open_checkpoint(world(), directory / "model");
-    auto const report = convert(world(), source, directory / "files", everything(source),
-                                {.writing = {.most_file_bytes = 96}});
+    auto const report =
+        convert(world(), source, directory / "files",
+                {.program = everything(source), .writing = {.most_file_bytes = 96}});
     BOOST_TEST(report.bytes == 106);
     BOOST_TEST(
         (directory.names("files") == std::vector<std::string>{"model-00001-of-00002.safetensors",
@@ -164,8 +166,9 @@ BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_of_each_process_up_to_its_own_tot
     auto const source = open_checkpoint(world(), directory / "model");
     std::vector<std::pair<index_t, index_t>> calls;
     layout const wanted{3, {cut_into(w, {{0, {{0, 0}, {1, 4}}}, {1, {{1, 0}, {5, 4}}}})}};
-    convert(world(), source, directory / "two", everything(source),
-            {.wanted = wanted,
+    convert(world(), source, directory / "two",
+            {.program = everything(source),
+             .wanted = wanted,
              .progress = [&](index_t done, index_t all) { calls.emplace_back(done, all); }});
     using list = std::vector<std::pair<index_t, index_t>>;
     if (world().size() == 1)
@@ -184,13 +187,14 @@ BOOST_AUTO_TEST_CASE(memory_beside_the_files_is_reported_as_the_neediest_rank_ha
                           {{"w", "U8", "[48,1048576]", std::string(bytes, 'w')}});
     });
     auto const source = open_checkpoint(world(), directory / "w.safetensors");
-    auto const frugal = convert(world(), source, directory / "frugal", everything(source));
+    auto const frugal =
+        convert(world(), source, directory / "frugal", {.program = everything(source)});
     BOOST_TEST(frugal.peak_extra_bytes >= 0);
     BOOST_TEST(frugal.peak_extra_bytes < static_cast<index_t>(bytes / 2));
     std::string taken;
     auto const take = [&](index_t, index_t) { taken.assign(bytes, 't'); };
-    auto const greedy =
-        convert(world(), source, directory / "greedy", everything(source), {.progress = take});
+    auto const greedy = convert(world(), source, directory / "greedy",
+                                {.program = everything(source), .progress = take});
     BOOST_TEST((taken.empty() || taken.back() == 't'));
     BOOST_TEST(greedy.peak_extra_bytes >= static_cast<index_t>(bytes));
     BOOST_TEST(greedy.peak_extra_bytes < static_cast<index_t>(2 * bytes));
@@ -210,8 +214,8 @@ BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_wri
     getrlimit(RLIMIT_NOFILE, &before);
     rlimit const few{90, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
-    BOOST_CHECK_NO_THROW(convert(world(), one, directory / "many", everything(one),
-                                 {.wanted = layout{300, {many}}}));
+    BOOST_CHECK_NO_THROW(convert(world(), one, directory / "many",
+                                 {.program = everything(one), .wanted = layout{300, {many}}}));
     BOOST_CHECK_NO_THROW(
         load(world(), open_checkpoint(world(), directory / "many"), source.cleared().tensors()));
     setrlimit(RLIMIT_NOFILE, &before);
@@ -223,8 +227,8 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_may_take_its_own_place) {
     write_model(directory / "model");
     auto const source = open_checkpoint(world(), directory / "model");
     layout const wanted{1, {cut_into(w, {{0, whole({6, 4})}})}};
-    convert(world(), source, directory / "model", everything(source),
-            {.wanted = wanted, .writing = {.replace = true}});
+    convert(world(), source, directory / "model",
+            {.program = everything(source), .wanted = wanted, .writing = {.replace = true}});
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
     BOOST_TEST((directory.names("model") ==
                 std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));

@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(random_layouts_become_hugging_face_models) {
             auto const path = directory / std::to_string(seed);
             held source = mine(random_layout(tensors, world().size(), seed + 1000));
             held target = mine(random_layout(tensors, world().size(), seed + 2000));
-            save(world(), source.tensors(), path, save_form::huggingface, {.most_file_bytes = 100});
+            save(world(), source.tensors(), path,
+                 {.form = save_form::huggingface, .writing = {.most_file_bytes = 100}});
             auto const saved = open_checkpoint(world(), path);
             BOOST_TEST(saved.metadata().format == "huggingface");
             load(world(), saved, target.cleared().tensors());
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_program_renames_and_transposes_while_loading) {
                tensor_view{turned.data(), data_type::u16, {3, 2}, {2, 1}});
     target.add(whole_of("fresh", data_type::u8, {2}),
                tensor_view{fresh.data(), data_type::u8, {2}, {1}});
-    load(world(), open_checkpoint(world(), directory / "w"), target, program);
+    load(world(), open_checkpoint(world(), directory / "w"), target, {.program = program});
     BOOST_TEST(turned == (std::vector<std::uint16_t>{0, 3, 1, 4, 2, 5}),
                boost::test_tools::per_element());
     BOOST_TEST(fresh == (std::vector<std::uint8_t>{7, 8}), boost::test_tools::per_element());

@@ -52,7 +52,7 @@ void check_words(index_t stored, index_t wanted) {
         if (2 * target.region.offset[0] + static_cast<index_t>(i) >= 2 * stored)
             expected[i] = 0;
     target.elements.assign(expected.size(), -1);
-    load(world(), source, target.tensors(), {.allow_shape_mismatch = {"words"}});
+    load(world(), source, target.tensors(), {.shape_mismatch = {"words"}});
     BOOST_TEST(target.elements == expected, boost::test_tools::per_element());
 }
 
@@ -74,9 +74,10 @@ BOOST_AUTO_TEST_CASE(without_the_option_another_shape_is_an_error) {
         says(errc::shape_mismatch, path + ": 'words' has the shape [8, 2] in the target, and the "
                                           "program yields [5, 2]"));
     BOOST_CHECK_EXCEPTION(
-        load(world(), source, target.tensors(), {.allow_shape_mismatch = {"wodrs"}}), error,
-        says(errc::unknown_key, path + ": allow_shape_mismatch: 'wodrs' matches none of the 1 keys "
-                                       "of the target (did you mean 'words'?)"));
+        load(world(), source, target.tensors(), {.shape_mismatch = {"wodrs"}}), error,
+        says(errc::unknown_key, path +
+                                    ": options.shape_mismatch: 'wodrs' matches none of the 1 keys "
+                                    "of the target (did you mean 'words'?)"));
     BOOST_TEST(target.elements == before, boost::test_tools::per_element());
 }
 
@@ -87,11 +88,11 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_exceptions_are_told_so) {
     save(world(), words_of_rank(5).tensors(), directory / "stored");
     auto const source = open_checkpoint(world(), directory / "stored");
     words_of_rank target(8);
-    load_options options;
+    options how;
     if (world().rank() != 0)
-        options.allow_shape_mismatch.push_back("words");
+        how.shape_mismatch.push_back("words");
     BOOST_CHECK_EXCEPTION(
-        load(world(), source, target.tensors(), options), error,
+        load(world(), source, target.tensors(), how), error,
         [](error const& problem) { return problem.code() == errc::ranks_disagree; });
 }
 

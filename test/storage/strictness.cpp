@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/strict_keys.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
-#include <reshard/storage/strict_keys.hpp>
 
 #include "held.hpp"
 #include "shared_directory.hpp"
@@ -79,8 +79,9 @@ BOOST_AUTO_TEST_CASE(a_strict_load_names_the_keys_and_writes_nothing) {
     stored_a_and_c const stored;
     checkpoint const source = stored.open();
     std::pair<std::optional<strictness>, char const*> const table[] = {
-        {std::nullopt, "'b' is wanted, but the source does not have it"},
-        {strictness::assume_ok_unexpected, "'b' is wanted, but the source does not have it"},
+        {std::nullopt, "'b' is wanted by rank 0, but the source does not have it"},
+        {strictness::assume_ok_unexpected,
+         "'b' is wanted by rank 0, but the source does not have it"},
         {strictness::raise_unexpected, "1 key is wanted but not available: 'b'"},
         {strictness::raise_all,
          "1 key is wanted but not available: 'b'; 1 key is available but not wanted: 'c'"}};
@@ -116,8 +117,8 @@ BOOST_AUTO_TEST_CASE(with_a_program_the_keys_are_those_that_it_yields) {
     program.define("a", program.source(0));
     program.define("d", program.source(1));
     wanted_a_and_b wanted;
-    strict_verdict const verdict =
-        load(world(), source, wanted.cleared(), program, {.strict = strictness::return_all});
+    strict_verdict const verdict = load(world(), source, wanted.cleared(),
+                                        {.program = program, .strict = strictness::return_all});
     BOOST_TEST((verdict.give_back == key_mismatch{{"b"}, {"d"}}));
     BOOST_TEST(wanted.a.wrong() == "");
     BOOST_TEST(wanted.b.is_untouched());
@@ -129,8 +130,9 @@ BOOST_AUTO_TEST_CASE(a_lenient_conversion_does_not_write_what_is_not_there) {
     layout const wanted =
         layout_of(std::vector<std::vector<shard_descriptor>>{{strict_a, strict_b}});
     mapping const everything = identity_mapping(catalog_of(source));
-    auto const report = convert(world(), source, stored.directory / "lenient", everything,
-                                {.wanted = wanted, .strict = strictness::log_all});
+    auto const report =
+        convert(world(), source, stored.directory / "lenient",
+                {.program = everything, .wanted = wanted, .strict = strictness::log_all});
     BOOST_TEST((report.keys_judged.log == key_mismatch{{"b"}, {"c"}}));
     BOOST_TEST(report.keys == 1);
     auto const written = open_checkpoint(world(), stored.directory / "lenient");
@@ -138,9 +140,10 @@ BOOST_AUTO_TEST_CASE(a_lenient_conversion_does_not_write_what_is_not_there) {
     held a({strict_a});
     load(world(), written, a.cleared().tensors());
     BOOST_TEST(a.wrong() == "");
-    BOOST_CHECK_THROW(convert(world(), source, stored.directory / "strict", everything,
-                              {.wanted = wanted, .strict = strictness::raise_unexpected}),
-                      error);
+    BOOST_CHECK_THROW(
+        convert(world(), source, stored.directory / "strict",
+                {.program = everything, .wanted = wanted, .strict = strictness::raise_unexpected}),
+        error);
     BOOST_TEST(!std::filesystem::exists(stored.directory / "strict"));
 }
 

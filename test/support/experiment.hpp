@@ -4,6 +4,7 @@
 #define RESHARD_TEST_SUPPORT_EXPERIMENT_HPP
 
 #include "oracle/world.hpp"
+#include "support/all_ranks.hpp"
 #include "support/memory.hpp"
 #include "support/trials.hpp"
 
@@ -52,7 +53,7 @@ inline void redistribute(std::vector<rank_memory>& from, std::vector<rank_memory
         source.push_back(one.shards());
     for (rank_memory& one : to)
         target.push_back(one.shards());
-    redistribute_locally(source, target, program);
+    reshard::test::redistribute_ranks(source, target, program);
 }
 
 /// The tensors of a scenario in memory, and what the oracle says that the targets become.

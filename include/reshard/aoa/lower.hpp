@@ -33,6 +33,13 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
 RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
                            catalog const* target = nullptr, lower_options const& options = {});
 
+/// The mapping of a program as it was written: expanded, then lowered. So a program is an
+/// `any_program`.
+///
+/// \throws error as `expand` and `lower`
+RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
+                                catalog const* target = nullptr);
+
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -3,66 +3,30 @@
 #ifndef RESHARD_BIND_REDISTRIBUTE_HPP
 #define RESHARD_BIND_REDISTRIBUTE_HPP
 
+#include <reshard/bind/job.hpp>
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/plan/options.hpp>
-#include <reshard/tensor/state_dict.hpp>
-
-#include <span>
-#include <vector>
 
 /// \file
-/// Redistribution with every rank in this process: for tests, tools and single-process programs.
+/// Redistribution within one process.
 
 namespace reshard {
 
-/// What the tensors of all ranks say of themselves, one list a rank, as one layout.
+/// Plans the filling of `want` from `have` in a group of one, and binds it to their memory; `run`
+/// moves the bytes. The same as over MPI (see `reshard/mpi/redistribute.hpp`), for code over any
+/// group and for programs that do not start MPI.
 ///
-/// \throws error as `layout_of` of descriptors: a shard that contradicts itself, or one key that is
-///         two tensors
-template <class View>
-layout layout_of(std::span<basic_state_dict<View> const> ranks) {
-    std::vector<std::vector<shard_descriptor>> held;
-    for (basic_state_dict<View> const& one : ranks)
-        held.push_back(one.descriptors());
-    return layout_of(held);
-}
+/// \throws error as `layout_of`, `problem_of` and `make_plan`, and with errc::memory_overlap where
+///         a target shares memory with another tensor; nothing is written then
+RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
+                         options const& how = {});
 
-/// Fills the tensors of `target` from those of `source`, as `program` says; element `r` is rank
-/// `r`.
+/// Fills the tensors of `want` from those of `have`: by name, or as `how.program` says.
 ///
-/// Tensors that the program only adds (`_ -> key`) keep their content. With equal options, each
-/// rank gets the elements of the same replica as over MPI.
-///
-/// \throws error as `problem_of` and `make_plan`, and with errc::memory_overlap where a target
-///         shares memory with another tensor; nothing is written then
-RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
-                                       std::span<state_dict const> target, mapping const& program,
-                                       redistribute_options const& options = {});
-
-/// The same where each target key is the source key of that name.
-///
-/// \throws error as above, and with errc::unknown_key for a key that no source has
-RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
-                                       std::span<state_dict const> target,
-                                       redistribute_options const& options = {});
-
-/// Fills `target` from `source` in a group of one: what code over any group calls.
-///
-/// \throws error as `redistribute_locally`
-inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target,
-                         redistribute_options const& options = {}) {
-    redistribute_locally({&source, 1}, {&target, 1}, options);
-}
-
-/// The same, as `program` says.
-///
-/// \throws error as `redistribute_locally`
-inline void redistribute(solo const&, const_state_dict const& source, state_dict const& target,
-                         mapping const& program, redistribute_options const& options = {}) {
-    redistribute_locally({&source, 1}, {&target, 1}, program, options);
-}
+/// \throws error as `prepare`
+RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
+                               options const& how = {});
 
 } // namespace reshard
 

@@ -198,8 +198,7 @@ void run_locally(typed_addresses<typename Plan::source_layout, std::byte const> 
 ///         errc::memory_overlap where a target shares memory with another tensor; nothing is
 ///         written then
 template <class Plan>
-void redistribute_locally(std::span<const_state_dict const> source,
-                          std::span<state_dict const> target) {
+void redistribute(std::span<const_state_dict const> source, std::span<state_dict const> target) {
     typed_addresses<typename Plan::source_layout, std::byte const> const from(source);
     typed_addresses<typename Plan::target_layout, std::byte> const to(target);
     check_memory(source, target);

@@ -56,7 +56,7 @@ mapping fit_shapes(mapping program, Layout const& target, std::vector<std::strin
     if (unused != used.end()) {
         std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
         fail(errc::unknown_key,
-             "allow_shape_mismatch: '" + text + "' matches none of the " +
+             "options.shape_mismatch: '" + text + "' matches none of the " +
                  std::to_string(target.tensors.size()) + " keys of the target" +
                  did_you_mean_key(text, target.tensors,
                                   [](auto const& tensor) -> auto const& { return tensor.key; }));

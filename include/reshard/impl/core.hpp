@@ -82,9 +82,13 @@
 #include <reshard/bind/impl/check_complete.ipp>
 #include <reshard/bind/impl/copy_shared.ipp>
 #include <reshard/bind/impl/copy_table.ipp>
+#include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/overlap.ipp>
+#include <reshard/bind/impl/planned_job.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
+#include <reshard/bind/impl/rounds_job.ipp>
 #include <reshard/bind/impl/side_by_side.ipp>
+#include <reshard/bind/impl/strict_keys.ipp>
 #include <reshard/copy/impl/bits.ipp>
 #include <reshard/copy/impl/conversion.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
@@ -112,7 +116,9 @@
 #include <reshard/group/impl/check_rules.ipp>
 #include <reshard/group/impl/check_world.ipp>
 #include <reshard/group/impl/common_values.ipp>
+#include <reshard/group/impl/gather_catalog.ipp>
 #include <reshard/group/impl/gather_parts.ipp>
+#include <reshard/group/impl/replicate_layout.ipp>
 #include <reshard/layout/impl/compact_layout.ipp>
 #include <reshard/layout/impl/compact_sharding.ipp>
 #include <reshard/layout/impl/descriptor.ipp>

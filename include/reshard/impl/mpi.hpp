@@ -20,10 +20,7 @@
 #include <reshard/mpi/impl/node_segments.ipp>
 #include <reshard/mpi/impl/packets.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>
-#include <reshard/mpi/impl/prepare_cached.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>
-#include <reshard/mpi/impl/redistribute_in_rounds.ipp>
-#include <reshard/mpi/impl/replicate_layout.ipp>
 #include <reshard/mpi/impl/ring_lanes.ipp>
 #include <reshard/mpi/impl/shard_directory.ipp>
 #include <reshard/mpi/impl/shared_arena.ipp>

@@ -24,7 +24,6 @@
 #include <reshard/storage/impl/staging.ipp>
 #include <reshard/storage/impl/state_tensors.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
-#include <reshard/storage/impl/strict_keys.ipp>
 #include <reshard/storage/impl/target_files.ipp>
 #include <reshard/storage/impl/whole_tensors.ipp>
 #include <reshard/storage/impl/write_whole_file.ipp>

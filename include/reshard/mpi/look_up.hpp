@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_LOOK_UP_HPP
 #define RESHARD_MPI_LOOK_UP_HPP
 
+#include <reshard/bind/planned_job.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/compact_layout.hpp>
 #include <reshard/mpi/shard_directory.hpp>
@@ -10,6 +11,7 @@
 #include <reshard/plan/told_part.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,26 +28,15 @@ struct known_side {
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
-/// What one process gives and gets, and the layouts by whose numbers it is said: that of a side
-/// that no rank knows whole has the process's own shards only.
-struct looked_up {
-    mapping program;
-    compact_layout source;
-    compact_layout target;
-    plan whole;
-    bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
-    bool target_is_joined = false;
-};
-
 namespace detail {
 
 /// The steps of `look_up`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, redistribute_options const& options);
+    plan_search(mpi_group const& world, options const& how);
 
-    looked_up run(known_side const& source, known_side const& target,
-                  std::optional<mapping> program);
+    std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
+                                     std::optional<mapping> program);
 
 private:
     std::vector<directory_key> keys_of(known_side const& side);
@@ -81,9 +72,10 @@ private:
 
     mpi_group const& world_;
     holder_t me_;
-    redistribute_options const& options_;
+    options const& how_;
+    plan_options nodes_;
     sparse_exchange exchange_;
-    looked_up result_;
+    std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
 
 } // namespace detail
@@ -95,9 +87,10 @@ private:
 /// \par Collective every rank of the group, in the same order; nothing else communicates over it
 /// \pre  each side's layout is known to all ranks, or to none
 /// \throws error on every rank alike: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
-inline looked_up look_up(mpi_group const& world, known_side const& source, known_side const& target,
-                         std::optional<mapping> program, redistribute_options const& options) {
-    return detail::plan_search(world, options).run(source, target, std::move(program));
+inline std::shared_ptr<detail::planned_job>
+look_up(mpi_group const& world, known_side const& source, known_side const& target,
+        std::optional<mapping> program, options const& how) {
+    return detail::plan_search(world, how).run(source, target, std::move(program));
 }
 
 } // namespace reshard

@@ -40,11 +40,11 @@ namespace detail {
 ///         errc::ranks_disagree where that differs
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 
-/// The options with the nodes that are there, where the caller names none.
+/// The nodes that the caller names (see `options::processes_per_node`), or those that are there.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `agreed_node_of`
-RESHARD_DECL redistribute_options with_nodes(mpi_group const& ranks, redistribute_options options);
+RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node);
 
 } // namespace detail
 

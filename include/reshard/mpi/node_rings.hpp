@@ -3,11 +3,11 @@
 #ifndef RESHARD_MPI_NODE_RINGS_HPP
 #define RESHARD_MPI_NODE_RINGS_HPP
 
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/mpi/node_ranks.hpp>
 #include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/slot_ring.hpp>
-#include <reshard/plan/options.hpp>
 
 #include <cstddef>
 #include <memory>

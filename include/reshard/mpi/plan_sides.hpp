@@ -3,82 +3,68 @@
 #ifndef RESHARD_MPI_PLAN_SIDES_HPP
 #define RESHARD_MPI_PLAN_SIDES_HPP
 
+#include <reshard/bind/rounds_job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/mpi/laid_out.hpp>
 #include <reshard/mpi/look_up.hpp>
-#include <reshard/mpi/replicate_layout.hpp>
 
-#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 
 /// \file
 /// From what ranks know of two layouts to the plan of each.
 
-namespace reshard {
+namespace reshard::detail {
 
-namespace detail {
-
-/// A number that stands for the call: equal where ranks do the same.
-RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
-                                          redistribute_options const& options);
-
-/// The same, and which arenas there are: all ranks have the same one, or none.
-RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
-                                          laid_out<const_tensor_view> const& source,
-                                          laid_out<tensor_view> const& target);
+/// A number that stands for the call: equal where ranks do the same, with the same arenas.
+RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
+                                          target_tensors const& want);
 
 /// What can be seen of the tensors and arenas of one rank alone.
-RESHARD_DECL local_error check_call(mpi_group const& world,
-                                    laid_out<const_tensor_view> const& source,
-                                    laid_out<tensor_view> const& target);
+RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
+                                    target_tensors const& want, options const& how);
 
-/// Both sides as far as they are known without telling every shard.
+/// Both sides as far as they are known without telling every shard, and neighbours in memory as
+/// one shard, which a rank tells in their place where it knows no layout.
 struct two_sides {
     known_side source;
     known_side target;
-
-    bool are_known() const;
+    bool are_learned = false; ///< the layouts that some rank knows are known to all
 };
 
-/// What some rank knows of one side, on every rank.
+/// What this rank knows. Does not communicate.
+RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
+
+/// The mapping of a program; nothing where tensors move by name. A function gets the catalogs of
+/// both sides.
 ///
 /// \par Collective every rank of the group, in the same order
-template <class View>
-known_side known_by_some(mpi_group const& ranks, laid_out<View>& side, std::string_view what) {
-    auto const count = static_cast<std::size_t>(ranks.size());
-    auto known = replicate_known(ranks, std::move(side.layout), what);
-    if (known && known->holders > count)
-        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
-                                   std::to_string(known->holders) + " ranks, and the group has " +
-                                   std::to_string(count));
-    return {std::move(known), side.held.descriptors(), {}};
-}
+/// \throws error on every rank alike: what the program throws; errc::ranks_disagree where it gives
+///         different mappings
+RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
+                                                    any_program const& program, two_sides& sides);
 
-/// Every rank learns all shards of a side that none knows.
+/// A plan, and whether it was made before.
+struct known_plan {
+    std::shared_ptr<planned_job const> planned;
+    bool was_kept = false;
+};
+
+/// What this rank gives and gets, whatever is known of the layouts; from `how.cache` where every
+/// rank has it.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL void gather_unknown(mpi_group const& ranks, known_side& side);
+RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
+                                     std::optional<mapping> program, options const& how);
 
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL looked_up plan_for(mpi_group const& ranks, two_sides&& sides,
-                                std::optional<mapping> program,
-                                redistribute_options const& options);
-
-/// Plans what this rank gives and gets, whatever is known of the layouts.
+/// The same in rounds, between layouts that all ranks learn whole.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL looked_up plan_job(mpi_group const& ranks, laid_out<const_tensor_view>& source,
-                                laid_out<tensor_view>& target, std::optional<mapping> program,
-                                redistribute_options const& options);
+RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, two_sides sides,
+                                           std::optional<mapping> program, options const& how);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/plan_sides.ipp>

@@ -31,6 +31,17 @@ struct process_cost {
     index_t bytes_node_in = 0; ///< through memory that ranks of a node share, without messages
     index_t bytes_node_out = 0;
 
+    constexpr process_cost& operator+=(process_cost const& more) {
+        bytes_in += more.bytes_in;
+        bytes_out += more.bytes_out;
+        bytes_local += more.bytes_local;
+        messages_in += more.messages_in;
+        messages_out += more.messages_out;
+        bytes_node_in += more.bytes_node_in;
+        bytes_node_out += more.bytes_node_out;
+        return *this;
+    }
+
     constexpr bool operator==(process_cost const&) const = default;
 };
 

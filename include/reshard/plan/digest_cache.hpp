@@ -45,10 +45,15 @@ public:
 
     /// Keeps a value, in the place of another one of that digest.
     pointer add(std::uint64_t digest, Value value) {
+        return add(digest, std::make_shared<Value const>(std::move(value)));
+    }
+
+    /// The same of a value that is shared already.
+    pointer add(std::uint64_t digest, pointer value) {
         forget(digest);
         if (entries_.size() == most_)
             entries_.erase(entries_.begin());
-        entries_.push_back({digest, std::make_shared<Value const>(std::move(value))});
+        entries_.push_back({digest, std::move(value)});
         return entries_.back().value;
     }
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -105,40 +105,8 @@ struct plan_options {
 template <>
 inline constexpr stored_form form_of<plan_options>{"set of options", 6};
 
-/// How ranks of a node exchange what lies in memory of their own.
-enum class node_exchange : std::uint8_t {
-    chosen,   ///< rings, where there is more than a little to move
-    rings,    ///< slots of shared memory, where the system has it
-    messages, ///< MPI, as between nodes
-};
-
-/// What a caller may ask of a redistribution; equal on every rank.
-struct redistribute_options {
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
-    /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
-    /// one on the same node gives them.
-    holder_t processes_per_node = 0;
-    /// Patterns of target keys whose shapes may differ from what the source has or the program
-    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
-    std::vector<std::string> allow_shape_mismatch = {};
-    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
-    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
-    holder_t gather_up_to = 256;
-    /// Which ranks share a node is detected, or set by the environment variable
-    /// RESHARD_RANKS_PER_NODE.
-    node_exchange on_node = node_exchange::chosen;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.processes_per_node, self.allow_shape_mismatch, self.gather_up_to, self.on_node);
-    }
-
-    constexpr bool operator==(redistribute_options const&) const = default;
-};
-
-/// The same for a plan in which every holder is a process.
-constexpr plan_options plan_options_of(redistribute_options const& options) {
-    return {.processes_per_node = options.processes_per_node};
-}
+/// No limit of memory.
+inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
 /// Which of `count` holders of the same box gives it to `target`: the place of one of them.
 ///

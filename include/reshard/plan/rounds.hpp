@@ -4,16 +4,19 @@
 #define RESHARD_PLAN_ROUNDS_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/plan/flows.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/shard_table.hpp>
+#include <reshard/plan/plan.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 /// \file
 /// A plan in rounds, so that no process needs more memory than it may.
 
 namespace reshard {
+
+class plan_flows;
 
 /// Target tensors that are allocated and filled together, and what can be given up afterwards.
 ///
@@ -38,9 +41,6 @@ struct plan_rounds {
 
     constexpr bool operator==(plan_rounds const&) const = default;
 };
-
-/// No limit.
-inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
 /// The rounds in which a plan is carried out with at most `budget` bytes on each process: as few as
 /// can be, where target tensors are filled in the order of their keys.

@@ -5,6 +5,7 @@
 
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/storage/at_path.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/state_tensors.hpp>
 
@@ -49,7 +50,7 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 ///         later
 template <group Group>
 strict_verdict load_state(Group const& world, checkpoint const& source, model_state& state,
-                          load_options const& options = {}) {
+                          options const& how = {}) {
     std::filesystem::path const& path = source.metadata().path;
     detail::state_load wanted;
     agree_to_run(world, "load a state from " + path.string(), 0, attempt([&] {
@@ -58,7 +59,7 @@ strict_verdict load_state(Group const& world, checkpoint const& source, model_st
                          detail::check_names(state, wanted.bytes);
                      });
                  }));
-    strict_verdict verdict = load(world, source, wanted.tensors, options);
+    strict_verdict verdict = load(world, source, wanted.tensors, how);
     agree_on(world, [&] { wanted.finish(state); });
     return verdict;
 }

@@ -3,14 +3,12 @@
 #ifndef RESHARD_STORAGE_SAVE_HPP
 #define RESHARD_STORAGE_SAVE_HPP
 
-#include <reshard/bind/redistribute.hpp>
+#include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/mpi/gather_layouts.hpp>
-#include <reshard/mpi/redistribute.hpp>
-#include <reshard/storage/at_path.hpp>
-#include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/group/solo.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/storage/target_files.hpp>
 
-#include <cstdint>
 #include <filesystem>
 
 /// \file
@@ -24,38 +22,30 @@ enum class save_form {
     huggingface, ///< whole tensors
 };
 
-namespace detail {
+/// What a save may be told; equal on every rank.
+struct save_options {
+    save_form form = save_form::sharded;
+    write_options writing = {};
 
-RESHARD_DECL checkpoint_plan files_to_save(layout const& held, save_form form,
-                                           write_options const& options);
-
-} // namespace detail
+    static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
+};
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
 /// Each different shard is written once. Files appear in a temporary directory, and all at once at
-/// `target` when they are complete. With `options.partial`, sharded tensors may lack elements.
+/// `target` when they are complete. With `how.writing.partial`, sharded tensors may lack elements.
+///
+/// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
+///         errc::not_covered, or errc::overlap for unequal shards that share elements
+RESHARD_DECL void save(solo const& alone, source_tensors have, std::filesystem::path const& target,
+                       save_options const& how = {});
+
+/// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, and `target` is what it was: as `layout_of` and
-///         `checkpoint_writer`; errc::not_covered, or errc::overlap for unequal shards that share
-///         elements; errc::ranks_disagree
-template <group Group>
-void save(Group const& world, const_state_dict const& source, std::filesystem::path const& target,
-          save_form form = save_form::sharded, write_options const& options = {}) {
-    agree_to_run(world, "save to " + target.string(),
-                 digest_of(options) + static_cast<std::uint64_t>(form));
-    layout const held = detail::layout_of_all(world, source.descriptors());
-    checkpoint_plan files;
-    agree_on(world, [&] {
-        detail::at_path(target, [&] { files = detail::files_to_save(held, form, options); });
-    });
-    checkpoint_writer writer(world, target, files, options.replace);
-    state_dict filled;
-    agree_on(world, [&] { filled = writer.tensors(); });
-    redistribute(world, source, filled);
-    writer.commit(world);
-}
+/// \throws error as above, on every rank alike; errc::ranks_disagree
+RESHARD_DECL void save(mpi_group const& world, source_tensors have,
+                       std::filesystem::path const& target, save_options const& how = {});
 
 } // namespace reshard
 

@@ -7,7 +7,6 @@
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/state_tensors.hpp>
 
-#include <cstdint>
 #include <filesystem>
 
 /// \file
@@ -34,16 +33,15 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
 ///         of common values do, and what a factory throws
 template <group Group>
 void save_state(Group const& world, model_state const& state, std::filesystem::path const& target,
-                save_form form = save_form::sharded, write_options const& options = {}) {
+                save_options const& how = {}) {
     detail::built_state built;
-    agree_to_run(world, "save a state to " + target.string(),
-                 digest_of(options) + static_cast<std::uint64_t>(form),
+    agree_to_run(world, "save a state to " + target.string(), digest_of(how),
                  attempt([&] { built = detail::build_all(state); }));
     check_common(world, common_values(state));
     check_objects(world, held_objects(state));
     const_state_dict tensors;
     agree_on(world, [&] { tensors = detail::tensors_to_save(state, built, world.rank() == 0); });
-    save(world, tensors, target, form, options);
+    save(world, tensors, target, how);
 }
 
 } // namespace reshard

@@ -5,7 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <cstddef>
@@ -60,6 +60,7 @@ template <group Group, class Visit>
 void for_each_whole(Group const& world, const_state_dict const& source, Visit const& visit,
                     int reader = 0) {
     agree_to_run(world, "for_each_whole", static_cast<std::uint64_t>(reader), attempt([&] {
+                     source.check();
                      if (reader < 0 || reader >= world.size())
                          fail(errc::usage, "there is no rank " + std::to_string(reader) +
                                                " among " + std::to_string(world.size()) +

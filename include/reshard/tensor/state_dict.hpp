@@ -9,7 +9,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -72,7 +74,12 @@ void check(basic_local_shard<View> const& shard) {
 /// A rank may hold several shards of a key, or none; an empty state dict is legal. Names that the
 /// caller's own containers use are free: the key is the descriptor's.
 ///
-/// \invariant every shard passes `check`
+/// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add` does
+/// not throw for bad input: the shard is not kept, and the first error is, also in copies. Every
+/// function that takes a state dict throws it, on all ranks where there is a group; `check` throws
+/// at once.
+///
+/// \invariant every shard that is kept passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
 template <class View>
 class basic_state_dict {
@@ -84,31 +91,46 @@ public:
     /// The same shards, for reading.
     template <class Other>
         requires(!std::same_as<Other, View> && std::convertible_to<Other, View>)
-    basic_state_dict(basic_state_dict<Other> const& other) {
+    basic_state_dict(basic_state_dict<Other> const& other) : first_error_(other.first_error()) {
         shards_.reserve(other.size());
         for (auto const& [descriptor, tensor] : other)
             shards_.push_back({descriptor, tensor});
     }
 
-    /// Adds a shard whose elements are seen through a view; their memory has to outlive this.
-    ///
-    /// \throws error as `check` does; then nothing is added
+    /// Adds a shard whose elements are seen through a view; their memory has to outlive this. Of a
+    /// shard that `check` refuses the error is kept, see above.
     void add(shard_descriptor descriptor, View const& tensor) {
         value_type shard{std::move(descriptor), tensor};
-        check(shard);
-        shards_.push_back(std::move(shard));
+        keep_error([&] {
+            reshard::check(shard);
+            shards_.push_back(std::move(shard));
+        });
     }
 
     /// Adds a shard whose elements are those of `t`, which has to outlive this.
-    ///
-    /// \throws error as `check` does; then nothing is added
     template <class T>
         requires requires(T&& t) {
             { view(std::forward<T>(t)) } -> std::convertible_to<View>;
         }
     void add(shard_descriptor descriptor, T&& t) {
-        add(std::move(descriptor), View(view(std::forward<T>(t))));
+        keep_error([&] { add(std::move(descriptor), View(view(std::forward<T>(t)))); });
     }
+
+    /// Adds the shard that `describe()` gives; an error that it throws is kept, too.
+    template <class Describe, class T>
+        requires std::is_invocable_r_v<shard_descriptor, Describe&>
+    void add(Describe&& describe, T&& t) {
+        keep_error([&] { add(shard_descriptor(describe()), std::forward<T>(t)); });
+    }
+
+    /// \throws error the first one that `add` has met
+    void check() const {
+        if (first_error_)
+            throw error(*first_error_);
+    }
+
+    /// What `check` throws, or nothing.
+    std::optional<error> const& first_error() const { return first_error_; }
 
     std::size_t size() const { return shards_.size(); }
     bool empty() const { return shards_.empty(); }
@@ -125,10 +147,22 @@ public:
         return result;
     }
 
-    bool operator==(basic_state_dict const&) const = default;
+    /// The same shards; errors are not compared.
+    bool operator==(basic_state_dict const& other) const { return shards_ == other.shards_; }
 
 private:
+    template <class Work>
+    void keep_error(Work&& work) {
+        try {
+            work();
+        } catch (error const& problem) {
+            if (!first_error_)
+                first_error_ = problem;
+        }
+    }
+
     std::vector<value_type> shards_;
+    std::optional<error> first_error_;
 };
 
 using state_dict = basic_state_dict<tensor_view>;

@@ -39,8 +39,8 @@ void check_moves(test::element_rule const& expected) {
     test::typed_tensors<typename Plan::target_layout, Target> target;
     source.fill(number_of);
     target.fill([](std::string_view, index_vector const&) { return -1; });
-    redistribute_locally<Plan>(source.template state_dicts<const_state_dict>(),
-                               target.template state_dicts<state_dict>());
+    redistribute<Plan>(source.template state_dicts<const_state_dict>(),
+                       target.template state_dicts<state_dict>());
     BOOST_TEST(target.differences(expected) == 0u);
 }
 
@@ -177,7 +177,7 @@ using same_plan = typed_plan<one_matrix, one_matrix>;
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_plan_without_tensors_does_nothing) {
-    redistribute_locally<no_plan>(std::vector<const_state_dict>(2), std::vector<state_dict>(2));
+    redistribute<no_plan>(std::vector<const_state_dict>(2), std::vector<state_dict>(2));
     BOOST_TEST(cost_of<no_plan>().transfers == 0);
 }
 
@@ -185,9 +185,9 @@ BOOST_AUTO_TEST_CASE(tensors_that_share_memory_are_refused) {
     test::typed_tensors<one_matrix, float> memory;
     auto const source = memory.state_dicts<const_state_dict>();
     auto const target = memory.state_dicts<state_dict>();
-    BOOST_CHECK_EXCEPTION(
-        redistribute_locally<same_plan>(source, target), error,
-        [](error const& problem) { return problem.code() == errc::memory_overlap; });
+    BOOST_CHECK_EXCEPTION(redistribute<same_plan>(source, target), error, [](error const& problem) {
+        return problem.code() == errc::memory_overlap;
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

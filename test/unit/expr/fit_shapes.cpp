@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(what_is_only_added_stays_as_it_is) {
 BOOST_AUTO_TEST_CASE(a_pattern_that_matches_no_key_is_an_error) {
     BOOST_CHECK_EXCEPTION(fitted({"*.weight", "bais"}), error,
                           says(errc::unknown_key,
-                               "allow_shape_mismatch: 'bais' matches none of the 2 keys of the "
+                               "options.shape_mismatch: 'bais' matches none of the 2 keys of the "
                                "target (did you mean 'bias'?)"));
 }
 

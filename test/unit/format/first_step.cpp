@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include "support/all_ranks.hpp"
 #include <reshard/format/names/first_step.hpp>
 
 #include <reshard/adapt/span.hpp>
@@ -142,15 +143,15 @@ void load(stage_3_job& to, stage_3_job& from) {
     std::vector<const_state_dict> source;
     for (state_dict const& each : from.state())
         source.emplace_back(each);
-    redistribute_locally(source, to.state());
+    reshard::test::redistribute_ranks(source, to.state());
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(state_before_the_first_step_is_made_of_the_slices) {
     stage_3_job early(4);
-    redistribute_locally(early.slices(), early.state(),
-                         before_first_step(early.parameters(), paddle_states()));
+    reshard::test::redistribute_ranks(early.slices(), early.state(),
+                                      before_first_step(early.parameters(), paddle_states()));
     BOOST_TEST(early.whole_state("w.w_0") == (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
     BOOST_TEST(early.whole_state("w.moment2_0") == std::vector<float>(10, 0.0F));
     BOOST_TEST(early.whole_state("w.beta1_pow_acc_0") == std::vector<float>(4, 1.0F));
@@ -174,8 +175,8 @@ BOOST_AUTO_TEST_CASE(a_load_before_the_first_step_is_followed_by_the_second) {
 
 BOOST_AUTO_TEST_CASE(state_that_was_made_early_loads_as_any_other) {
     stage_3_job early(4), loaded(3), normal(3);
-    redistribute_locally(early.slices(), early.state(),
-                         before_first_step(early.parameters(), paddle_states()));
+    reshard::test::redistribute_ranks(early.slices(), early.state(),
+                                      before_first_step(early.parameters(), paddle_states()));
     load(loaded, early);
     loaded.step();
     normal.step();

@@ -58,18 +58,6 @@ BOOST_AUTO_TEST_CASE(a_process_plays_every_so_manieth_holder) {
     BOOST_TEST((plan_options{4, false}.process_of(9) == 1u));
 }
 
-BOOST_AUTO_TEST_CASE(a_redistribution_is_a_plan_with_every_rank_a_process) {
-    redistribute_options const two{.processes_per_node = 2};
-    BOOST_TEST((plan_options_of(two) == plan_options{.processes_per_node = 2}));
-    BOOST_TEST((plan_options_of({}) == plan_options()));
-    BOOST_TEST(digest_of(two) == digest_of(redistribute_options{2}));
-    BOOST_TEST(digest_of(two) != digest_of(redistribute_options()));
-    redistribute_options const fitting{.allow_shape_mismatch = {"a", "b"}};
-    BOOST_TEST(digest_of(fitting) != digest_of(redistribute_options()));
-    BOOST_TEST(digest_of(fitting) !=
-               digest_of(redistribute_options{.allow_shape_mismatch = {"ab"}}));
-}
-
 BOOST_AUTO_TEST_CASE(who_has_it_itself_takes_its_own) {
     BOOST_TEST(chosen({1, 4, 6}, 4) == 1u);
     BOOST_TEST(chosen({1, 4, 6}, 6) == 2u);

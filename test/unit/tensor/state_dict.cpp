@@ -27,6 +27,15 @@ struct elements_of_two_shards {
     std::vector<float> right = std::vector<float>(12);
 };
 
+/// Adds a shard to a state dict, and throws what is wrong with it.
+template <class T>
+void add_to(auto& shards, shard_descriptor const& shard, T&& tensor) {
+    auto copy = shards;
+    copy.add(shard, std::forward<T>(tensor));
+    BOOST_TEST(copy.size() == shards.size()); // what is wrong is not kept
+    copy.check();
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(shards_stand_in_the_order_in_which_they_were_added) {
@@ -53,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_has_a_tensor_of_one_axis) {
     BOOST_TEST((shards[0].tensor.shape == index_vector{5}));
     flat.flat = flat_range{2, 8};
     BOOST_CHECK_EXCEPTION(
-        shards.add(flat, elements), error,
+        add_to(shards, flat, elements), error,
         says(errc::shape_mismatch, "'w': axis 0: a shard of extent 6 in a tensor of extent 5"));
 }
 
@@ -95,13 +104,14 @@ BOOST_AUTO_TEST_CASE(another_shape_names_key_axis_and_both_numbers) {
     std::vector<float> elements(16);
     state_dict shards;
     BOOST_CHECK_EXCEPTION(
-        shards.add(left_half(), raw_tensor(elements.data(), {4, 4})), error,
+        add_to(shards, left_half(), raw_tensor(elements.data(), {4, 4})), error,
         says(errc::shape_mismatch, "'w': axis 1: a shard of extent 3 in a tensor of extent 4"));
-    BOOST_CHECK_EXCEPTION(shards.add(left_half(), elements), error,
+    BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), elements), error,
                           says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of "
                                                      "shape [16] with strides [1]"));
     BOOST_CHECK_EXCEPTION(
-        shards.add(left_half(), tensor_view{elements.data(), data_type::f32, {4, 3}, {1}}), error,
+        add_to(shards, left_half(), tensor_view{elements.data(), data_type::f32, {4, 3}, {1}}),
+        error,
         says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of shape [4, 3] with "
                                    "strides [1]"));
     BOOST_TEST(shards.empty());
@@ -111,7 +121,7 @@ BOOST_AUTO_TEST_CASE(another_data_type_names_both) {
     std::vector<double> elements(12);
     state_dict shards;
     BOOST_CHECK_EXCEPTION(
-        shards.add(left_half(), raw_tensor(elements.data(), {4, 3})), error,
+        add_to(shards, left_half(), raw_tensor(elements.data(), {4, 3})), error,
         says(errc::dtype_mismatch, "'w': a shard of float32 in a tensor of float64"));
 }
 
@@ -120,13 +130,13 @@ BOOST_AUTO_TEST_CASE(a_region_outside_the_tensor_is_refused) {
     shard_descriptor outside = left_half();
     outside.region.offset[1] = 4;
     state_dict shards;
-    BOOST_CHECK_EXCEPTION(shards.add(outside, raw_tensor(elements.data(), {4, 3})), error,
+    BOOST_CHECK_EXCEPTION(add_to(shards, outside, raw_tensor(elements.data(), {4, 3})), error,
                           [](error const& e) { return e.code() == errc::bad_layout; });
 }
 
 BOOST_AUTO_TEST_CASE(elements_at_no_address_are_refused) {
     state_dict shards;
-    BOOST_CHECK_EXCEPTION(shards.add(left_half(), raw_tensor<float>(nullptr, {4, 3})), error,
+    BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), raw_tensor<float>(nullptr, {4, 3})), error,
                           says(errc::usage, "'w': 12 elements at a null address"));
 }
 
@@ -135,7 +145,7 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_refused) {
     const_tensor_view const there{&element, data_type::f32, {4, 3}, {0, 0}, memory_kind::device};
     const_state_dict shards;
     BOOST_CHECK_EXCEPTION(
-        shards.add(left_half(), there), error,
+        add_to(shards, left_half(), there), error,
         says(errc::unsupported, "'w': 12 elements in device memory; copy them to the host"));
 }
 
@@ -148,7 +158,7 @@ BOOST_AUTO_TEST_CASE(one_address_for_many_elements_may_be_read_and_not_written) 
     raw_tensor<float> columns(&element, {4, 3}, {1, 0});
     state_dict shards;
     BOOST_CHECK_EXCEPTION(
-        shards.add(left_half(), columns), error,
+        add_to(shards, left_half(), columns), error,
         says(errc::memory_overlap,
              "'w': axis 1: 3 elements at one address (stride 0) cannot be written"));
 }
@@ -160,7 +170,7 @@ BOOST_AUTO_TEST_CASE(rows_that_share_elements_may_be_read_and_not_written) {
     readable.add(left_half(), rows);
     BOOST_TEST(readable.size() == 1u);
     state_dict shards;
-    BOOST_CHECK_EXCEPTION(shards.add(left_half(), rows), error,
+    BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), rows), error,
                           says(errc::memory_overlap,
                                "'w': axis 0: a stride of 2 elements, where the inner axes span "
                                "3: elements that share memory cannot be written"));
@@ -191,6 +201,36 @@ BOOST_AUTO_TEST_CASE(a_state_dict_prints_a_line_a_shard) {
     shards.add(left_half(), raw_tensor(elements.data(), {4, 3}));
     BOOST_TEST(to_string(shards) ==
                "w: float32 [4, 6] [0:4, 0:3] in float32 [4, 3] strides [3, 1]\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_error_is_kept_in_copies_too) {
+    std::vector<float> elements(12);
+    state_dict shards;
+    shards.add(left_half(), raw_tensor(elements.data(), {4, 3}));
+    BOOST_CHECK_NO_THROW(shards.check());
+    BOOST_TEST(!shards.first_error());
+    shards.add(left_half(), raw_tensor<float>(nullptr, {4, 3}));
+    shards.add(left_half(), raw_tensor(elements.data(), {3, 3}));
+    BOOST_TEST(shards.size() == 1u);
+    auto const is_first = says(errc::usage, "'w': 12 elements at a null address");
+    BOOST_CHECK_EXCEPTION(shards.check(), error, is_first);
+    state_dict const copy = shards;
+    BOOST_CHECK_EXCEPTION(copy.check(), error, is_first);
+    const_state_dict const readable = shards;
+    BOOST_CHECK_EXCEPTION(readable.check(), error, is_first);
+    BOOST_TEST(readable.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_error_of_a_description_is_kept_too) {
+    std::vector<float> elements(12);
+    state_dict shards;
+    shards.add([] { return left_half(); }, raw_tensor(elements.data(), {4, 3}));
+    BOOST_REQUIRE(shards.size() == 1u);
+    BOOST_TEST((shards[0].descriptor == left_half()));
+    shards.add([]() -> shard_descriptor { fail(errc::bad_layout, "there is no such rank"); },
+               raw_tensor(elements.data(), {4, 3}));
+    BOOST_TEST(shards.size() == 1u);
+    BOOST_CHECK_EXCEPTION(shards.check(), error, says(errc::bad_layout, "there is no such rank"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,7 @@
 
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/relate_copies.hpp>
 #include <reshard/aoa/run_statements.hpp>
 
@@ -36,6 +37,11 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source, catal
     if (result.first_error)
         fail(*result.first_error, describe(expanded, *first_error_of(result.findings)));
     return std::move(result.map);
+}
+
+RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
+                                catalog const* target) {
+    return lower(expand(written, source, target).code, source, target);
 }
 
 } // namespace aoa

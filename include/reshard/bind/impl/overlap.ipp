@@ -44,10 +44,14 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one)
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target) {
     std::vector<detail::used_memory> all;
-    for (const_state_dict const& one : source)
-        detail::list_memory(one, false, all);
-    for (state_dict const& one : target)
-        detail::list_memory(one, true, all);
+    for (const_state_dict const& tensors : source) {
+        tensors.check();
+        detail::list_memory(tensors, false, all);
+    }
+    for (state_dict const& tensors : target) {
+        tensors.check();
+        detail::list_memory(tensors, true, all);
+    }
     std::sort(all.begin(), all.end(),
               [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
     detail::used_memory const* sources =

@@ -5,40 +5,102 @@
 
 #include <reshard/bind/redistribute.hpp>
 
-#include <reshard/bind/bind.hpp>
-#include <reshard/bind/overlap.hpp>
-#include <reshard/expr/by_name.hpp>
-#include <reshard/expr/fit_shapes.hpp>
-#include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/bind/rounds_job.hpp>
+#include <reshard/expr/digest.hpp>
+#include <reshard/plan/plan_digest.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace reshard {
 
-RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
-                                       std::span<state_dict const> target, mapping const& program,
-                                       redistribute_options const& options) {
-    layout const source_layout = layout_of(source);
-    layout const target_layout = layout_of(target);
-    mapping const fitted = fit_shapes(program, target_layout, options.allow_shape_mismatch);
-    plan_problem const problem = problem_of(fitted, source_layout, target_layout);
-    plan const whole = make_plan(problem, {}, plan_options_of(options));
-    shard_views<const_tensor_view> sources;
-    shard_views<tensor_view> targets;
-    for (holder_t rank = 0; rank < source.size(); ++rank)
-        sources.add(source[rank], source_layout, rank);
-    for (holder_t rank = 0; rank < target.size(); ++rank)
-        targets.add(target[rank], target_layout, rank);
-    check_memory(source, target);
-    bound_plan const bound{whole, problem, sources, targets};
-    for (transfer const& part : whole.transfers)
-        run_locally(bound, part);
+namespace detail {
+
+/// A job whose tensors are all in this process.
+class solo_job final : public bound_job {
+public:
+    using bound_job::bound_job;
+
+    void run() override {
+        for (transfer const& t : planned->whole.transfers)
+            run_locally(bound(), t);
+    }
+};
+
+inline std::unique_ptr<job_state> bind_alone(std::shared_ptr<planned_job const> planned,
+                                             const_state_dict const& have, state_dict const& want) {
+    auto moving = std::make_unique<solo_job>(std::move(planned), holder_t{0}, have, want);
+    for (transfer const& t : moving->planned->whole.transfers)
+        moving->cost.bytes_local += wire_bytes(moving->planned->whole, t);
+    return moving;
 }
 
-RESHARD_DECL void redistribute_locally(std::span<const_state_dict const> source,
-                                       std::span<state_dict const> target,
-                                       redistribute_options const& options) {
-    redistribute_locally(source, target, by_name(catalog_of(layout_of(source)), layout_of(target)),
-                         options);
+/// \throws error with errc::bad_layout for a layout of more than one rank
+template <class View>
+compact_layout layout_alone(side<View> const& all, std::string_view what) {
+    if (!all.layout)
+        return compact_layout_of(layout_of({all.tensors.descriptors()}));
+    if (all.layout->holders > 1)
+        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
+                                   std::to_string(all.layout->holders) +
+                                   " ranks, and the group has 1");
+    return *all.layout;
+}
+
+/// What a program makes of two catalogs; nothing where tensors move by name.
+inline std::optional<mapping> mapping_of_call(any_program const& program, catalog const& source,
+                                              catalog const& target) {
+    if (mapping const* const known = program.known())
+        return *known;
+    if (program.is_by_name())
+        return std::nullopt;
+    return (*program.made())(source, &target);
+}
+
+inline std::uint64_t digest_of_job(planned_job const& layouts,
+                                   std::optional<mapping> const& program, options const& how) {
+    hasher digest;
+    digest.add(planner_version);
+    digest.add(digest_of_call(how));
+    digest.add(program ? digest_of(*program) : 0);
+    digest.add(digest_of(layouts.source));
+    digest.add(digest_of(layouts.target));
+    return digest.value();
+}
+
+} // namespace detail
+
+RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
+                         options const& how) {
+    detail::check_call(have, want, how);
+    auto planned = std::make_shared<detail::planned_job>();
+    planned->source = detail::layout_alone(have, "source");
+    planned->target = detail::layout_alone(want, "target");
+    auto program = detail::mapping_of_call(how.program, catalog_of(planned->source),
+                                           catalog_of(planned->target));
+    if (how.allocate)
+        return job(std::make_unique<detail::rounds_job<solo>>(
+            alone, detail::plan_in_rounds(planned, std::move(program), how, {0, 1, {}}),
+            std::move(have.tensors), how, detail::bind_alone));
+    std::uint64_t const digest = how.cache ? detail::digest_of_job(*planned, program, how) : 0;
+    std::shared_ptr<detail::planned_job const> ready =
+        how.cache ? how.cache->find(digest) : nullptr;
+    bool const was_kept = ready != nullptr;
+    if (!was_kept) {
+        detail::plan_between(*planned, std::move(program), {}, how, {});
+        ready = how.cache ? how.cache->add(digest, std::move(planned)) : std::move(planned);
+    }
+    auto state = detail::bind_alone(std::move(ready), have.tensors, want.tensors);
+    state->was_kept = was_kept;
+    return job(std::move(state));
+}
+
+RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
+                               options const& how) {
+    job ready = prepare(alone, std::move(have), std::move(want), how);
+    run(ready);
 }
 
 } // namespace reshard

@@ -5,8 +5,6 @@
 
 #include <reshard/mpi/bind_job.hpp>
 
-#include <reshard/bind/check_complete.hpp>
-#include <reshard/plan/problem.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <algorithm>
@@ -14,41 +12,14 @@
 #include <utility>
 #include <vector>
 
-namespace reshard {
-
-namespace detail {
-
-RESHARD_DECL prepared_state& owned(std::unique_ptr<prepared_state> const& state) {
-    if (!state)
-        fail(errc::usage,
-             "this prepared redistribution has been moved from; use the one that it was "
-             "moved to");
-    return *state;
-}
-
-/// Finds the tensors of the plan. Communicates with nobody.
-inline void bind_tensors(prepared_state& all, holder_t me, const_state_dict const& source,
-                         state_dict const& target) {
-    looked_up const& planned = all.planned;
-    all.problem = problem_of(planned.program, planned.source, planned.target);
-    all.sources.add(planned.source_is_joined ? join_neighbours(source) : source, planned.source,
-                    me);
-    check_complete(all.sources, planned.source, me);
-    all.targets.add(planned.target_is_joined ? join_neighbours(target) : target, planned.target,
-                    me);
-    check_complete(all.targets, planned.target, me);
-}
-
-inline bound_plan bound_plan_of(prepared_state const& all) {
-    return {all.planned.whole, all.problem, all.sources, all.targets};
-}
+namespace reshard::detail {
 
 /// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`.
 ///
 /// \par Collective every rank of the group, in the same order
-inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, prepared_state const& all,
+inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, mpi_job const& all,
                                                sorted_transfers& sorted) {
-    bound_plan const bound = bound_plan_of(all);
+    bound_plan const bound = all.bound();
     node_reach const reach(bound, all.arenas, ranks);
     std::vector<addressed_text> texts;
     agree_on(ranks, [&] { texts = reach.tell(sorted); });
@@ -59,12 +30,12 @@ inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, prepared_
 }
 
 /// Takes what passes through rings out of `sorted`.
-inline std::vector<ring_transfers> take_through_rings(prepared_state const& all, int me,
+inline std::vector<ring_transfers> take_through_rings(mpi_job const& all, int me,
                                                       sorted_transfers& sorted) {
     std::vector<ring_transfers> taken;
     if (!all.rings)
         return taken;
-    plan const& whole = all.planned.whole;
+    plan const& whole = all.planned->whole;
     auto const limit = static_cast<index_t>(all.rings->slot_bytes());
     auto const& numbers = all.rings->node().numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -81,9 +52,13 @@ inline std::vector<ring_transfers> take_through_rings(prepared_state const& all,
     return taken;
 }
 
-RESHARD_DECL void open(prepared_state& all, mpi_group const& ranks, sorted_transfers sorted,
-                       process_transfers transfers, process_cost const& without) {
-    plan const& whole = all.planned.whole;
+/// Makes ready what is left to messages, and what is not. Does not communicate.
+///
+/// \param transfers what is neither messages nor rings
+/// \param without   what the process would give and get if all of it were messages
+inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
+                 process_transfers transfers, process_cost const& without) {
+    plan const& whole = all.planned->whole;
     transfers.through_rings = take_through_rings(all, ranks.rank(), sorted);
     all.cost = cost_of(whole, sorted);
     all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
@@ -92,41 +67,50 @@ RESHARD_DECL void open(prepared_state& all, mpi_group const& ranks, sorted_trans
     transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
     transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
     transfers.local = std::move(sorted.local);
-    all.moving.emplace(ranks.base(), bound_plan_of(all), transfers);
+    all.moving.emplace(ranks.base(), all.bound(), transfers);
 }
 
-RESHARD_DECL void bind(prepared_state& all, mpi_group const& ranks, const_state_dict const& source,
-                       state_dict const& target) {
-    bind_tensors(all, static_cast<holder_t>(ranks.rank()), source, target);
-    auto sorted = sort_by_peer(all.planned.whole, ranks.rank(), ranks.size());
-    process_cost const all_messages = cost_of(all.planned.whole, sorted);
-    open(all, ranks, std::move(sorted), {}, all_messages);
+RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
+                                                      std::shared_ptr<planned_job const> planned,
+                                                      const_state_dict const& have,
+                                                      state_dict const& want) {
+    auto all = std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
+                                         have, want);
+    auto sorted = sort_by_peer(all->planned->whole, ranks.rank(), ranks.size());
+    process_cost const all_messages = cost_of(all->planned->whole, sorted);
+    open(*all, ranks, std::move(sorted), {}, all_messages);
+    return all;
 }
 
-RESHARD_DECL void bind_job(mpi_group const& ranks, prepared_state& all,
-                           laid_out<const_tensor_view> const& source,
-                           laid_out<tensor_view> const& target, node_exchange how) {
+RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
+                                                 source_tensors const& have,
+                                                 target_tensors const& want, node_exchange how) {
+    std::unique_ptr<mpi_job> all;
     sorted_transfers sorted;
     process_cost all_messages;
     agree_on(ranks, [&] {
-        bind_tensors(all, static_cast<holder_t>(ranks.rank()), source.held, target.held);
-        sorted = sort_by_peer(all.planned.whole, ranks.rank(), ranks.size());
-        all_messages = cost_of(all.planned.whole, sorted);
+        planned_job const& planned = *plan.planned;
+        all = std::make_unique<mpi_job>(
+            plan.planned, static_cast<holder_t>(ranks.rank()),
+            planned.source_is_joined ? join_neighbours(have.tensors) : have.tensors,
+            planned.target_is_joined ? join_neighbours(want.tensors) : want.tensors);
+        all->was_kept = plan.was_kept;
+        sorted = sort_by_peer(planned.whole, ranks.rank(), ranks.size());
+        all_messages = cost_of(planned.whole, sorted);
     });
     process_transfers transfers;
-    if (source.arena || target.arena) {
-        all.arenas = {source.arena ? source.arena->state() : nullptr,
-                      target.arena ? target.arena->state() : nullptr};
-        transfers.on_node = take_on_node(ranks, all, sorted);
-        transfers.meetings = meetings_of(all.arenas);
+    if (have.arena || want.arena) {
+        all->arenas = {have.arena ? have.arena->state() : nullptr,
+                       want.arena ? want.arena->state() : nullptr};
+        transfers.on_node = take_on_node(ranks, *all, sorted);
+        transfers.meetings = meetings_of(all->arenas);
     }
-    all.rings = rings_for(ranks, bytes_by_peer(all.planned.whole, sorted), how);
+    all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how);
     agree_on(ranks,
-             [&] { open(all, ranks, std::move(sorted), std::move(transfers), all_messages); });
+             [&] { open(*all, ranks, std::move(sorted), std::move(transfers), all_messages); });
+    return all;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

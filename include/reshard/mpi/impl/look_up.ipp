@@ -6,46 +6,50 @@
 #include <reshard/mpi/look_up.hpp>
 
 #include <reshard/bind/check_complete.hpp>
+#include <reshard/bind/strict_keys.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/expr/by_name.hpp>
-#include <reshard/expr/fit_shapes.hpp>
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/mpi/node_ranks.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 
 namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL plan_search::plan_search(mpi_group const& world, redistribute_options const& options)
+RESHARD_DECL plan_search::plan_search(mpi_group const& world, options const& how)
     : world_(world),
       me_(static_cast<holder_t>(world.rank())),
-      options_(options),
+      how_(how),
+      nodes_(with_nodes(world, how.processes_per_node)),
       exchange_(world) {}
 
-RESHARD_DECL looked_up plan_search::run(known_side const& source, known_side const& target,
-                                        std::optional<mapping> program) {
+RESHARD_DECL std::shared_ptr<planned_job> plan_search::run(known_side const& source,
+                                                           known_side const& target,
+                                                           std::optional<mapping> program) {
     auto const source_keys = keys_of(source), target_keys = keys_of(target);
     agree_on(world_, [&] {
-        compact_layout const wanted = told_layout(target, target_keys);
-        result_.program = program ? std::move(*program)
-                                  : by_name(catalog_of(told_layout(source, source_keys)), wanted);
-        result_.program =
-            fit_shapes(std::move(result_.program), wanted, options_.allow_shape_mismatch);
-        result_.source = own_layout(source);
-        result_.target = own_layout(target);
+        std::tie(planned_->program, planned_->verdict) =
+            fitted_program(std::move(program), catalog_of(told_layout(source, source_keys)),
+                           told_layout(target, target_keys), how_);
+        planned_->source = own_layout(source);
+        planned_->target = own_layout(target);
     });
     if (source.layout)
-        agree_on(world_, [&] { plan_with(result_.source); });
+        agree_on(world_, [&] { plan_with(planned_->source); });
     else
         ask(source, source_keys);
     tell();
-    return std::move(result_);
+    agree_on(world_, [&] {
+        planned_->problem = problem_of(planned_->program, planned_->source, planned_->target);
+    });
+    return std::move(planned_);
 }
 
 RESHARD_DECL std::vector<directory_key> plan_search::keys_of(known_side const& side) {
@@ -71,9 +75,8 @@ RESHARD_DECL compact_layout plan_search::own_layout(known_side const& side) cons
 }
 
 RESHARD_DECL plan_problem plan_search::plan_with(compact_layout const& source) {
-    plan_problem problem = problem_of(result_.program, source, result_.target);
-    result_.whole =
-        make_plan(problem, {holder_set::nobody(), holder_set({me_})}, plan_options_of(options_));
+    plan_problem problem = problem_of(planned_->program, source, planned_->target);
+    planned_->whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})}, nodes_);
     return problem;
 }
 
@@ -82,7 +85,7 @@ RESHARD_DECL void plan_search::ask(known_side const& source,
     shard_directory directory(world_, exchange_, keys, source.held);
     std::vector<directory_entry> questions;
     agree_on(world_, [&] { questions = questions_to(directory, keys); });
-    auto const found = directory.look_up(questions, plan_options_of(options_));
+    auto const found = directory.look_up(questions, nodes_);
     agree_on(world_, [&] {
         layout shards = layout_of(keys, static_cast<holder_t>(world_.size()));
         std::vector<std::vector<std::uint32_t>> positions(keys.size());
@@ -99,18 +102,18 @@ RESHARD_DECL std::vector<directory_entry>
 plan_search::questions_to(shard_directory const& directory,
                           std::vector<directory_key> const& keys) const {
     std::vector<directory_entry> questions;
-    mapping_index const index(result_.program);
+    mapping_index const index(planned_->program);
     auto const ask_for = [&](piece const& piece) {
         if (piece.source == zero_source)
             return;
-        mapping_source const source = result_.program.sources()[piece.source];
+        mapping_source const source = planned_->program.sources()[piece.source];
         std::size_t const key = directory.find(source.key);
         if (key < keys.size() && keys[key].shape == source.shape)
             questions.push_back({static_cast<key_id>(key), me_, 0, piece.source_box(), {}});
     };
-    for (compact_tensor const& tensor : result_.target.tensors) {
-        tensor_shards const shards = result_.target.spread_of(tensor).view();
-        mapping_output const* const output = result_.program.find(tensor.key);
+    for (compact_tensor const& tensor : planned_->target.tensors) {
+        tensor_shards const shards = planned_->target.spread_of(tensor).view();
+        mapping_output const* const output = planned_->program.find(tensor.key);
         if (!output || output->added || output->value.shape != shape_of(tensor))
             continue;
         for (std::uint32_t const i : shards_held(shards, me_))
@@ -121,13 +124,13 @@ plan_search::questions_to(shard_directory const& directory,
 }
 
 RESHARD_DECL index_vector const& plan_search::shape_of(compact_tensor const& tensor) const {
-    return result_.target.spread_of(tensor).shape;
+    return planned_->target.spread_of(tensor).shape;
 }
 
 RESHARD_DECL void
 plan_search::number_by_holder(plan_problem const& problem,
                               std::vector<std::vector<std::uint32_t>> const& positions) {
-    for (transfer& moved : result_.whole.transfers) {
+    for (transfer& moved : planned_->whole.transfers) {
         if (moved.source_key == zero_source)
             continue;
         std::uint32_t const tensor = problem.sources[moved.source_key].tensor;
@@ -138,7 +141,7 @@ plan_search::number_by_holder(plan_problem const& problem,
 RESHARD_DECL void plan_search::tell() {
     std::vector<addressed_text> texts;
     agree_on(world_, [&] {
-        for (auto const& [holder, subplan] : told_parts(result_.whole, me_))
+        for (auto const& [holder, subplan] : told_parts(planned_->whole, me_))
             texts.push_back({static_cast<int>(holder), to_bytes(subplan)});
     });
     auto const told = exchange_.run(texts);
@@ -146,7 +149,7 @@ RESHARD_DECL void plan_search::tell() {
         for (addressed_text const& one : told) {
             auto subplan = from_bytes<told_part>(one.bytes);
             check(subplan, one.rank);
-            append(result_.whole, std::move(subplan));
+            append(planned_->whole, std::move(subplan));
         }
     });
 }
@@ -159,10 +162,10 @@ RESHARD_DECL void plan_search::check(told_part const& told, int rank) const {
                                          std::to_string(moved.source_holder) + " to rank " +
                                          std::to_string(moved.target_holder));
     for (key_id const source : told.sources)
-        if (source >= result_.whole.source_dtypes.size())
+        if (source >= planned_->whole.source_dtypes.size())
             fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
                                          std::to_string(source) + " of " +
-                                         std::to_string(result_.whole.source_dtypes.size()));
+                                         std::to_string(planned_->whole.source_dtypes.size()));
 }
 
 } // namespace detail

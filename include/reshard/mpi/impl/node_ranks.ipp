@@ -71,10 +71,10 @@ inline holder_t equal_ranks_per_node(mpi_group const& ranks) {
     return count == ranks.size() ? 0 : static_cast<holder_t>(count);
 }
 
-RESHARD_DECL redistribute_options with_nodes(mpi_group const& ranks, redistribute_options options) {
-    if (options.processes_per_node == 0 && ranks.size() > 1)
-        options.processes_per_node = equal_ranks_per_node(ranks);
-    return options;
+RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node) {
+    if (processes_per_node == 0 && ranks.size() > 1)
+        processes_per_node = equal_ranks_per_node(ranks);
+    return {.processes_per_node = processes_per_node};
 }
 
 } // namespace detail

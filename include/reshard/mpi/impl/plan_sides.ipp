@@ -5,25 +5,25 @@
 
 #include <reshard/mpi/plan_sides.hpp>
 
-#include <reshard/bind/overlap.hpp>
-#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/digest.hpp>
-#include <reshard/expr/fit_shapes.hpp>
+#include <reshard/group/agree_digest.hpp>
+#include <reshard/group/gather_catalog.hpp>
+#include <reshard/group/gather_layout.hpp>
+#include <reshard/group/replicate_layout.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/mpi/gather_layouts.hpp>
 #include <reshard/mpi/node_ranks.hpp>
 #include <reshard/mpi/shared_arena.hpp>
-#include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
+#include <reshard/plan/plan_digest.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <algorithm>
-#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// \throws error with errc::usage where other ranks made the arena
 inline void check_arena(mpi_group const& world, shared_arena const* arena) {
@@ -37,42 +37,89 @@ inline void check_arena(mpi_group const& world, shared_arena const* arena) {
                  "communicator");
 }
 
-RESHARD_DECL std::uint64_t digest_of_call(std::optional<mapping> const& program,
-                                          redistribute_options const& options) {
+RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
+                                          target_tensors const& want) {
     hasher digest;
-    digest.add(program ? digest_of(*program) : 0);
-    digest.add(digest_of(options));
+    digest.add(digest_of_call(how));
+    digest.add(have.arena ? have.arena->state()->number : 0);
+    digest.add(want.arena ? want.arena->state()->number : 0);
     return digest.value();
 }
 
-RESHARD_DECL std::uint64_t digest_of_call(std::uint64_t call,
-                                          laid_out<const_tensor_view> const& source,
-                                          laid_out<tensor_view> const& target) {
-    hasher digest;
-    digest.add(call);
-    digest.add(source.arena ? source.arena->state()->number : 0);
-    digest.add(target.arena ? target.arena->state()->number : 0);
-    return digest.value();
-}
-
-RESHARD_DECL local_error check_call(mpi_group const& world,
-                                    laid_out<const_tensor_view> const& source,
-                                    laid_out<tensor_view> const& target) {
+RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
+                                    target_tensors const& want, options const& how) {
     return attempt([&] {
-        reshard::check_memory({&source.held, 1}, {&target.held, 1});
-        check_arena(world, source.arena);
-        check_arena(world, target.arena);
+        check_call(have, want, how);
+        check_arena(world, have.arena);
+        check_arena(world, want.arena);
     });
 }
 
-RESHARD_DECL bool two_sides::are_known() const { return source.layout && target.layout; }
+template <class View>
+known_side side_of(side<View> const& given) {
+    known_side known{given.layout, given.tensors.descriptors(), {}};
+    if (!given.layout)
+        known.joined = join_neighbours(given.tensors).descriptors();
+    return known;
+}
 
-RESHARD_DECL void gather_unknown(mpi_group const& ranks, known_side& side) {
+RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want) {
+    return {side_of(have), side_of(want), false};
+}
+
+/// Every rank learns the layout of a side that some rank knows.
+///
+/// \par Collective every rank of the group, in the same order
+inline void learn(mpi_group const& ranks, known_side& side, std::string_view what) {
+    auto const count = static_cast<std::size_t>(ranks.size());
+    side.layout = replicate_known(ranks, std::move(side.layout), what);
+    if (side.layout && side.layout->holders > count)
+        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
+                                   std::to_string(side.layout->holders) +
+                                   " ranks, and the group has " + std::to_string(count));
+}
+
+/// \par Collective every rank of the group, in the same order
+inline void learn(mpi_group const& ranks, two_sides& sides) {
+    if (std::exchange(sides.are_learned, true))
+        return;
+    learn(ranks, sides.source, "source");
+    learn(ranks, sides.target, "target");
+}
+
+/// \par Collective every rank of the group, in the same order
+inline catalog catalog_for(mpi_group const& ranks, known_side const& side) {
+    return side.layout ? catalog_of(*side.layout) : gather_catalog(ranks, side.held);
+}
+
+RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
+                                                    any_program const& program, two_sides& sides) {
+    if (mapping const* const known = program.known())
+        return *known;
+    if (program.is_by_name())
+        return std::nullopt;
+    learn(ranks, sides);
+    catalog const source = catalog_for(ranks, sides.source);
+    catalog const target = catalog_for(ranks, sides.target);
+    mapping made;
+    std::uint64_t digest = 0;
+    auto const problem = attempt([&] {
+        made = (*program.made())(source, &target);
+        digest = digest_of(made);
+    });
+    agree_on_digest(ranks, "a program that makes a mapping", digest, problem);
+    return made;
+}
+
+/// Every rank learns all shards of a side that none knows.
+///
+/// \par Collective every rank of the group, in the same order
+inline void gather_unknown(mpi_group const& ranks, known_side& side) {
     if (!side.layout)
         side.layout = compact_layout_of(layout_of_all(ranks, side.held));
 }
 
-/// The same, where ranks tell of neighbours in memory as one shard. True if that is what they hold
+/// Every rank learns all shards of a side that none knows, where ranks tell of neighbours in memory as one shard. True if that is what they hold
 /// now.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -110,20 +157,6 @@ inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
     return false;
 }
 
-/// Plans what this process gives and gets, between layouts that all ranks know. Communicates with
-/// nobody.
-inline looked_up plan_of_known(two_sides&& sides, std::optional<mapping> program, holder_t rank,
-                               redistribute_options const& options) {
-    looked_up result{{}, std::move(*sides.source.layout), std::move(*sides.target.layout), {}};
-    result.program = fit_shapes(program ? std::move(*program)
-                                        : by_name(catalog_of(result.source), result.target),
-                                result.target, options.allow_shape_mismatch);
-    holder_set const me({rank});
-    result.whole = make_plan(problem_of(result.program, result.source, result.target), {me, me},
-                             plan_options_of(options));
-    return result;
-}
-
 /// True where there is a choice of who gives.
 inline bool has_replicas(tensor_shards const& shards) {
     if (shards.grid())
@@ -138,53 +171,108 @@ inline bool has_replicas(tensor_shards const& shards) {
     return false;
 }
 
-/// The options with the nodes that are there, where they matter.
+/// The nodes that are there, where they matter.
 ///
 /// \par Collective every rank of the group, in the same order
-inline redistribute_options with_nodes_for(compact_layout const& source, mpi_group const& ranks,
-                                           redistribute_options const& options) {
-    bool const matters = options.processes_per_node == 0 && ranks.size() > 1 &&
-                         std::ranges::any_of(source.spreads, [](tensor_spread const& one) {
-                             return has_replicas(one.view());
-                         });
-    return matters ? with_nodes(ranks, options) : options;
+inline plan_options nodes_for(compact_layout const& source, mpi_group const& ranks,
+                              holder_t processes_per_node) {
+    bool const matters = std::ranges::any_of(
+        source.spreads, [](tensor_spread const& spread) { return has_replicas(spread.view()); });
+    return matters ? with_nodes(ranks, processes_per_node)
+                   : plan_options{.processes_per_node = processes_per_node};
 }
 
-RESHARD_DECL looked_up plan_for(mpi_group const& ranks, two_sides&& sides,
-                                std::optional<mapping> program,
-                                redistribute_options const& options) {
-    bool const is_small = static_cast<holder_t>(ranks.size()) <= options.gather_up_to;
-    if (!sides.are_known() && !is_small)
-        return look_up(ranks, sides.source, sides.target, std::move(program),
-                       with_nodes(ranks, options));
-    bool const source_is_joined = gather_joined_sources(ranks, sides.source);
-    bool const target_is_joined = gather_joined(ranks, sides.target);
-    auto const sized = with_nodes_for(*sides.source.layout, ranks, options);
-    looked_up result;
+/// Plans without looking for plans from before.
+///
+/// \par Collective every rank of the group, in the same order
+inline std::shared_ptr<planned_job const> plan_anew(mpi_group const& ranks, two_sides& sides,
+                                                    std::optional<mapping> program,
+                                                    options const& how) {
+    learn(ranks, sides);
+    bool const are_known = sides.source.layout && sides.target.layout;
+    if (!are_known && static_cast<holder_t>(ranks.size()) > how.gather_up_to)
+        return look_up(ranks, sides.source, sides.target, std::move(program), how);
+    auto planned = std::make_shared<planned_job>();
+    planned->source_is_joined = gather_joined_sources(ranks, sides.source);
+    planned->target_is_joined = gather_joined(ranks, sides.target);
+    auto const nodes = nodes_for(*sides.source.layout, ranks, how.processes_per_node);
     agree_on(ranks, [&] {
-        result = plan_of_known(std::move(sides), std::move(program),
-                               static_cast<holder_t>(ranks.rank()), sized);
-        result.source_is_joined = source_is_joined;
-        result.target_is_joined = target_is_joined;
+        planned->source = std::move(*sides.source.layout);
+        planned->target = std::move(*sides.target.layout);
+        holder_set const me({static_cast<holder_t>(ranks.rank())});
+        plan_between(*planned, std::move(program), {me, me}, how, nodes);
     });
-    return result;
+    return planned;
 }
 
-RESHARD_DECL looked_up plan_job(mpi_group const& ranks, laid_out<const_tensor_view>& source,
-                                laid_out<tensor_view>& target, std::optional<mapping> program,
-                                redistribute_options const& options) {
-    two_sides sides{known_by_some(ranks, source, "source"), known_by_some(ranks, target, "target")};
+inline void add_side(hasher& digest, known_side const& side) {
+    digest.add(std::uint64_t{side.held.size()});
+    for (shard_descriptor const& shard : side.held)
+        digest.add(digest_of(shard));
+    for (shard_descriptor const& shard : side.joined)
+        digest.add(digest_of(shard));
+    digest.add(side.layout ? digest_of(*side.layout) : 0);
+}
+
+/// A digest of what every rank holds and does, and of which of them this is.
+///
+/// \par Collective every rank of the group, in the same order
+inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
+                                   two_sides const& sides) {
+    hasher mine;
     agree_on(ranks, [&] {
-        if (!sides.source.layout)
-            sides.source.joined = join_neighbours(source.held).descriptors();
-        if (!sides.target.layout)
-            sides.target.joined = join_neighbours(target.held).descriptors();
+        add_side(mine, sides.source);
+        add_side(mine, sides.target);
     });
-    return plan_for(ranks, std::move(sides), std::move(program), options);
+    hasher all;
+    all.add(planner_version);
+    all.add(call);
+    all.add(static_cast<std::uint64_t>(ranks.rank()));
+    for (std::uint64_t const digest : gather_values(ranks, mine.value()))
+        all.add(digest);
+    return all.value();
 }
 
-} // namespace detail
+/// True where `mine` is, on every rank.
+///
+/// \par Collective every rank of the group, in the same order
+inline bool everywhere(mpi_group const& ranks, bool mine) {
+    auto const all = gather_values(ranks, std::uint8_t{mine});
+    return std::count(all.begin(), all.end(), 1) == ranks.size();
+}
 
-} // namespace reshard
+RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
+                                     std::optional<mapping> program, options const& how) {
+    if (!how.cache)
+        return {plan_anew(ranks, sides, std::move(program), how), false};
+    hasher call;
+    call.add(digest_of_call(how));
+    call.add(program ? digest_of(*program) : 0);
+    std::uint64_t const digest = digest_of_all(ranks, call.value(), sides);
+    plan_cache::pointer kept = how.cache->find(digest);
+    if (everywhere(ranks, kept != nullptr))
+        return {std::move(kept), true};
+    return {how.cache->add(digest, plan_anew(ranks, sides, std::move(program), how)), false};
+}
+
+RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, two_sides sides,
+                                           std::optional<mapping> program, options const& how) {
+    learn(ranks, sides);
+    gather_unknown(ranks, sides.source);
+    gather_unknown(ranks, sides.target);
+    auto const nodes = with_nodes(ranks, how.processes_per_node);
+    planned_rounds planned;
+    agree_on(ranks, [&] {
+        auto all = std::make_shared<planned_job>();
+        all->source = std::move(*sides.source.layout);
+        all->target = std::move(*sides.target.layout);
+        planned = plan_in_rounds(
+            std::move(all), std::move(program), how,
+            {static_cast<holder_t>(ranks.rank()), static_cast<holder_t>(ranks.size()), nodes});
+    });
+    return planned;
+}
+
+} // namespace reshard::detail
 
 #endif

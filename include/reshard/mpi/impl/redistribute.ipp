@@ -5,77 +5,54 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
+#include <reshard/bind/rounds_job.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
-#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace reshard {
 
-RESHARD_DECL prepared::prepared(std::unique_ptr<detail::prepared_state> all)
-    : state_(std::move(all)) {}
+namespace detail {
 
-RESHARD_DECL prepared::prepared(prepared&& other) noexcept = default;
-RESHARD_DECL prepared& prepared::operator=(prepared&& other) noexcept = default;
-RESHARD_DECL prepared::~prepared() = default;
-
-RESHARD_DECL void run(prepared& all) { detail::owned(all.state_).moving->run(); }
-
-RESHARD_DECL process_cost const& prepared::cost() const { return detail::owned(state_).cost; }
-
-RESHARD_DECL compact_layout const& prepared::source_layout() const {
-    return detail::owned(state_).planned.source;
+/// A job in rounds, which knows both layouts whole.
+///
+/// \par Collective every rank of the group, in the same order
+inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides sides,
+                          std::optional<mapping> program, options const& how) {
+    planned_rounds planned = plan_rounds_of(ranks, std::move(sides), std::move(program), how);
+    auto const bind = [ranks](std::shared_ptr<planned_job const> round,
+                              const_state_dict const& some, state_dict const& filled) {
+        return bind_messages(ranks, std::move(round), some, filled);
+    };
+    return job(std::make_unique<rounds_job<mpi_group>>(ranks, std::move(planned),
+                                                       std::move(have.tensors), how, bind));
 }
 
-RESHARD_DECL compact_layout const& prepared::target_layout() const {
-    return detail::owned(state_).planned.target;
-}
+} // namespace detail
 
-RESHARD_DECL prepared prepare(mpi_group const& world, laid_out<const_tensor_view> source,
-                              laid_out<tensor_view> target, std::optional<mapping> program,
-                              redistribute_options const& options) {
-    std::uint64_t const call = detail::digest_of_call(program, options);
-    agree_to_run(world, "redistribute", detail::digest_of_call(call, source, target),
-                 detail::check_call(world, source, target));
+RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
+                         options const& how) {
+    agree_to_run(world, "redistribute", detail::digest_of_call(how, have, want),
+                 detail::check_call(world, have, want, how));
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
-    auto all = std::make_unique<detail::prepared_state>();
-    all->planned = detail::plan_job(ranks, source, target, std::move(program), options);
-    detail::bind_job(ranks, *all, source, target, options.on_node);
-    return prepared(std::move(all));
+    detail::two_sides sides;
+    agree_on(ranks, [&] { sides = detail::sides_of(have, want); });
+    auto program = detail::mapping_of_call(ranks, how.program, sides);
+    if (how.allocate)
+        return detail::prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program),
+                                      how);
+    detail::known_plan const plan = detail::plan_of_call(ranks, sides, std::move(program), how);
+    return job(detail::bind_job(ranks, plan, have, want, how.on_node));
 }
 
-RESHARD_DECL prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
-                              std::optional<mapping> program, redistribute_options const& options) {
-    return prepare(world, laid_out<const_tensor_view>{std::move(source)},
-                   laid_out<tensor_view>{std::move(target)}, std::move(program), options);
-}
-
-RESHARD_DECL prepared prepare(mpi_group const& world, const_state_dict source, state_dict target,
-                              redistribute_options const& options) {
-    return prepare(world, std::move(source), std::move(target), std::nullopt, options);
-}
-
-RESHARD_DECL void redistribute(mpi_group const& world, laid_out<const_tensor_view> source,
-                               laid_out<tensor_view> target, std::optional<mapping> program,
-                               redistribute_options const& options) {
-    prepared all =
-        prepare(world, std::move(source), std::move(target), std::move(program), options);
-    run(all);
-}
-
-RESHARD_DECL void redistribute(mpi_group const& world, const_state_dict const& source,
-                               state_dict const& target, redistribute_options const& options) {
-    prepared all = prepare(world, source, target, std::nullopt, options);
-    run(all);
-}
-
-RESHARD_DECL void redistribute(mpi_group const& world, const_state_dict const& source,
-                               state_dict const& target, mapping const& program,
-                               redistribute_options const& options) {
-    prepared all = prepare(world, source, target, program, options);
-    run(all);
+RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
+                               options const& how) {
+    job ready = prepare(world, std::move(have), std::move(want), how);
+    run(ready);
 }
 
 } // namespace reshard

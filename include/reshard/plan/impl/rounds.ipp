@@ -5,6 +5,7 @@
 
 #include <reshard/plan/rounds.hpp>
 
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/memory.hpp>
 
 #include <algorithm>

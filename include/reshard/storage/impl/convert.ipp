@@ -5,23 +5,36 @@
 
 #include <reshard/storage/convert.hpp>
 
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/strict_keys.hpp>
 #include <reshard/expr/digest.hpp>
-#include <reshard/storage/strict_keys.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/storage/at_path.hpp>
+#include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/file_views.hpp>
+#include <reshard/storage/memory_watch.hpp>
+#include <reshard/storage/replicas.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL checkpoint_plan files_of(mapping const& program, convert_options const& options,
-                                      strict_verdict& verdict) {
-    if (options.strict && options.wanted)
-        verdict = judge_keys(*options.strict, *options.wanted, keys_of(program));
+inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
+                                strict_verdict& verdict) {
+    if (how.strict && how.wanted)
+        verdict = judge_keys(*how.strict, keys_of(*how.wanted), keys_of(program));
     return verdict.left_out.empty()
-               ? files_for(program, options.wanted, options.writing)
-               : files_for(program, without_left_out(*options.wanted, verdict), options.writing);
+               ? files_for(program, how.wanted, how.writing)
+               : files_for(program, without_left_out(*how.wanted, verdict), how.writing);
 }
 
-RESHARD_DECL index_t fill_files(bound_plan const& bound, progress_function const& progress) {
+inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
     index_t all = 0, done = 0, read = 0;
     for (transfer const& transfer : bound.whole.transfers)
         all = checked_add(all, wire_bytes(bound.whole, transfer), "the bytes of all transfers");
@@ -39,7 +52,7 @@ RESHARD_DECL index_t fill_files(bound_plan const& bound, progress_function const
     return read;
 }
 
-RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
+inline index_t data_bytes(checkpoint_metadata const& written) {
     index_t bytes = 0;
     for (checkpoint_tensor const& tensor : written.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -48,19 +61,102 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
     return bytes;
 }
 
-RESHARD_DECL std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
-                                          checkpoint_plan const& files,
-                                          convert_options const& options) {
+inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
+                                    checkpoint_plan const& files, convert_options const& how) {
     hasher digest;
     digest.add(digest_of(source.metadata()));
     digest.add(digest_of(program));
     digest.add(digest_of(files.metadata));
-    add_value(digest, options.writing);
-    add_value(digest, options.strict);
+    add_value(digest, how.writing);
+    add_value(digest, how.strict);
     return digest.value();
 }
 
+template <group Group>
+index_t largest_over(Group const& world, index_t mine) {
+    index_t largest = mine;
+    for (index_t const one : gather_values(world, mine))
+        largest = std::max(largest, one);
+    return largest;
+}
+
+template <group Group>
+index_t sum_over(Group const& world, index_t mine) {
+    index_t sum = 0;
+    for (index_t const one : gather_values(world, mine))
+        sum = checked_add(sum, one, "what the processes count,");
+    return sum;
+}
+
+/// \throws error what a program throws
+inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
+    if (mapping const* const known = how.program.known())
+        return *known;
+    catalog const stored = catalog_of(source);
+    if (how.program.is_by_name())
+        return identity_mapping(stored);
+    std::optional<catalog> const wanted =
+        how.wanted ? std::optional(catalog_of(*how.wanted)) : std::nullopt;
+    return (*how.program.made())(stored, wanted ? &*wanted : nullptr);
+}
+
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+convert_report convert_as(Group const& world, checkpoint const& source,
+                          std::filesystem::path const& target, convert_options const& how) {
+    mapping program;
+    memory_watch memory;
+    checkpoint_plan files;
+    strict_verdict verdict;
+    std::uint64_t digest = 0;
+    local_error const problem = attempt([&] {
+        program = mapping_of_call(how, source);
+        at_path(target, [&] { files = files_of(program, how, verdict); });
+        digest = digest_of_call(source, program, files, how);
+    });
+    agree_to_run(world, "convert to " + target.string(), digest, problem);
+    layout const held = layout_of(files.metadata);
+    plan_problem work;
+    plan whole;
+    agree_on(world, [&] {
+        holder_set const mine(files_of_process(files, world.rank(), world.size()));
+        at_path(source.metadata().path, [&] {
+            work = problem_of(program, source.files_layout(), held);
+            work.source_names = &source.file_names();
+            whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+            memory.look();
+        });
+    });
+    check_replicas(world, source, tensors_used(work, source.files_layout()));
+    checkpoint_writer writer(world, target, files, how.writing.replace);
+    index_t read = 0;
+    agree_on(world, [&] {
+        auto const targets = views_in_files<tensor_view>(files.metadata, writer.files());
+        read = fill_files({whole, work, source.views(), targets}, how.progress);
+        memory.look();
+    });
+    writer.commit(world);
+    return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
+            .bytes = data_bytes(files.metadata),
+            .bytes_read = sum_over(world, read),
+            .bytes_moved = 0,
+            .peak_extra_bytes = largest_over(world, memory.most_bytes()),
+            .keys_judged = std::move(verdict)};
+}
+
 } // namespace detail
+
+RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
+                                    std::filesystem::path const& target,
+                                    convert_options const& how) {
+    return detail::convert_as(alone, source, target, how);
+}
+
+RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& source,
+                                    std::filesystem::path const& target,
+                                    convert_options const& how) {
+    return detail::convert_as(world, source, target, how);
+}
 
 } // namespace reshard
 

@@ -5,52 +5,114 @@
 
 #include <reshard/storage/load.hpp>
 
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/overlap.hpp>
+#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/strict_keys.hpp>
 #include <reshard/expr/digest.hpp>
+#include <reshard/group/gather_layout.hpp>
+#include <reshard/group/replicate_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/at_path.hpp>
+#include <reshard/storage/replicas.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL mapping by_name(checkpoint const& source, layout const& target) {
-    catalog const wanted = catalog_of(target);
-    return identity_mapping(catalog_of(source), &wanted);
-}
-
-RESHARD_DECL std::uint64_t digest_of_load(checkpoint const& source, load_call const& how) {
+inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
     hasher digest;
-    add_value(digest, how.options.strict);
     digest.add(digest_of(source.metadata()));
-    digest.add(how.program ? digest_of(*how.program) : 0);
-    for (std::string const& pattern : how.options.allow_shape_mismatch)
-        digest.add(pattern);
+    digest.add(digest_of_call(how));
     return digest.value();
 }
 
-RESHARD_DECL mapping program_for(checkpoint const& source, layout const& wanted,
-                                 load_call const& how, strict_verdict const& verdict) {
-    if (verdict.left_out.empty())
-        return how.program ? *how.program : by_name(source, wanted);
-    mapping program =
-        how.program ? *how.program : by_name(source, without_left_out(wanted, verdict));
-    for (std::string const& key : verdict.left_out) {
-        tensor_layout const& tensor = *wanted.find(key);
-        program.add(key, tensor.shape, tensor.dtype);
-    }
-    return program;
-}
+/// What one process of a load knows before it reads. The members refer to one another.
+struct load_plan {
+    mapping program;
+    layout wanted;
+    plan_problem problem;
+    plan whole;
+    shard_views<tensor_view> targets;
+    strict_verdict verdict;
+};
 
-RESHARD_DECL void plan_load(load_plan& work, checkpoint const& source, state_dict const& target,
-                            holder_t me) {
+/// Plans what process `me` reads.
+///
+/// \pre `work.wanted` is there, and `work` stays where it is
+inline void plan_load(load_plan& work, checkpoint const& source, target_tensors const& want,
+                      holder_t me, options const& how) {
+    catalog const stored = catalog_of(source);
+    catalog const wanted = catalog_of(work.wanted);
+    std::optional<mapping> program;
+    if (mapping const* const known = how.program.known())
+        program = *known;
+    else if (!how.program.is_by_name())
+        program = (*how.program.made())(stored, &wanted);
+    std::tie(work.program, work.verdict) =
+        fitted_program(std::move(program), stored, work.wanted, how);
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();
     work.whole =
         make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
-    work.targets.add(target, work.wanted, me);
+    work.targets.add(want.tensors, work.wanted, me);
+}
+
+/// \throws error with errc::usage
+inline void check_load(target_tensors const& want, options const& how) {
+    reshard::check_memory({}, {&want.tensors, 1});
+    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
+        fail(errc::usage, "a load of " + std::to_string(want.tensors.size()) +
+                              " tensors has no rounds and keeps no plans; leave options.allocate, "
+                              "release, memory_budget and cache out");
+}
+
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+layout layout_wanted(Group const& world, target_tensors& want) {
+    auto known = replicate_known(world, std::move(want.layout), "target");
+    return known ? layout_of(*known) : layout_of_all(world, want.tensors.descriptors());
+}
+
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+strict_verdict load_as(Group const& world, checkpoint const& source, target_tensors want,
+                       options const& how) {
+    std::filesystem::path const& path = source.metadata().path;
+    agree_to_run(world, "load " + path.string(), digest_of_load(source, how),
+                 attempt([&] { check_load(want, how); }));
+    load_plan work;
+    work.wanted = layout_wanted(world, want);
+    agree_on(world, [&] {
+        at_path(path,
+                [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
+    });
+    check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+    agree_on(world, [&] {
+        for (transfer const& transfer : work.whole.transfers)
+            run_locally({work.whole, work.problem, source.views(), work.targets}, transfer);
+    });
+    return std::move(work.verdict);
 }
 
 } // namespace detail
+
+RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
+                                 options const& how) {
+    return detail::load_as(alone, source, std::move(want), how);
+}
+
+RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& source,
+                                 target_tensors want, options const& how) {
+    return detail::load_as(world, source, std::move(want), how);
+}
 
 } // namespace reshard
 

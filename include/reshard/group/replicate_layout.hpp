@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_MPI_REPLICATE_LAYOUT_HPP
-#define RESHARD_MPI_REPLICATE_LAYOUT_HPP
+#ifndef RESHARD_GROUP_REPLICATE_LAYOUT_HPP
+#define RESHARD_GROUP_REPLICATE_LAYOUT_HPP
 
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
@@ -76,7 +76,7 @@ replicate_layout(Group const& world, std::optional<compact_layout> mine, std::st
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/mpi/impl/replicate_layout.ipp>
+#include <reshard/group/impl/replicate_layout.ipp>
 #endif
 
 #endif

@@ -18,11 +18,11 @@ using reshard::test::agreed_error;
 using reshard::test::rank_tensors;
 using reshard::test::two_layouts;
 
-BOOST_AUTO_TEST_SUITE(mpi_laid_out)
+BOOST_AUTO_TEST_SUITE(mpi_known_layouts)
 
 namespace {
 
-struct laid_out_fixture {
+struct layouts_fixture {
     boost::mpi::communicator world;
     int rank = world.rank();
     int size = world.size();
@@ -37,13 +37,12 @@ struct laid_out_fixture {
     rank_tensors have{layout_of(rows), rank};
     rank_tensors want{layout_of(columns), rank};
 
-    laid_out_fixture() { have.fill(); }
+    layouts_fixture() { have.fill(); }
 
     std::string error_of(std::optional<compact_layout> source, std::optional<compact_layout> target,
                          state_dict const& held, state_dict const& wanted) {
         std::string const text = agreed_error(world, [&] {
-            redistribute(world, laid_out<const_tensor_view>{held, source},
-                         laid_out<tensor_view>{wanted, target});
+            redistribute(world, source_tensors{held, source}, target_tensors{wanted, target});
         });
         BOOST_TEST(want.is_untouched());
         // The next call finds every rank in the same place.
@@ -55,7 +54,7 @@ struct laid_out_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, layouts_fixture) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         two_layouts const both(seed, size);
         rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
@@ -65,28 +64,27 @@ BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, laid_o
         auto const known = [&](bool tells, compact_layout const& all) {
             return tells && speaks ? std::optional(all) : std::nullopt;
         };
-        prepared moving = prepare(
-            world, laid_out<const_tensor_view>{source.views(), known(tells_source, both.source)},
-            laid_out<tensor_view>{target.views(), known(tells_target, both.target)});
+        job moving =
+            prepare(world, source_tensors{source.views(), known(tells_source, both.source)},
+                    target_tensors{target.views(), known(tells_target, both.target)});
         run(moving);
         BOOST_TEST(target.wrong_elements() == 0u, "seed " << seed << ", rank " << rank);
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, layouts_fixture) {
     for (std::uint64_t seed = 100; seed < 120; ++seed) {
         two_layouts const both(seed, size);
         rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
         source.fill();
-        prepared const known =
-            prepare(world, laid_out<const_tensor_view>{source.views(), both.source},
-                    laid_out<tensor_view>{target.views(), both.target});
-        prepared const told = prepare(world, source.views(), target.views());
+        job const known = prepare(world, source_tensors{source.views(), both.source},
+                                  target_tensors{target.views(), both.target});
+        job const told = prepare(world, source.views(), target.views());
         BOOST_TEST((known.cost() == told.cost()), "seed " << seed << ", rank " << rank);
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, layouts_fixture) {
     mapping program;
     expression const a = program.source("a", {6, 6}, data_type::f32);
     program.define("b", transpose(a));
@@ -94,8 +92,8 @@ BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, laid_out_fixture) {
         {sharding_of("b", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
     rank_tensors result(layout_of(turned), rank);
     state_dict const views = result.views();
-    redistribute(world, laid_out<const_tensor_view>{have.views(), rows},
-                 laid_out<tensor_view>{views, turned}, program);
+    redistribute(world, source_tensors{have.views(), rows}, target_tensors{views, turned},
+                 {.program = program});
     for (auto const& [descriptor, view] : views)
         for (index_t n = 0; n < element_count(view.shape); ++n) {
             index_t const row = descriptor.region.offset[0] + n / 6;
@@ -104,7 +102,7 @@ BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, laid_out_fixture) {
         }
 }
 
-BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, layouts_fixture) {
     if (size == 1)
         return;
     BOOST_TEST(error_of(rank == last ? columns : rows, columns, have.views(), want.views()) ==
@@ -113,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, laid_out_fixtu
                    "same form, or none");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, layouts_fixture) {
     compact_layout const wide = compact_layout_of({sharding_of(
         "a", data_type::f32, distribution(mesh{{"x", size + 1}}, {shard{0}}, {6, 6}))});
     BOOST_TEST(error_of(rows, wide, have.views(), want.views()) ==
@@ -121,7 +119,7 @@ BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, laid_
                    " ranks, and the group has " + std::to_string(size));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, layouts_fixture) {
     index_t const mine = (6 + size - 1) / size; // rows of rank 0
     BOOST_TEST(
         error_of(rows, columns, have.views(rank == 0 ? 1 : 0), want.views()) ==
@@ -129,7 +127,7 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, laid_out_fixture)
             ", 0:6], which the layout assigns to it; add it to the state dict");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, laid_out_fixture) {
+BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, layouts_fixture) {
     if (size == 1)
         return;
     index_t const mine = (6 + size - 1) / size;

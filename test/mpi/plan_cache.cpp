@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/prepare_cached.hpp>
+#include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
 
@@ -72,9 +72,9 @@ struct cache_fixture {
     };
 
     /// Prepares and runs it with memory of its own.
-    outcome fill(part_of_vector target, plan_cache& cache, redistribution how = {}) {
-        cached_redistribution ready =
-            prepare_cached(world, cache, {const_state_dict(source.dict())}, {target.dict()}, how);
+    outcome fill(part_of_vector target, plan_cache& cache, options how = {}) {
+        how.cache = &cache;
+        job ready = prepare(world, source.dict(), target.dict(), how);
         run(ready);
         return {ready.was_kept(), target.wrong()};
     }
@@ -83,7 +83,7 @@ struct cache_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(mpi_prepare_cached, cache_fixture)
+BOOST_FIXTURE_TEST_SUITE(mpi_plan_cache, cache_fixture)
 
 BOOST_AUTO_TEST_CASE(the_second_time_nothing_is_planned) {
     outcome const first = fill(next());
@@ -148,9 +148,8 @@ BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
     };
     for (bool const is_kept : {false, true}) {
         part_of_vector target = next();
-        cached_redistribution ready =
-            prepare_cached(world, kept, {const_state_dict(source.dict()), layout_from(0)},
-                           {target.dict(), layout_from(1)});
+        job ready = prepare(world, {source.dict(), layout_from(0)}, {target.dict(), layout_from(1)},
+                            {.cache = &kept});
         run(ready);
         BOOST_TEST(ready.was_kept() == is_kept);
         BOOST_TEST(target.wrong() == 0u);
@@ -159,7 +158,7 @@ BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
 }
 
 BOOST_AUTO_TEST_CASE(plans_that_were_looked_up_are_kept_too) {
-    redistribution const how{.options = {.gather_up_to = 0}};
+    options const how{.gather_up_to = 0};
     for (bool const is_kept : {false, true}) {
         outcome const one = fill(next(), kept, how);
         BOOST_TEST(one.was_kept == is_kept);
@@ -172,12 +171,12 @@ BOOST_AUTO_TEST_CASE(ranks_that_do_different_things_get_an_error_on_every_rank) 
     if (size == 1)
         return;
     fill(next());
-    redistribution how;
+    options how;
     if (rank == 1)
-        how.options.processes_per_node = 2;
+        how.processes_per_node = 2;
     auto const problem = agreed_error(world.base(), [&] { fill(next(), kept, how); });
     BOOST_TEST(problem ==
-               "ranks_disagree: rank 0 runs redistribute with kept plans and rank 1 runs it with a "
+               "ranks_disagree: rank 0 runs redistribute and rank 1 runs it with a "
                "different program or different options; every rank must make the same call");
 }
 

@@ -2,6 +2,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 
+#include "support/all_ranks.hpp"
 #include "support/layouts.hpp"
 #include "support/says.hpp"
 
@@ -10,7 +11,9 @@
 #include <numeric>
 
 using namespace reshard;
+using reshard::test::layout_of_ranks;
 using reshard::test::part;
+using reshard::test::redistribute_ranks;
 using reshard::test::says;
 
 namespace {
@@ -38,10 +41,10 @@ state_dict one_tensor(shard_descriptor const& shard, std::vector<float>& element
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(local_local, local_fixture)
+BOOST_FIXTURE_TEST_SUITE(bind_redistribute, local_fixture)
 
 BOOST_AUTO_TEST_CASE(ranks_are_put_together_as_one_layout) {
-    layout const all = layout_of(std::span<const_state_dict const>(source));
+    layout const all = layout_of_ranks(std::span<const_state_dict const>(source));
     BOOST_TEST(all.holders == 2u);
     BOOST_TEST((all.tensors[0].shards.region(1) == box{{2, 0}, {1, 4}}));
 }
@@ -50,7 +53,7 @@ BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
     std::vector<float> left(3), right(9);
     std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 1}}), left),
                                          one_tensor(part("w", {3, 4}, {{0, 1}, {3, 3}}), right)};
-    redistribute_locally(source, target);
+    redistribute_ranks(source, target);
     BOOST_TEST(left == (std::vector<float>{0, 4, 8}), boost::test_tools::per_element());
     BOOST_TEST(right == (std::vector<float>{1, 2, 3, 5, 6, 7, 9, 10, 11}),
                boost::test_tools::per_element());
@@ -68,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_program_makes_other_tensors) {
         one_tensor(part("swapped", {3, 4}, {{0, 0}, {3, 4}}), swapped),
         one_tensor(part("turned", {2, 3}, {{0, 0}, {2, 3}}), turned),
         one_tensor(part("kept", {2}, {{0}, {2}}), kept)};
-    redistribute_locally(source, target, program);
+    redistribute_ranks(source, target, program);
     BOOST_TEST(swapped == (std::vector<float>{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9}),
                boost::test_tools::per_element());
     BOOST_TEST(turned == (std::vector<float>{0, 4, 8, 1, 5, 9}), boost::test_tools::per_element());
@@ -83,13 +86,13 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     };
     std::vector<const_state_dict> const replicas{{}, whole_of(first), {}, whole_of(second)};
     std::vector<state_dict> const target{{}, {}, whole_of(wanted)};
-    redistribute_locally(replicas, target);
+    redistribute_ranks(replicas, target);
     BOOST_TEST(wanted[0] == 10); // 2 % 2 = 0: the first of two
-    redistribute_locally(replicas, target, {.processes_per_node = 2});
+    redistribute_ranks(replicas, target, {.processes_per_node = 2});
     BOOST_TEST(wanted[0] == 11);
-    redistribute_locally(
+    redistribute_ranks(
         replicas, target,
-        identity_mapping(catalog_of(layout_of(std::span<const_state_dict const>(replicas)))));
+        identity_mapping(catalog_of(layout_of_ranks(std::span<const_state_dict const>(replicas)))));
     BOOST_TEST(wanted[0] == 10);
 }
 
@@ -101,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_group_of_one_takes_programs_and_options) {
     mapping program;
     program.define("t", transpose(program.source("w", {3, 4}, data_type::f32)));
     state_dict const turned = one_tensor(part("t", {4, 3}, {{0, 0}, {4, 2}}), twice);
-    redistribute(solo(), source[0], turned, program, {.processes_per_node = 2});
+    redistribute(solo(), source[0], turned, {.program = program, .processes_per_node = 2});
     BOOST_TEST(twice == (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7}),
                boost::test_tools::per_element());
     left.assign(4, -1);
@@ -113,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_is_filled_in_its_own_order) {
     std::vector<float> elements(6);
     std::vector<state_dict> const target{
         one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}, flat_range{3, 9}), elements)};
-    redistribute_locally(source, target);
+    redistribute_ranks(source, target);
     BOOST_TEST(elements == (std::vector<float>{3, 4, 5, 6, 7, 8}),
                boost::test_tools::per_element());
 }
@@ -123,11 +126,11 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_where_something_is_wrong) {
     std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {3, 4}}), first),
                                          one_tensor(part("x", {5}, {{0}, {5}}), second)};
     BOOST_CHECK_EXCEPTION(
-        redistribute_locally(source, target), error,
+        redistribute_ranks(source, target), error,
         says(errc::unknown_key, "'x' is wanted by rank 1, but the source does not have it"));
     source.pop_back();
     BOOST_CHECK_EXCEPTION(
-        redistribute_locally(source, std::span(target).first(1)), error,
+        redistribute_ranks(source, std::span(target).first(1)), error,
         says(errc::not_covered,
              "'w' elements [2:3, 0:4], which rank 0 wants, are missing from the source; "
              "source 'w' lacks [2:3, 0:4]"));
@@ -139,10 +142,10 @@ BOOST_AUTO_TEST_CASE(shapes_may_differ_where_that_is_allowed) {
     std::vector<float> left(4, -1), right(4, -1);
     std::vector<state_dict> const target{one_tensor(part("w", {4, 2}, {{0, 0}, {4, 1}}), left),
                                          one_tensor(part("w", {4, 2}, {{0, 1}, {4, 1}}), right)};
-    redistribute_locally(source, target, {.allow_shape_mismatch = {"w"}});
+    redistribute_ranks(source, target, {.shape_mismatch = {"w"}});
     BOOST_TEST(left == (std::vector<float>{0, 4, 8, 0}), boost::test_tools::per_element());
     BOOST_TEST(right == (std::vector<float>{1, 5, 9, 0}), boost::test_tools::per_element());
-    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error,
+    BOOST_CHECK_EXCEPTION(redistribute_ranks(source, target), error,
                           says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, and "
                                                      "the program yields [3, 4]"));
 }
@@ -151,14 +154,14 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_of_a_longer_tensor_ends_in_zeros) {
     std::vector<float> elements(6, -1);
     std::vector<state_dict> const target{
         one_tensor(part("w", {4, 4}, {{0, 0}, {4, 4}}, flat_range{9, 15}), elements)};
-    redistribute_locally(source, target, {.allow_shape_mismatch = {"**"}});
+    redistribute_ranks(source, target, {.shape_mismatch = {"**"}});
     BOOST_TEST(elements == (std::vector<float>{9, 10, 11, 0, 0, 0}),
                boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_target_over_its_source_is_refused) {
     std::vector<state_dict> const target{one_tensor(part("w", {3, 4}, {{0, 0}, {2, 4}}), upper)};
-    BOOST_CHECK_EXCEPTION(redistribute_locally(source, target), error, [](error const& problem) {
+    BOOST_CHECK_EXCEPTION(redistribute_ranks(source, target), error, [](error const& problem) {
         return problem.code() == errc::memory_overlap;
     });
     BOOST_TEST(upper[5] == 5);

@@ -1,13 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_MPI_GATHER_LAYOUTS_HPP
-#define RESHARD_MPI_GATHER_LAYOUTS_HPP
+#ifndef RESHARD_GROUP_GATHER_LAYOUT_HPP
+#define RESHARD_GROUP_GATHER_LAYOUT_HPP
 
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/tensor/state_dict.hpp>
 
 #include <string>
 #include <vector>
@@ -39,14 +38,6 @@ template <group Group>
 layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
     agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, held);
-}
-
-/// The same of state dicts.
-///
-/// \par Collective every rank of the group, in the same order
-template <group Group, class View>
-layout gather_layout(Group const& world, basic_state_dict<View> const& held) {
-    return gather_layout(world, held.descriptors());
 }
 
 } // namespace reshard

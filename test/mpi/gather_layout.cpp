@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/gather_layouts.hpp>
+#include <reshard/group/gather_layout.hpp>
 
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(every_rank_knows_what_all_hold) {
     if (rank != 0)
         held.add({"s" + std::to_string(rank), data_type::f32, {}, {}, {}},
                  const_tensor_view{&one, data_type::f32, {}, {}});
-    layout const all = gather_layout(ranks, held);
+    layout const all = gather_layout(ranks, held.descriptors());
     BOOST_TEST(all.holders == static_cast<holder_t>(ranks.size()));
     BOOST_TEST(all.tensors.size() == static_cast<std::size_t>(ranks.size()));
     shard_table const& shards = all.find("w")->shards;

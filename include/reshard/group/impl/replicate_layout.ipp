@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_MPI_IMPL_REPLICATE_LAYOUT_IPP
-#define RESHARD_MPI_IMPL_REPLICATE_LAYOUT_IPP
+#ifndef RESHARD_GROUP_IMPL_REPLICATE_LAYOUT_IPP
+#define RESHARD_GROUP_IMPL_REPLICATE_LAYOUT_IPP
 
-#include <reshard/mpi/replicate_layout.hpp>
+#include <reshard/group/replicate_layout.hpp>
 
 #include <reshard/core/hasher.hpp>
 

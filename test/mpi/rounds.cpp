@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/redistribute_in_rounds.hpp>
+#include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
 
@@ -65,27 +65,35 @@ struct rounds_fixture {
         return static_cast<index_t>(sources.size() + targets.size()) * each;
     }
 
-    round_memory memory(index_t budget) {
-        return {budget,
-                [this](std::vector<std::string> const& some) {
-                    ++allocations;
-                    state_dict all;
-                    for (std::string const& key : some) {
-                        targets[key].assign(80, -1);
-                        all.add(to(key, rank),
+    options memory(index_t budget) {
+        return {.program = program,
+                .memory_budget = budget,
+                .allocate =
+                    [this](std::vector<std::string> const& some) {
+                        ++allocations;
+                        state_dict all;
+                        for (std::string const& key : some) {
+                            targets[key].assign(80, -1);
+                            all.add(
+                                to(key, rank),
                                 tensor_view{targets[key].data(), data_type::i32, {8, 10}, {10, 1}});
-                    }
-                    most_bytes = std::max(most_bytes, bytes_there());
-                    return all;
-                },
-                [this](std::vector<std::string> const& some) {
-                    for (std::string const& key : some)
-                        sources.erase(key);
-                }};
+                        }
+                        most_bytes = std::max(most_bytes, bytes_there());
+                        return all;
+                    },
+                .release =
+                    [this](std::vector<std::string> const& some) {
+                        for (std::string const& key : some)
+                            sources.erase(key);
+                    }};
     }
 
-    rounds_report redistribute_within(index_t budget) {
-        return redistribute_in_rounds(world, {held()}, wanted(), memory(budget), {program});
+    void redistribute_with(options const& how) { redistribute(world, held(), {{}, wanted()}, how); }
+
+    job run_within(index_t budget) {
+        job ready = prepare(world, held(), {{}, wanted()}, memory(budget));
+        run(ready);
+        return ready;
     }
 
     /// Element (i, j) of the part of the giver is element (10 giver + j, i) of the source.
@@ -106,45 +114,45 @@ struct rounds_fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(mpi_redistribute_in_rounds, rounds_fixture)
+BOOST_FIXTURE_TEST_SUITE(mpi_redistribute_rounds, rounds_fixture)
 
 BOOST_AUTO_TEST_CASE(without_a_budget_all_is_done_at_once) {
-    rounds_report const report = redistribute_within(any_budget);
-    BOOST_TEST(report.planned.rounds.size() == 1u);
+    job const report = run_within(any_budget);
+    BOOST_TEST(report.rounds().rounds.size() == 1u);
     BOOST_TEST(allocations == 1);
     BOOST_TEST(wrong() == 0u);
     BOOST_TEST(sources.empty());
     BOOST_TEST(most_bytes == 8 * each);
-    BOOST_TEST(report.most_staging_bytes <= 4 * staged());
+    BOOST_TEST(report.staging_bytes() <= 4 * staged());
 }
 
 BOOST_AUTO_TEST_CASE(the_memory_that_is_measured_keeps_within_the_budget) {
     // Four tensors, one more, and what is staged for it; then one is given up for each that comes.
     index_t const least = 5 * each + staged();
-    rounds_report const report = redistribute_within(least);
-    BOOST_TEST(report.planned.least_budget == least);
-    BOOST_TEST(report.planned.rounds.size() == 4u);
+    job const report = run_within(least);
+    BOOST_TEST(report.rounds().least_budget == least);
+    BOOST_TEST(report.rounds().rounds.size() == 4u);
     BOOST_TEST(allocations == 4);
     BOOST_TEST(wrong() == 0u);
     BOOST_TEST(sources.empty());
     BOOST_TEST(most_bytes == 5 * each);
-    BOOST_TEST(report.most_staging_bytes <= staged());
-    BOOST_TEST(most_bytes + report.most_staging_bytes <= least);
+    BOOST_TEST(report.staging_bytes() <= staged());
+    BOOST_TEST(most_bytes + report.staging_bytes() <= least);
     if (size > 1)
-        BOOST_TEST(report.most_staging_bytes > 0); // turned, so packed on one side at least
+        BOOST_TEST(report.staging_bytes() > 0); // turned, so packed on one side at least
 }
 
 BOOST_AUTO_TEST_CASE(a_larger_budget_makes_fewer_rounds) {
     index_t const budget = 6 * each + 2 * staged();
-    rounds_report const report = redistribute_within(budget);
-    BOOST_TEST(report.planned.rounds.size() == 2u);
+    job const report = run_within(budget);
+    BOOST_TEST(report.rounds().rounds.size() == 2u);
     BOOST_TEST(wrong() == 0u);
-    BOOST_TEST(most_bytes + report.most_staging_bytes <= budget);
+    BOOST_TEST(most_bytes + report.staging_bytes() <= budget);
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_an_error_before_anything_is_allocated) {
     index_t const least = 5 * each + staged();
-    std::string const problem = agreed_error(world.base(), [&] { redistribute_within(least - 1); });
+    std::string const problem = agreed_error(world.base(), [&] { run_within(least - 1); });
     BOOST_TEST(problem ==
                "limit_exceeded: 'a' cannot be filled with a memory budget of " +
                    std::to_string(least - 1) + " bytes: in a round of its own, rank 0 needs " +
@@ -158,41 +166,37 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_budgets_get_an_error_on_every_rank) {
     if (size == 1)
         return;
     std::string const problem =
-        agreed_error(world.base(), [&] { redistribute_within(rank == 1 ? 100'000 : any_budget); });
-    BOOST_TEST(problem.starts_with("ranks_disagree: rank 0 runs redistribute in rounds"));
+        agreed_error(world.base(), [&] { run_within(rank == 1 ? 100'000 : any_budget); });
+    BOOST_TEST(problem.starts_with("ranks_disagree: rank 0 runs redistribute"));
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_one_rank_does_not_get_is_an_error_on_every_rank) {
-    round_memory refusing = memory(any_budget);
+    options refusing = memory(any_budget);
     if (rank == size - 1)
         refusing.allocate = [](auto const&) -> state_dict {
             fail(errc::limit_exceeded, "there is no memory left");
         };
-    std::string const problem = agreed_error(world.base(), [&] {
-        redistribute_in_rounds(world, {held()}, wanted(), refusing, {program});
-    });
+    std::string const problem = agreed_error(world.base(), [&] { redistribute_with(refusing); });
     BOOST_TEST(problem == "limit_exceeded: there is no memory left");
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_an_earlier_round_has_filled_is_refused) {
     std::vector<std::int32_t> buffer(80);
-    round_memory again = memory(5 * each + staged());
+    options again = memory(5 * each + staged());
     again.allocate = [&](std::vector<std::string> const& some) {
         state_dict all;
         for (std::string const& key : some)
             all.add(to(key, rank), tensor_view{buffer.data(), data_type::i32, {8, 10}, {10, 1}});
         return all;
     };
-    std::string const problem = agreed_error(
-        world.base(), [&] { redistribute_in_rounds(world, {held()}, wanted(), again, {program}); });
+    std::string const problem = agreed_error(world.base(), [&] { redistribute_with(again); });
     BOOST_TEST(problem.starts_with("memory_overlap: target 'a' and target '"), problem);
 }
 
 BOOST_AUTO_TEST_CASE(without_anything_that_allocates_nothing_begins) {
-    std::string const problem = agreed_error(world.base(), [&] {
-        redistribute_in_rounds(world, {held()}, wanted(), {any_budget, {}, {}}, {program});
-    });
-    BOOST_TEST(problem.starts_with("usage: redistribute_in_rounds has nothing that allocates"));
+    std::string const problem = agreed_error(
+        world.base(), [&] { redistribute_with({.program = program, .memory_budget = 100'000}); });
+    BOOST_TEST(problem.starts_with("usage: a redistribution with a memory budget"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

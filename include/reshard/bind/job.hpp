@@ -1,0 +1,115 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_JOB_HPP
+#define RESHARD_BIND_JOB_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/strictness.hpp>
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/rounds.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <utility>
+
+/// \file
+/// What is redistributed, and a redistribution that is ready to run.
+
+namespace reshard {
+
+class shared_arena;
+
+/// The tensors of one rank, and optionally the layout that all ranks' tensors make up together, and
+/// the arena in which some of them lie.
+///
+/// A layout that is known by placements saves telling every shard to everybody: then each rank's
+/// memory and time grow with its own shards only, not with the number of ranks. Ranks that know
+/// none learn it from those that do. Every rank gives an arena, or none does.
+template <class View>
+class side {
+public:
+    side(basic_state_dict<View> given = {}, std::optional<compact_layout> known = std::nullopt,
+         shared_arena const* memory = nullptr)
+        : tensors(std::move(given)), layout(std::move(known)), arena(memory) {}
+
+    /// Of tensors that may be written, for reading.
+    template <class Other>
+        requires(!std::same_as<Other, View> &&
+                 std::convertible_to<basic_state_dict<Other>, basic_state_dict<View>>)
+    side(basic_state_dict<Other> const& given) : tensors(given) {}
+
+    basic_state_dict<View> tensors;
+    std::optional<compact_layout> layout;
+    shared_arena const* arena = nullptr;
+};
+
+/// What a redistribution reads: what each rank has.
+using source_tensors = side<const_tensor_view>;
+/// What a redistribution fills: what each rank wants.
+using target_tensors = side<tensor_view>;
+
+namespace detail {
+
+class job_state;
+
+} // namespace detail
+
+/// A redistribution that is ready to run, any number of times, as long as the tensors stay where
+/// they are.
+///
+/// Made by `prepare`. Owns its layouts, its plan and its staging memory; refers to the tensors'
+/// memory. It also owns its group's messages, so every rank destroys its jobs in the same order.
+/// One that was moved from may be destroyed or assigned to; all else throws an error with
+/// errc::usage, on this rank alone: where others run theirs, end the program.
+class job {
+public:
+    explicit job(std::unique_ptr<detail::job_state> state);
+    job(job&& other) noexcept;
+    job& operator=(job&& other) noexcept;
+    ~job();
+
+    /// Moves the bytes. What fails now, other than in `allocate` or `release`, ends the program: an
+    /// error of MPI.
+    ///
+    /// \par Collective every rank of the group that it was prepared with, in the same order
+    /// \throws error with errc::usage for a second run of a job that has released its sources
+    friend void run(job& ready);
+
+    /// What this process gives and gets.
+    process_cost const& cost() const;
+
+    /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
+    /// was looked up, those of this rank.
+    compact_layout const& source_layout() const;
+    compact_layout const& target_layout() const;
+
+    /// True where the plan came from `options::cache` on every rank; the same on all of them.
+    bool was_kept() const;
+
+    /// The rounds of a job with `options::allocate`, the same on every rank; else none.
+    plan_rounds const& rounds() const;
+
+    /// The memory in which elements were staged: in rounds, the most of one that has run.
+    ///
+    /// \par Units bytes of this rank
+    index_t staging_bytes() const;
+
+    /// What `options::strict` says of the keys.
+    strict_verdict const& keys_judged() const;
+
+private:
+    detail::job_state& state() const;
+
+    std::unique_ptr<detail::job_state> state_;
+};
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/job.ipp>
+#endif
+
+#endif

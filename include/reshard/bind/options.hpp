@@ -1,0 +1,90 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_OPTIONS_HPP
+#define RESHARD_BIND_OPTIONS_HPP
+
+#include <reshard/bind/any_program.hpp>
+#include <reshard/layout/strictness.hpp>
+#include <reshard/plan/digest_cache.hpp>
+#include <reshard/plan/options.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// What may be asked of a redistribution.
+
+namespace reshard {
+
+namespace detail {
+
+struct planned_job;
+
+} // namespace detail
+
+/// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
+using plan_cache = digest_cache<detail::planned_job>;
+
+/// How ranks of a node exchange what lies in memory of their own.
+enum class node_exchange : std::uint8_t {
+    chosen,   ///< rings, where there is more than a little to move
+    rings,    ///< slots of shared memory, where the system has it
+    messages, ///< MPI, as between nodes
+};
+
+/// What a caller may ask of a redistribution; equal on every rank, but for the cache and the
+/// functions.
+struct options {
+    /// What each target tensor is made of. By default, the source tensor of the same name. A
+    /// function gets the catalogs of what all ranks hold.
+    any_program program = {};
+    /// Where plans are kept. Every time, the ranks compare a digest of what each of them holds, of
+    /// the program and of the options. Where each of them has the plan from before, nothing else is
+    /// told; a change on any rank, or a rank that has forgotten the plan, makes all of them plan.
+    /// Every rank gives one, or none.
+    ///
+    /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
+    ///             structure that changed none the less corrupts a checkpoint; here it is planned
+    ///             anew
+    plan_cache* cache = nullptr;
+    /// The most bytes of tensors and staging that a rank may need. Tensors are then filled in
+    /// rounds, those of `rounds_of`: in each, targets are allocated and filled, and sources that no
+    /// later round reads are given up. Sources that the program does not name are neither counted
+    /// nor given up. The target is given as a layout without tensors; all travels in messages.
+    index_t memory_budget = any_budget;
+    /// This rank's shards of these target tensors, allocated now; where there is one, tensors are
+    /// filled in rounds.
+    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
+    /// Nothing reads this rank's shards of these source tensors any more.
+    std::function<void(std::vector<std::string> const& keys)> release = {};
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
+    /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
+    /// one on the same node gives them.
+    holder_t processes_per_node = 0;
+    /// Patterns of target keys whose shapes may differ from what the source has or the program
+    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
+    std::vector<std::string> shape_mismatch = {};
+    /// What is done about keys that only one side has. Nothing: a target tensor that the source
+    /// does not have is an error, and what is not wanted is skipped.
+    std::optional<strictness> strict = {};
+    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
+    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
+    holder_t gather_up_to = 256;
+    /// Which ranks share a node is detected, or set by the environment variable
+    /// RESHARD_RANKS_PER_NODE.
+    node_exchange on_node = node_exchange::chosen;
+
+    /// What ranks compare before they do anything; programs have digests of their own.
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.memory_budget, self.processes_per_node, self.shape_mismatch, self.gather_up_to,
+              self.on_node);
+    }
+};
+
+} // namespace reshard
+
+#endif

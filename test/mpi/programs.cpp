@@ -1,0 +1,228 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include "support/agreed_error.hpp"
+
+#include <reshard/adapt/span.hpp>
+#include <reshard/aoa.hpp>
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using reshard::test::agreed_error;
+
+namespace {
+
+/// Two matrices of 2 rows a rank and 3 columns on the source side, cut by rows; their elements are
+/// numbered, those of "b" from 1000 on. On the target side every rank wants all of "ab".
+struct programs_fixture {
+    boost::mpi::communicator world;
+    index_t size = world.size(), rank = world.rank(), rows = 2 * size;
+    std::vector<float> a = numbered(0), b = numbered(1000);
+    std::vector<float> ab = std::vector<float>(static_cast<std::size_t>(6 * rows), -1.F);
+
+    std::vector<float> numbered(float first) const {
+        std::vector<float> elements;
+        for (index_t i = 0; i < 6; ++i)
+            elements.push_back(first + static_cast<float>(6 * rank + i));
+        return elements;
+    }
+
+    shard_descriptor rows_of(std::string key) const {
+        return {std::move(key), data_type::f32, {rows, 3}, {{2 * rank, 0}, {2, 3}}, {}};
+    }
+
+    const_state_dict have() const {
+        const_state_dict all;
+        all.add(rows_of("a"), const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
+        all.add(rows_of("b"), const_tensor_view{b.data(), data_type::f32, {2, 3}, {3, 1}});
+        return all;
+    }
+
+    state_dict want() {
+        state_dict all;
+        all.add({"ab", data_type::f32, {rows, 6}, whole({rows, 6}), {}},
+                tensor_view{ab.data(), data_type::f32, {rows, 6}, {6, 1}});
+        return all;
+    }
+
+    /// Row i of "ab" is row i of "a", then row i of "b".
+    std::size_t wrong() const {
+        std::size_t count = 0;
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < 6; ++j)
+                count += ab[static_cast<std::size_t>(6 * i + j)] !=
+                         static_cast<float>(3 * i + j % 3 + (j < 3 ? 0 : 1000));
+        return count;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(mpi_redistribute_programs, programs_fixture)
+
+BOOST_AUTO_TEST_CASE(aoa_text_runs_in_one_call) {
+    redistribute(world, have(), want(), {.program = aoa::parse("a, b -> ab, axis=1\n")});
+    BOOST_TEST(wrong() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(aoa_text_runs_where_ranks_look_up) {
+    redistribute(world, have(), want(),
+                 {.program = aoa::parse("a, b -> ab, axis=1\n"), .gather_up_to = 0});
+    BOOST_TEST(wrong() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(aoa_text_runs_with_plans_that_are_kept) {
+    plan_cache kept;
+    for (bool const is_kept : {false, true}) {
+        ab.assign(ab.size(), -1.F);
+        job ready = prepare(world, have(), want(),
+                            {.program = aoa::parse("a, b -> ab, axis=1\n"), .cache = &kept});
+        run(ready);
+        BOOST_TEST(ready.was_kept() == is_kept);
+        BOOST_TEST(wrong() == 0u);
+    }
+    job other = prepare(world, have(), want(),
+                        {.program = aoa::parse("b, a -> ab, axis=1\n"), .cache = &kept});
+    BOOST_TEST(!other.was_kept());
+}
+
+BOOST_AUTO_TEST_CASE(a_function_gets_the_catalogs_of_what_all_ranks_hold) {
+    for (holder_t const gather_up_to : {256u, 0u}) {
+        ab.assign(ab.size(), -1.F);
+        auto const fuse = [&](catalog const& source, catalog const* target) {
+            BOOST_TEST_REQUIRE(source.size() == 2u);
+            BOOST_TEST((source[0].shape == index_vector{rows, 3}));
+            BOOST_TEST((source[0].parts == index_vector{size, 1}));
+            BOOST_TEST(source[1].is_even(0));
+            BOOST_TEST_REQUIRE(target != nullptr);
+            BOOST_TEST((target->find("ab")->parts == index_vector{1, 1}));
+            mapping program;
+            program.define("ab", concat({program.source("a", {rows, 3}, data_type::f32),
+                                         program.source("b", {rows, 3}, data_type::f32)},
+                                        1));
+            return program;
+        };
+        redistribute(world, have(), want(), {.program = fuse, .gather_up_to = gather_up_to});
+        BOOST_TEST(wrong() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_mistake_of_a_program_is_one_error_on_every_rank) {
+    auto const text = aoa::parse("a, c -> ab, axis=1\n", "model.aoa");
+    for (holder_t const gather_up_to : {256u, 0u}) {
+        std::string const problem = agreed_error(world, [&] {
+            redistribute(world, have(), want(), {.program = text, .gather_up_to = gather_up_to});
+        });
+        BOOST_TEST(problem.starts_with("unknown_key: model.aoa:1:4: "), problem);
+        BOOST_TEST(ab == std::vector<float>(ab.size(), -1.F), boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_whose_programs_give_different_mappings_are_told_so) {
+    if (size == 1)
+        return;
+    char const* const text = rank == size - 1 ? "b, a -> ab, axis=1\n" : "a, b -> ab, axis=1\n";
+    std::string const problem = agreed_error(
+        world, [&] { redistribute(world, have(), want(), {.program = aoa::parse(text)}); });
+    BOOST_TEST(problem.starts_with("ranks_disagree: rank 0 has a program that makes a mapping"),
+               problem);
+}
+
+BOOST_AUTO_TEST_CASE(one_key_of_two_shapes_is_an_error_before_the_program_runs) {
+    if (size == 1)
+        return;
+    const_state_dict other = have();
+    if (rank == size - 1) {
+        other = {};
+        other.add({"a", data_type::f32, {2, 3}, whole({2, 3}), {}},
+                  const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
+    }
+    auto const never = [](catalog const&, catalog const*) -> mapping {
+        fail(errc::unsupported, "the program has run");
+    };
+    std::string const problem =
+        agreed_error(world, [&] { redistribute(world, other, want(), {.program = never}); });
+    BOOST_TEST(problem == "shape_mismatch: 'a' has the global shape [" + std::to_string(rows) +
+                              ", 3] on rank 0 and [2, 3] on rank " + std::to_string(size - 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_one_rank_describes_wrongly_is_an_error_on_every_rank) {
+    const_state_dict mine = have();
+    if (rank == size - 1)
+        mine.add(rows_of("c"), const_tensor_view{a.data(), data_type::f32, {3, 2}, {2, 1}});
+    std::string const problem = agreed_error(world, [&] { redistribute(world, mine, want()); });
+    BOOST_TEST(problem ==
+               "shape_mismatch: 'c': axis 0: a shard of extent 2 in a tensor of extent 3");
+    state_dict wanted = want();
+    if (rank == 0)
+        wanted.add([]() -> shard_descriptor { fail(errc::bad_layout, "there is no such mesh"); },
+                   tensor_view{ab.data(), data_type::f32, {rows, 6}, {6, 1}});
+    BOOST_TEST(agreed_error(world, [&] { prepare(world, have(), wanted); }) ==
+               "bad_layout: there is no such mesh");
+}
+
+BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is_asked) {
+    state_dict wanted;
+    std::vector<float> mine(6, -1.F), left(3, 7.F);
+    wanted.add(rows_of("a"), tensor_view{mine.data(), data_type::f32, {2, 3}, {3, 1}});
+    wanted.add({"z", data_type::f32, {3}, whole({3}), {}}, left);
+    for (holder_t const gather_up_to : {256u, 0u}) {
+        job ready = prepare(world, have(), wanted,
+                            {.strict = strictness::return_all, .gather_up_to = gather_up_to});
+        run(ready);
+        BOOST_TEST(mine == a, boost::test_tools::per_element());
+        BOOST_TEST(left == std::vector<float>(3, 7.F), boost::test_tools::per_element());
+        key_mismatch const& keys = ready.keys_judged().give_back;
+        BOOST_TEST(keys.unexpected == std::vector<std::string>{"z"},
+                   boost::test_tools::per_element());
+        BOOST_TEST(keys.missing == std::vector<std::string>{"b"}, boost::test_tools::per_element());
+    }
+    std::string const problem = agreed_error(world, [&] {
+        redistribute(world, have(), wanted, {.strict = strictness::raise_unexpected});
+    });
+    BOOST_TEST(problem.starts_with("unknown_key: "), problem);
+    BOOST_TEST(problem.find("'z'") != std::string::npos, problem);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
+    std::vector<float> filled(6);
+    options const how{.memory_budget = 1'000'000,
+                      .allocate =
+                          [&](std::vector<std::string> const& keys) {
+                              state_dict some;
+                              for (std::string const& key : keys)
+                                  some.add(
+                                      rows_of(key),
+                                      tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
+                              return some;
+                          },
+                      .release = [](std::vector<std::string> const&) {}};
+    std::vector<std::vector<shard_descriptor>> all;
+    for (index_t i = 0; i < size; ++i)
+        all.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
+    job ready = prepare(world, have(), {{}, compact_layout_of(layout_of(all))}, how);
+    run(ready);
+    BOOST_TEST(filled == a, boost::test_tools::per_element());
+    BOOST_TEST(ready.rounds().rounds.size() == 1u);
+    BOOST_TEST(agreed_error(world, [&] {
+                   run(ready);
+               }).starts_with("usage: this job has released its 2 source tensors"));
+    options with_arena = how;
+    plan_cache kept;
+    with_arena.cache = &kept;
+    BOOST_TEST(agreed_error(world, [&] {
+                   prepare(world, have(), {{}, compact_layout_of(layout_of(all))}, with_arena);
+               }).starts_with("usage: the plans of rounds are not kept"));
+    BOOST_TEST(agreed_error(world, [&] {
+                   prepare(world, have(), want(), how);
+               }).starts_with("usage: options.allocate makes the targets, but 1 are given"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
