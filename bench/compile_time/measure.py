@@ -1,23 +1,51 @@
 #!/usr/bin/env python3
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""How long compilers take over plans that are types, at their default limits.
+"""How long compilers take over programs that use the library, beside `#include <Eigen/Dense>`.
 
-    measure.py [--compilers g++ clang++-16] [--include DIR]... [--repeat 3]
+    measure.py [--compilers g++] [--include DIR]... [--sources NAME...] [--modes NAME...]
+               [--repeat 3] [--json FILE] [--check] [--plans]
 
-Compiles a 32-layer Llama of 291 tensors for 8 ranks, then models of 64 tensors of more and more
-different shapes. Seconds are those of the compiler's own processor time, without code generation;
-the least of the repetitions counts.
+Each source is compiled at -O2 once with all of the library in it (`header_only`) and once against headers
+that only declare it (`compiled`). Seconds are those of the compiler's own processor time; Eigen is
+compiled before each source, and medians count. With `--check`, a figure beyond its bound is measured
+again, up to three times, and is an error if it stays there.
+
+With `--plans`: plans that are types, a 32-layer Llama of 291 tensors for 8 ranks, then models of 64
+tensors of more and more different shapes, without code generation.
 """
 
 import argparse
+import json
+import os
 import pathlib
-import resource
-import subprocess
+import statistics
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+EIGEN = "#include <Eigen/Dense>\n"
+
+SOURCES = {
+    "umbrella": "#include <reshard.hpp>\n",
+    "first": (ROOT / "example/01_redistribute_mpi.cpp"),
+    "aoa": (ROOT / "bench/compile_time/aoa.cpp"),
+    "typed": (ROOT / "example/04_typed_plan.cpp"),
+}
+MODES = {"compiled": ["-DRESHARD_SEPARATE_COMPILATION"], "header_only": []}
+
+# How many times Eigen each may take, and how many MiB, with g++: a fifth more than was reached, or than is
+# asked for where that was reached.
+SLACK = 1.2
+BOUNDS = {
+    ("umbrella", "compiled"): (1.5, None),
+    ("umbrella", "header_only"): (4, None),
+    ("first", "compiled"): (3, None),
+    ("first", "header_only"): (12, 800),
+    ("aoa", "compiled"): (3.5, None),
+    ("aoa", "header_only"): (20, None),
+}
 
 PLAN = """
 template <class Pattern>
@@ -67,7 +95,7 @@ def layout(name, mesh, tensors, others):
     return f"struct {name} : typed_layout<mesh{mesh},\n" + ",\n".join(lines) + "> {};\n"
 
 
-def source(tensors, with_plan=True):
+def plan_source(tensors, with_plan=True):
     """From 8 tensor-parallel ranks to two times 4: each target shard is two of the source's."""
     tensors = list(tensors)
     moves = sum(8 if axis is None else 16 for _, _, axis in tensors)
@@ -79,35 +107,120 @@ def source(tensors, with_plan=True):
     return text
 
 
-def seconds(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stderr[:2000]}")
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+class Measured:
+    """What one run of a compiler took: user seconds, and bytes at the most."""
+
+    def __init__(self, command):
+        with tempfile.TemporaryFile() as words:
+            child = os.posix_spawnp(command[0], command, os.environ, file_actions=[
+                (os.POSIX_SPAWN_DUP2, words.fileno(), 1), (os.POSIX_SPAWN_DUP2, words.fileno(), 2)])
+            _, status, usage = os.wait4(child, 0)
+            if status != 0:
+                words.seek(0)
+                sys.exit(f"{' '.join(command)}\n{words.read(2000).decode(errors='replace')}")
+        self.seconds = usage.ru_utime
+        self.bytes = usage.ru_maxrss * 1024
+
+
+class Compiling:
+    """Compiles sources in a folder of its own."""
+
+    def __init__(self, folder, chosen):
+        self.folder = pathlib.Path(folder)
+        self.repeat = chosen.repeat
+        self.options = ["-std=c++20", f"-I{ROOT / 'include'}", *(f"-I{one}" for one in chosen.include)]
+
+    def file(self, text):
+        if isinstance(text, pathlib.Path):
+            return text
+        file = self.folder / "source.cpp"
+        file.write_text(text)
+        return file
+
+    def run(self, compiler, text, *options):
+        return Measured([compiler, *self.options, *options, str(self.file(text))])
+
+    def to_object(self, compiler, text, *options):
+        return self.run(compiler, text, "-O2", *options, "-c", "-o", str(self.folder / "source.o"))
+
+    def row(self, compiler, source, mode):
+        """A source beside Eigen, in turn."""
+        eigen, own = [], []
+        for _ in range(self.repeat):
+            eigen.append(self.to_object(compiler, EIGEN))
+            own.append(self.to_object(compiler, SOURCES[source], *MODES[mode]))
+        seconds = statistics.median(one.seconds for one in own)
+        return {"source": source, "mode": mode, "compiler": compiler, "user_s": round(seconds, 3),
+                "peak_bytes": max(one.bytes for one in own),
+                "ratio_to_eigen": round(
+                    seconds / statistics.median(one.seconds for one in eigen), 3)}
+
+
+def excess(row):
+    """By what a row is beyond its bound, in words, or nothing."""
+    ratio, mebibytes = BOUNDS.get((row["source"], row["mode"]), (None, None))
+    if ratio and row["ratio_to_eigen"] > SLACK * ratio:
+        return f"more than {SLACK * ratio:.2f} times Eigen"
+    if mebibytes and row["peak_bytes"] > SLACK * mebibytes * 2**20:
+        return f"more than {SLACK * mebibytes:.0f} MiB"
+    return None
+
+
+def measure_sources(compiling, chosen):
+    rows, wrong = [], []
+    print(f"{'source':10}{'mode':13}{'compiler':12}{'user s':>9}{'MiB':>8}{'Eigen':>8}")
+    for compiler in chosen.compilers:
+        for source in chosen.sources:
+            for mode in chosen.modes:
+                tries = 3 if chosen.check else 1
+                while tries > 0:
+                    tries -= 1
+                    row = compiling.row(compiler, source, mode)
+                    beyond = excess(row) if chosen.check else None
+                    if not beyond:
+                        break
+                print(f"{source:10}{mode:13}{compiler:12}{row['user_s']:9.2f}"
+                      f"{row['peak_bytes'] / 2**20:8.0f}{row['ratio_to_eigen']:8.2f}"
+                      + (f"  {beyond}" if beyond else ""), flush=True)
+                rows.append(row)
+                wrong += [beyond] if beyond else []
+    if chosen.json:
+        pathlib.Path(chosen.json).write_text(json.dumps(rows, indent=2) + "\n")
+    return not wrong
+
+
+def measure_plans(compiling, chosen):
+    cases = [("the headers alone", plan_source([], False)),
+             ("Llama, 1 layer, 12 tensors", plan_source(llama(1))),
+             ("Llama, 32 layers, 291 tensors", plan_source(llama(32)))]
+    cases += [(f"64 tensors, {n} shapes", plan_source(shapes(n))) for n in (1, 8, 16, 32, 64)]
+    print(f"{'seconds':32}" + "".join(f"{name:>12}" for name in chosen.compilers))
+    for name, text in cases:
+        row = f"{name:32}"
+        for compiler in chosen.compilers:
+            least = min(compiling.run(compiler, text, "-fsyntax-only").seconds
+                        for _ in range(chosen.repeat))
+            row += f"{least:12.2f}"
+        print(row, flush=True)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--compilers", nargs="+", default=["g++", "clang++-16"])
-    arguments.add_argument("--include", action="append", default=[])
+    arguments.add_argument("--compilers", nargs="+", default=["g++"])
+    arguments.add_argument("--include", action="append", default=[], help="of Eigen and MPI")
+    arguments.add_argument("--sources", nargs="+", choices=SOURCES, default=list(SOURCES))
+    arguments.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     arguments.add_argument("--repeat", type=int, default=3)
+    arguments.add_argument("--json", help="write the rows to this file, too")
+    arguments.add_argument("--check", action="store_true", help="hold the bounds")
+    arguments.add_argument("--plans", action="store_true", help="plans that are types instead")
     chosen = arguments.parse_args()
-    cases = [("the headers alone", source([], False)),
-             ("Llama, 1 layer, 12 tensors", source(llama(1))),
-             ("Llama, 32 layers, 291 tensors", source(llama(32)))]
-    cases += [(f"64 tensors, {n} shapes", source(shapes(n))) for n in (1, 8, 16, 32, 64)]
-    print(f"{'seconds':32}" + "".join(f"{name:>12}" for name in chosen.compilers))
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "plan.cpp"
-        for name, text in cases:
-            file.write_text(text)
-            row = f"{name:32}"
-            for compiler in chosen.compilers:
-                command = [compiler, "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'include'}",
-                           *(f"-I{one}" for one in chosen.include), str(file)]
-                row += f"{min(seconds(command) for _ in range(chosen.repeat)):12.2f}"
-            print(row, flush=True)
+        compiling = Compiling(folder, chosen)
+        if chosen.plans:
+            measure_plans(compiling, chosen)
+        elif not measure_sources(compiling, chosen):
+            sys.exit(1)
 
 
 if __name__ == "__main__":

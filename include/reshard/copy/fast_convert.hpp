@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_FAST_CONVERT_HPP
 #define RESHARD_COPY_FAST_CONVERT_HPP
 
-#include <reshard/copy/fast_float.hpp>
+#include <reshard/copy/byte_float.hpp>
 #include <reshard/core/data_type.hpp>
 
 /// \file
@@ -26,15 +26,16 @@ template <class Source, class Target, auto Convert>
 }
 
 template <class Source, class Target, auto Convert>
-void convert_portably(unsigned char const* source, unsigned char* target, index_t count) {
+void convert_portably(byte_float const*, unsigned char const* source, unsigned char* target,
+                      index_t count) {
     convert_loop<Source, Target, Convert>(source, target, count);
 }
 
 #if defined(__x86_64__)
 
 template <class Source, class Target, auto Convert>
-[[gnu::target("avx2")]] void convert_avx2(unsigned char const* source, unsigned char* target,
-                                          index_t count) {
+[[gnu::target("avx2")]] void convert_avx2(byte_float const*, unsigned char const* source,
+                                          unsigned char* target, index_t count) {
     convert_loop<Source, Target, Convert>(source, target, count);
 }
 
@@ -54,15 +55,14 @@ block_function fastest() {
 
 #endif
 
-template <float_format Format, class Storage>
-block_function fastest_to_f32() {
-    return fastest<Storage, std::uint32_t, widen<Format>>();
-}
-
-/// The same where vector_convert.hpp has a faster way for processors with wide vectors.
-template <float_format Format, class Storage>
-block_function portable_to_f32() {
-    return convert_portably<Storage, std::uint32_t, widen<Format>>;
+/// From any float of a byte at most to f32 or, without the shift, bf16; by a look into its table.
+template <class Target, int Shift>
+void look_up(byte_float const* format, unsigned char const* source, unsigned char* target,
+             index_t count) {
+    for (index_t i = 0; i < count; ++i) {
+        auto const found = static_cast<Target>(Target{format->bf16[source[i]]} << Shift);
+        std::memcpy(target + i * index_t{sizeof(Target)}, &found, sizeof found);
+    }
 }
 
 template <float_format Format, class Storage>
@@ -73,17 +73,10 @@ block_function fastest_from_f32() {
 /// The vector loop from `dtype` to f32, or null. All but that from f64 are exact.
 inline block_function to_f32(data_type dtype) {
     switch (dtype) {
-    case data_type::f4: return fastest_to_f32<format_f4, std::uint8_t>();
-    case data_type::f6_e2m3: return fastest_to_f32<format_f6_e2m3, std::uint8_t>();
-    case data_type::f6_e3m2: return fastest_to_f32<format_f6_e3m2, std::uint8_t>();
-    case data_type::f8_e5m2: return portable_to_f32<format_f8_e5m2, std::uint8_t>();
-    case data_type::f8_e4m3: return portable_to_f32<format_f8_e4m3, std::uint8_t>();
-    case data_type::f8_e4m3fnuz: return portable_to_f32<format_f8_e4m3fnuz, std::uint8_t>();
-    case data_type::f8_e5m2fnuz: return portable_to_f32<format_f8_e5m2fnuz, std::uint8_t>();
-    case data_type::f16: return portable_to_f32<format_f16, std::uint16_t>();
-    case data_type::bf16: return portable_to_f32<format_bf16, std::uint16_t>();
+    case data_type::f16: return convert_portably<std::uint16_t, std::uint32_t, widen<format_f16>>;
+    case data_type::bf16: return convert_portably<std::uint16_t, std::uint32_t, widen<format_bf16>>;
     case data_type::f64: return convert_portably<std::uint64_t, std::uint32_t, f32_of_f64>;
-    default: return nullptr;
+    default: return find_byte_float(dtype) ? look_up<std::uint32_t, 16> : nullptr;
     }
 }
 
@@ -105,27 +98,9 @@ inline block_function from_f32(data_type dtype) {
     }
 }
 
-template <float_format Format>
-block_function fastest_to_bf16() {
-    return fastest<std::uint8_t, std::uint16_t, widen_to_bf16<Format>>();
-}
-
-/// The vector loop from `dtype` to bf16 where every value has one, or null.
+/// The loop from `dtype` to bf16 where every value has one, or null.
 inline block_function to_bf16(data_type dtype) {
-    switch (dtype) {
-    case data_type::f4: return fastest_to_bf16<format_f4>();
-    case data_type::f6_e2m3: return fastest_to_bf16<format_f6_e2m3>();
-    case data_type::f6_e3m2: return fastest_to_bf16<format_f6_e3m2>();
-    case data_type::f8_e5m2:
-        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e5m2>>;
-    case data_type::f8_e4m3:
-        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e4m3>>;
-    case data_type::f8_e4m3fnuz:
-        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e4m3fnuz>>;
-    case data_type::f8_e5m2fnuz:
-        return convert_portably<std::uint8_t, std::uint16_t, widen_to_bf16<format_f8_e5m2fnuz>>;
-    default: return nullptr;
-    }
+    return find_byte_float(dtype) ? look_up<std::uint16_t, 0> : nullptr;
 }
 
 /// The vector loop for a pair of types of which one is f32, or from a shorter one to bf16; or null.

@@ -142,8 +142,13 @@ constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
     return widen<Format>(bits) >> 16;
 }
 
+struct byte_float;
+
 /// Converts `count` elements from one dense block to another; the blocks need no alignment.
-using block_function = void (*)(unsigned char const* source, unsigned char* target, index_t count);
+///
+/// \param format that of the source where it is a float of a byte at most, else null
+using block_function = void (*)(byte_float const* format, unsigned char const* source,
+                                unsigned char* target, index_t count);
 
 /// Converts one element; neither place needs alignment.
 template <class Source, class Target, auto Convert>

@@ -19,8 +19,8 @@ namespace reshard::detail {
 /// \par Units `sizes` in bytes
 template <class Convert>
 void convert_run(Convert const& convert, element_sizes sizes, memory const& at, index_t count) {
-    if (auto const row = convert.in_registers().row)
-        return row(at.source, at.target, count, at.streaming);
+    if (vector_conversion const direct = convert.in_registers())
+        return direct.row(at.source, at.target, count, at.streaming);
     alignas(line_bytes) unsigned char block[Convert::block_bytes];
     auto const head = static_cast<index_t>(bytes_to_line(at.target)) / sizes.target;
     index_t const first = at.streaming && head > 0 ? std::min(head, Convert::block_elements)
@@ -45,9 +45,10 @@ void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes
     std::size_t const last = copy.ndim() - 1;
     index_t const count = copy.extent[last];
     bool const streaming = streams_rows(copy, static_cast<std::size_t>(count * sizes.target), at);
-    for_each_place(copy, last, [&](index_t source, index_t target) {
+    auto const convert_one = [&](index_t source, index_t target) {
         convert_run(convert, sizes, {at.source + source, at.target + target, streaming}, count);
-    });
+    };
+    for_each_place(copy, last, place_visitor(convert_one));
 }
 
 /// True where a tile is whole squares.
@@ -73,18 +74,19 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
 /// and then converted as one block.
 ///
 /// \par Units strides, offsets and `sizes` in bytes
-/// \pre       as `copy_transposed`, each side with its own size; `Size` is the source's
-template <std::size_t Size, class Convert>
+/// \pre       as `copy_transposed`, each side with its own size
+template <class Convert>
 void convert_transposed(affine_copy const& copy, Convert const& convert, element_sizes sizes,
                         memory const& at) {
     float_environment const as_usual;
     alignas(line_bytes) unsigned char tile[tile_bytes];
-    alignas(line_bytes) unsigned char converted[8 * tile_bytes / Size];
+    alignas(line_bytes) unsigned char converted[8 * tile_bytes];
+    gather_function const gather_source = gather_tile_of(sizes.source);
     index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
     index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
     auto const transpose_tile = [&](tile_extent extent, unsigned char const* source,
                                     unsigned char* target) {
-        gather_tile<Size>(source, source_pitch, extent, tile);
+        gather_source(source, source_pitch, extent, tile);
         convert_run(convert, sizes, {tile, converted, false}, extent.lines * extent.width);
         index_t const line = extent.width * sizes.target;
         for (index_t i = 0; i < extent.lines; ++i)
@@ -93,7 +95,7 @@ void convert_transposed(affine_copy const& copy, Convert const& convert, element
     };
     vector_conversion const direct = convert.in_registers();
     auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
-        return direct.square && is_squares(extent, sizes) &&
+        return direct && is_squares(extent, sizes) &&
                (!at.streaming || begins_at_lines(target, target_pitch));
     };
     for_each_tile(copy, tiles_for(copy, sizes, at),
@@ -151,7 +153,7 @@ void convert_strided(affine_copy const& copy, Convert const& convert, element_si
     std::size_t const last = copy.ndim() - 1;
     bit_line from{0, copy.source_strides[last], sizes.source};
     bit_line to{0, copy.target_strides[last], sizes.target};
-    for_each_place(copy, last, [&](index_t source, index_t target) {
+    auto const convert_line = [&](index_t source, index_t target) {
         constexpr index_t piece = Convert::block_elements;
         for_each_piece(copy.extent[last], piece, piece, [&](index_t begin, index_t end) {
             from.position = source + begin * from.stride;
@@ -160,7 +162,8 @@ void convert_strided(affine_copy const& copy, Convert const& convert, element_si
             convert(block, converted, end - begin);
             scatter(converted, end - begin, to, at.target);
         });
-    });
+    };
+    for_each_place(copy, last, place_visitor(convert_line));
 }
 
 } // namespace reshard::detail

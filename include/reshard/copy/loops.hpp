@@ -60,6 +60,27 @@ constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     return padded;
 }
 
+/// What is called for each place or tile, without a loop of its own for each kind of it.
+///
+/// \pre it is not called after `visit` has gone
+template <class... Arguments>
+class visitor {
+public:
+    template <class Visit>
+    visitor(Visit const& visit)
+        : what_(&visit), call_([](void const* what, Arguments... arguments) {
+              (*static_cast<Visit const*>(what))(arguments...);
+          }) {}
+
+    void operator()(Arguments... arguments) const { call_(what_, arguments...); }
+
+private:
+    void const* what_;
+    void (*call_)(void const*, Arguments...);
+};
+
+using place_visitor = visitor<index_t, index_t>;
+
 /// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes, the last
 /// of them running fastest.
 ///
@@ -121,27 +142,8 @@ RESHARD_DECL tiling tiles_for(affine_copy const& copy, element_sizes sizes, memo
 /// Calls `visit(extent, source, target)` for tiles of the last two axes, and all before them.
 ///
 /// Walks a band of target lines tile by tile: first across the lines, then along them.
-template <class Visit>
-void for_each_tile(affine_copy const& copy, tiling const& tiles, Visit visit) {
-    std::size_t const across = copy.ndim() - 2;
-    std::size_t const along = copy.ndim() - 1;
-    for_each_place(copy, across, [&](index_t source, index_t target) {
-        auto const visit_tile = [&](index_t i, index_t i_end, index_t j, index_t j_end) {
-            visit(tile_extent{i_end - i, j_end - j},
-                  source + i * copy.source_strides[across] + j * copy.source_strides[along],
-                  target + i * copy.target_strides[across] + j * copy.target_strides[along]);
-        };
-        for_each_piece(
-            copy.extent[across], tiles.band, tiles.band, [&](index_t top, index_t bottom) {
-                for_each_piece(copy.extent[along], tiles.first, tiles.largest.width,
-                               [&](index_t j, index_t j_end) {
-                                   for (index_t i = top; i < bottom; i += tiles.largest.lines)
-                                       visit_tile(i, std::min(i + tiles.largest.lines, bottom), j,
-                                                  j_end);
-                               });
-            });
-    });
-}
+RESHARD_DECL void for_each_tile(affine_copy const& copy, tiling const& tiles,
+                                visitor<tile_extent, index_t, index_t> visit);
 
 } // namespace reshard::detail
 

@@ -6,6 +6,8 @@
 #include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/index_vector.hpp>
 
+#include <boost/assert.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -119,6 +121,19 @@ void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
     for (index_t j = 0; j < extent.width; ++j)
         for (index_t i = j < whole_width ? whole_lines : 0; i < extent.lines; ++i)
             std::memcpy(tile + i * tile_pitch + j * size, source + j * pitch + i * size, Size);
+}
+
+using gather_function = void (*)(unsigned char const* source, index_t pitch, tile_extent extent,
+                                 unsigned char* tile);
+
+/// `gather_tile` of elements of `size` bytes: 1, 2, 4 or 8.
+inline gather_function gather_tile_of(index_t size) {
+    switch (size) {
+    case 1: return gather_tile<1>;
+    case 2: return gather_tile<2>;
+    case 4: return gather_tile<4>;
+    default: BOOST_ASSERT(size == 8); return gather_tile<8>;
+    }
 }
 
 } // namespace reshard::detail

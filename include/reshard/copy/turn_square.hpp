@@ -14,15 +14,8 @@
 
 namespace reshard::detail {
 
-/// A side of the squares of elements of `Size` bytes: a line of the cache.
-template <std::size_t Size>
-inline constexpr index_t square_side = static_cast<index_t>(line_bytes / Size);
-
-/// True where squares of such elements can be transposed with the given registers.
-template <std::size_t Size>
-constexpr bool has_square_transpose(vector_set vectors) {
-    return vectors == vector_set::avx512 || (vectors == vector_set::avx2 && Size >= 4);
-}
+/// A side of the squares of elements of `size` bytes: a line of the cache.
+constexpr index_t square_side(index_t size) { return static_cast<index_t>(line_bytes) / size; }
 
 #if defined(__x86_64__)
 
@@ -81,11 +74,10 @@ transpose_8x8(transposed_8x8 const& given) {
 }
 
 /// Writes a line of the cache, the second half right after the first.
-template <bool Streaming>
-[[gnu::target("avx2"), gnu::always_inline]] inline void put_line(unsigned char* target,
-                                                                 __m256d first, __m256d second) {
+[[gnu::target("avx2"), gnu::always_inline]] inline void
+put_line(unsigned char* target, __m256d first, __m256d second, bool streaming) {
     auto* const line = reinterpret_cast<double*>(target);
-    if constexpr (Streaming) {
+    if (streaming) {
         _mm256_stream_pd(line, first);
         _mm256_stream_pd(line + 4, second);
     } else {
@@ -95,10 +87,10 @@ template <bool Streaming>
 }
 
 /// Transposes a square of elements of 4 or 8 bytes, one half of its columns after the other.
-template <std::size_t Size, bool Streaming>
+template <std::size_t Size>
 [[gnu::target("avx2")]] void transpose_avx2(memory_lines<unsigned char const> source,
-                                            memory_lines<unsigned char> target) {
-    constexpr index_t half = square_side<Size> / 2;
+                                            memory_lines<unsigned char> target, bool streaming) {
+    constexpr index_t half = square_side(Size) / 2;
     for (index_t column = 0; column < 2; ++column) {
         unsigned char const* const from = source.first + column * 32;
         unsigned char* const to = target.first + column * half * target.pitch;
@@ -106,13 +98,13 @@ template <std::size_t Size, bool Streaming>
             transposed_4x4 const first = transpose_4x4(from, source.pitch);
             transposed_4x4 const second = transpose_4x4(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i)
-                put_line<Streaming>(to + i * target.pitch, first.lines[i], second.lines[i]);
+                put_line(to + i * target.pitch, first.lines[i], second.lines[i], streaming);
         } else {
             transposed_8x8 const first = transpose_8x8(from, source.pitch);
             transposed_8x8 const second = transpose_8x8(from + half * source.pitch, source.pitch);
             for (index_t i = 0; i < half; ++i)
-                put_line<Streaming>(to + i * target.pitch, _mm256_castps_pd(first.lines[i]),
-                                    _mm256_castps_pd(second.lines[i]));
+                put_line(to + i * target.pitch, _mm256_castps_pd(first.lines[i]),
+                         _mm256_castps_pd(second.lines[i]), streaming);
         }
     }
 }
@@ -162,9 +154,10 @@ template <int Quarters>
 
 /// Transposes a square of elements of any size: small squares first, which are then the elements of
 /// a square of four by four.
-template <std::size_t Size, bool Streaming>
+template <std::size_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl")]] void
-transpose_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target) {
+transpose_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
+                 bool streaming) {
     constexpr std::size_t lines = 16 / Size;
     __m512i transposed[4][lines];
     for (std::size_t group = 0; group < 4; ++group)
@@ -179,27 +172,35 @@ transpose_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned
                                   pick<0x88>(high_ab, high_cd), pick<0xdd>(high_ab, high_cd)};
         for (std::size_t k = 0; k < 4; ++k)
             write_lines(whole[k], target.first + static_cast<index_t>(k * lines + i) * target.pitch,
-                        Streaming);
+                        streaming);
     }
 }
 
 #endif
 
-/// Transposes a square with the given registers; where it streams, `streaming_fence` must follow.
+/// Transposes a square; where it streams, `streaming_fence` must follow.
 ///
 /// \par Units pitches in bytes
-/// \pre       `has_square_transpose<Size>(vectors)`, and the processor has them; where it streams,
-///            the target and its pitch are aligned to a line
-template <std::size_t Size, bool Streaming>
-void transpose_in_registers(vector_set vectors, memory_lines<unsigned char const> source,
-                            memory_lines<unsigned char> target) {
+/// \pre       the processor has the registers; where it streams, the target and its pitch are
+///            aligned to a line
+using square_function = void (*)(memory_lines<unsigned char const> source,
+                                 memory_lines<unsigned char> target, bool streaming);
+
+/// What transposes squares of elements of `size` bytes with the given registers; null where nothing
+/// does.
+inline square_function square_transpose(index_t size, vector_set vectors) {
 #if defined(__x86_64__)
-    if (vectors == vector_set::avx512)
-        return transpose_avx512<Size, Streaming>(source, target);
-    if constexpr (Size >= 4)
-        transpose_avx2<Size, Streaming>(source, target);
+    bool const is_wide = vectors == vector_set::avx512;
+    switch (vectors == vector_set::none ? 0 : size) {
+    case 1: return is_wide ? transpose_avx512<1> : nullptr;
+    case 2: return is_wide ? transpose_avx512<2> : nullptr;
+    case 4: return is_wide ? transpose_avx512<4> : transpose_avx2<4>;
+    case 8: return is_wide ? transpose_avx512<8> : transpose_avx2<8>;
+    default: return nullptr;
+    }
 #else
-    (void)vectors, (void)source, (void)target;
+    (void)size, (void)vectors;
+    return nullptr;
 #endif
 }
 

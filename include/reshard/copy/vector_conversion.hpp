@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_VECTOR_CONVERSION_HPP
 #define RESHARD_COPY_VECTOR_CONVERSION_HPP
 
-#include <reshard/copy/fast_float.hpp>
+#include <reshard/copy/byte_float.hpp>
 #include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/data_type.hpp>
 
@@ -17,21 +17,53 @@ namespace reshard::detail {
 
 /// Casts between two types, by the processor that runs; without functions where it or the pair has
 /// none.
-struct vector_conversion {
+class vector_conversion {
+public:
+    using row_function = void (*)(byte_float const* format, unsigned char const* source,
+                                  unsigned char* target, index_t count, bool streaming);
+    using square_function = void (*)(byte_float const* format,
+                                     memory_lines<unsigned char const> source,
+                                     memory_lines<unsigned char> target, bool streaming);
+
+    constexpr vector_conversion() = default;
+    constexpr vector_conversion(row_function row_of, block_function block_of,
+                                square_function square_of)
+        : row_(row_of), block_(block_of), square_(square_of) {}
+
+    explicit operator bool() const { return row_ != nullptr; }
+    bool operator==(vector_conversion const&) const = default;
+
+    /// The same for a source of that format.
+    vector_conversion with(byte_float const* format) const {
+        vector_conversion bound = *this;
+        bound.format_ = format;
+        return bound;
+    }
+
     /// Converts a row of any length at any place.
-    void (*row)(unsigned char const* source, unsigned char* target, index_t count,
-                bool streaming) = nullptr;
+    void row(unsigned char const* source, unsigned char* target, index_t count,
+             bool streaming) const {
+        row_(format_, source, target, count, streaming);
+    }
 
     /// The same through the caches.
-    block_function block = nullptr;
+    block_function block() const { return block_; }
 
     /// Transposes and converts a square: a line of the cache of each of `square_width` lines of the
     /// source.
     ///
     /// \par Units pitches in bytes
     /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
-    void (*square)(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
-                   bool streaming) = nullptr;
+    void square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
+                bool streaming) const {
+        square_(format_, source, target, streaming);
+    }
+
+private:
+    row_function row_ = nullptr;
+    block_function block_ = nullptr;
+    square_function square_ = nullptr;
+    byte_float const* format_ = nullptr;
 };
 
 /// How many elements are converted at once: whole lines of the cache, and whole vectors.

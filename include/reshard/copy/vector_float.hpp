@@ -3,10 +3,7 @@
 #ifndef RESHARD_COPY_VECTOR_FLOAT_HPP
 #define RESHARD_COPY_VECTOR_FLOAT_HPP
 
-#include <reshard/copy/fast_float.hpp>
-#include <reshard/core/data_type.hpp>
-
-#include <array>
+#include <reshard/copy/byte_float.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -57,8 +54,6 @@ unquieted(__m256i values, __m256i mask, __m256i quiet) {
     return _mm256_andnot_si256(_mm256_and_si256(mask, quiet), values);
 }
 
-#endif
-
 /// How one type is read into registers and written from them.
 ///
 /// \par Shape `load` reads 8 elements, `pack` makes vectors of 16; `Exact`: no element needs
@@ -66,14 +61,15 @@ unquieted(__m256i values, __m256i mask, __m256i quiet) {
 template <data_type Type>
 struct vector_float;
 
+/// What needs to know no more than its type.
+struct type_alone {
+    explicit type_alone(byte_float const*) {}
+};
+
 template <>
-struct vector_float<data_type::f32> {
-    using stored = std::uint32_t;
+struct vector_float<data_type::f32> : type_alone {
+    using type_alone::type_alone;
 
-    static std::uint32_t to_f32(stored value) { return value; }
-    static stored from_f32(std::uint32_t value) { return value; }
-
-#if defined(__x86_64__)
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
     load(unsigned char const* source) {
         return _mm256_loadu_si256(vector_at<__m256i>(source));
@@ -85,19 +81,12 @@ struct vector_float<data_type::f32> {
         packed[0] = first;
         packed[1] = second;
     }
-#endif
 };
 
 template <>
-struct vector_float<data_type::bf16> {
-    using stored = std::uint16_t;
+struct vector_float<data_type::bf16> : type_alone {
+    using type_alone::type_alone;
 
-    static std::uint32_t to_f32(stored value) { return widen<format_bf16>(value); }
-    static stored from_f32(std::uint32_t value) {
-        return static_cast<stored>(narrow<format_bf16>(value));
-    }
-
-#if defined(__x86_64__)
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
     load(unsigned char const* source) {
         __m128i const halves = _mm_loadu_si128(vector_at<__m128i>(source));
@@ -127,19 +116,12 @@ private:
                                              _mm256_set1_epi32(0x400000));
         return _mm256_add_epi32(values, _mm256_blendv_epi8(half, quiet, nans(values)));
     }
-#endif
 };
 
 template <>
-struct vector_float<data_type::f16> {
-    using stored = std::uint16_t;
+struct vector_float<data_type::f16> : type_alone {
+    using type_alone::type_alone;
 
-    static std::uint32_t to_f32(stored value) { return widen<format_f16>(value); }
-    static stored from_f32(std::uint32_t value) {
-        return static_cast<stored>(narrow<format_f16>(value));
-    }
-
-#if defined(__x86_64__)
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
     load(unsigned char const* source) {
         __m128i const halves = _mm_loadu_si128(vector_at<__m128i>(source));
@@ -162,17 +144,12 @@ struct vector_float<data_type::f16> {
         packed[0] = unquieted(halves, _mm256_permute4x64_epi64(mask, 0xd8),
                               _mm256_andnot_si256(is_quiet_only, _mm256_set1_epi16(0x200)));
     }
-#endif
 };
 
 template <>
-struct vector_float<data_type::f64> {
-    using stored = std::uint64_t;
+struct vector_float<data_type::f64> : type_alone {
+    using type_alone::type_alone;
 
-    static std::uint32_t to_f32(stored value) { return f32_of_f64(value); }
-    static stored from_f32(std::uint32_t value) { return f64_of_f32(value); }
-
-#if defined(__x86_64__)
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
     load(unsigned char const* source) {
         __m256d const first = _mm256_loadu_pd(vector_at<double>(source));
@@ -206,83 +183,52 @@ private:
         return unquieted(_mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(values))),
                          _mm256_cvtepi32_epi64(mask), _mm256_set1_epi64x(0x8000000000000));
     }
-#endif
 };
 
-/// Floats of a byte each. Their bf16 is made first: of each magnitude with an exponent by a shift,
-/// of the few without one by a look into a register.
-template <float_format Format>
-struct vector_float8 {
-    using stored = std::uint8_t;
+/// Floats of a byte, whose format is known only as the program runs; one stands for all. Their bf16
+/// is made first: of each magnitude with an exponent by a multiplication, of the few without one by
+/// a look into a register.
+template <>
+struct vector_float<data_type::f8_e4m3> {
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] explicit vector_float(byte_float const* format)
+        : small_(_mm_loadu_si128(vector_at<__m128i>(format->small.data()))),
+          factor_(all(format->factor)),
+          rebias_(all(format->rebias)),
+          first_normal_(all(format->first_normal)),
+          largest_(all(format->largest)),
+          only_nan_(all(format->only_nan)),
+          special_rebias_(all(format->special_rebias)) {}
 
-    static std::uint32_t to_f32(stored value) { return widen<Format>(value); }
-
-#if defined(__x86_64__)
-    [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight
-    load(unsigned char const* source) {
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] eight load(unsigned char const* source) const {
         __m128i const bytes = _mm_loadl_epi64(vector_at<__m128i>(source));
-        return _mm256_slli_epi32(_mm256_cvtepu16_epi32(to_bf16(_mm_cvtepu8_epi16(bytes))), 16);
+        return _mm256_slli_epi32(_mm256_cvtepu16_epi32(to_bf16(_mm_unpacklo_epi8(bytes, bytes))),
+                                 16);
     }
 
 private:
-    static constexpr int shift = format_bf16.fraction_bits - Format.fraction_bits;
-    static constexpr auto first_normal = static_cast<short>(1 << Format.fraction_bits);
-
-    /// Lower bytes of the bf16 of the magnitudes 0 to 7, then their upper bytes.
-    static constexpr std::array<unsigned char, 16> small = [] {
-        std::array<unsigned char, 16> bytes{};
-        for (unsigned magnitude = 0; magnitude < 8; ++magnitude) {
-            bytes[magnitude] = static_cast<unsigned char>(widen_to_bf16<Format>(magnitude));
-            bytes[magnitude + 8] =
-                static_cast<unsigned char>(widen_to_bf16<Format>(magnitude) >> 8);
-        }
-        return bytes;
-    }();
-
-    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i
-    select(__m128i condition, __m128i yes, __m128i no) {
-        return _mm_blendv_epi8(no, yes, condition);
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i all(std::uint16_t value) {
+        return _mm_set1_epi16(static_cast<short>(value));
     }
 
-    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i to_bf16(__m128i values) {
-        __m128i const magnitude = _mm_and_si128(values, _mm_set1_epi16(0x7f));
-        constexpr auto rebias =
-            static_cast<short>((format_bf16.bias - Format.bias) << format_bf16.fraction_bits);
-        __m128i const both = _mm_or_si128(magnitude, _mm_slli_epi16(magnitude, 8));
-        __m128i const looked_up =
-            _mm_shuffle_epi8(_mm_loadu_si128(vector_at<__m128i>(small.data())),
-                             _mm_add_epi16(both, _mm_set1_epi16(0x0800)));
-        __m128i result = _mm_add_epi16(_mm_slli_epi16(magnitude, shift), _mm_set1_epi16(rebias));
-        result =
-            select(_mm_cmpgt_epi16(_mm_set1_epi16(first_normal), magnitude), looked_up, result);
-        return _mm_or_si128(with_specials(result, values, magnitude),
-                            _mm_slli_epi16(_mm_and_si128(values, _mm_set1_epi16(0x80)), 8));
+    /// \param twice each byte in both halves of 16 bits
+    [[gnu::target("avx2,f16c"), gnu::always_inline]] __m128i to_bf16(__m128i twice) const {
+        __m128i const both = _mm_and_si128(twice, all(0x7f7f));
+        __m128i const magnitude = _mm_and_si128(twice, all(0x007f));
+        __m128i const sign = _mm_and_si128(twice, all(0x8000));
+        __m128i const looked_up = _mm_shuffle_epi8(small_, _mm_add_epi16(both, all(0x0800)));
+        __m128i const scaled = _mm_add_epi16(_mm_mullo_epi16(magnitude, factor_), rebias_);
+        __m128i const is_special =
+            _mm_or_si128(_mm_cmpgt_epi16(magnitude, largest_), _mm_cmpeq_epi16(twice, only_nan_));
+        __m128i const result =
+            _mm_blendv_epi8(scaled, looked_up, _mm_cmpgt_epi16(first_normal_, magnitude));
+        return _mm_or_si128(_mm_add_epi16(result, _mm_and_si128(is_special, special_rebias_)),
+                            sign);
     }
 
-    [[gnu::target("avx2,f16c"), gnu::always_inline]] static __m128i
-    with_specials(__m128i result, __m128i values, __m128i magnitude) {
-        constexpr auto largest = static_cast<short>(largest_finite(Format));
-        if constexpr (Format.specials == special_values::ieee) {
-            __m128i const kept =
-                _mm_or_si128(_mm_set1_epi16(0x7f80), _mm_slli_epi16(magnitude, shift));
-            return select(_mm_cmpgt_epi16(magnitude, _mm_set1_epi16(largest)), kept, result);
-        }
-        __m128i const is_nan = Format.specials == special_values::zero_nan
-                                   ? _mm_cmpeq_epi16(values, _mm_set1_epi16(0x80))
-                                   : _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(largest));
-        return select(is_nan, _mm_set1_epi16(0x7fc0), result);
-    }
-#endif
+    __m128i small_, factor_, rebias_, first_normal_, largest_, only_nan_, special_rebias_;
 };
 
-template <>
-struct vector_float<data_type::f8_e4m3> : vector_float8<format_f8_e4m3> {};
-template <>
-struct vector_float<data_type::f8_e5m2> : vector_float8<format_f8_e5m2> {};
-template <>
-struct vector_float<data_type::f8_e4m3fnuz> : vector_float8<format_f8_e4m3fnuz> {};
-template <>
-struct vector_float<data_type::f8_e5m2fnuz> : vector_float8<format_f8_e5m2fnuz> {};
+#endif
 
 } // namespace reshard::detail
 

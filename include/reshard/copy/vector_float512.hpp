@@ -3,11 +3,8 @@
 #ifndef RESHARD_COPY_VECTOR_FLOAT512_HPP
 #define RESHARD_COPY_VECTOR_FLOAT512_HPP
 
-#include <reshard/copy/fast_float.hpp>
+#include <reshard/copy/byte_float.hpp>
 #include <reshard/copy/lanes512.hpp>
-#include <reshard/core/data_type.hpp>
-
-#include <array>
 
 /// \file
 /// Floats of every size as vectors of sixteen f32 patterns: vector_float.hpp for processors with
@@ -34,8 +31,15 @@ with_other_nans(__m512i values, __mmask16 mask) {
 template <data_type Type>
 struct vector_float512;
 
+/// What needs to know no more than its type.
+struct type_alone512 {
+    explicit type_alone512(byte_float const*) {}
+};
+
 template <>
-struct vector_float512<data_type::f32> {
+struct vector_float512<data_type::f32> : type_alone512 {
+    using type_alone512::type_alone512;
+
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     load(__m512i elements) {
         return elements;
@@ -49,7 +53,9 @@ struct vector_float512<data_type::f32> {
 };
 
 template <>
-struct vector_float512<data_type::bf16> {
+struct vector_float512<data_type::bf16> : type_alone512 {
+    using type_alone512::type_alone512;
+
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     load(__m256i elements) {
         return _mm512_maskz_slli_epi32(all_lanes, _mm512_maskz_cvtepu16_epi32(all_lanes, elements),
@@ -82,7 +88,9 @@ private:
 };
 
 template <>
-struct vector_float512<data_type::f16> {
+struct vector_float512<data_type::f16> : type_alone512 {
+    using type_alone512::type_alone512;
+
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     load(__m256i elements) {
         __m512 const exact = _mm512_maskz_cvtph_ps(all_lanes, elements);
@@ -104,7 +112,9 @@ struct vector_float512<data_type::f16> {
 };
 
 template <>
-struct vector_float512<data_type::f64> {
+struct vector_float512<data_type::f64> : type_alone512 {
+    using type_alone512::type_alone512;
+
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     load(two_lines elements) {
         __m512d const first = _mm512_castsi512_pd(elements.first);
@@ -137,43 +147,42 @@ private:
     }
 };
 
-/// Floats of a byte each, looked up: the bf16 of each magnitude lies in one of four registers.
-template <float_format Format>
-struct vector_float8_512 {
-    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
-    load(__m128i elements) {
+/// Floats of a byte whose format is known only as the program runs, looked up: the bf16 of each
+/// magnitude lies in one of four registers.
+template <bool HasOnlyNan>
+struct vector_byte_float512 {
+    [[gnu::target("avx512bw,avx512dq,avx512vl"),
+      gnu::always_inline]] explicit vector_byte_float512(byte_float const* format)
+        : quarters_{quarter(format, 0), quarter(format, 1), quarter(format, 2),
+                    quarter(format, 3)} {}
+
+    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] __m512i
+    load(__m128i elements) const {
         return to_bf16(_mm512_maskz_slli_epi32(
             all_lanes, _mm512_maskz_cvtepu8_epi32(all_lanes, elements), 16));
     }
 
     /// The bf16 of 32 patterns in 16 bits each. That of zero is zero, so that patterns in the upper
     /// halves of 32 bits become f32.
-    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
-    to_bf16(__m512i patterns) {
-        __m512i const lower = _mm512_permutex2var_epi16(quarter(0), patterns, quarter(1));
-        __m512i const upper = _mm512_permutex2var_epi16(quarter(2), patterns, quarter(3));
+    [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] __m512i
+    to_bf16(__m512i patterns) const {
+        __m512i const lower = _mm512_permutex2var_epi16(quarters_[0], patterns, quarters_[1]);
+        __m512i const upper = _mm512_permutex2var_epi16(quarters_[2], patterns, quarters_[3]);
         __mmask32 const is_upper = _mm512_test_epi16_mask(patterns, _mm512_set1_epi16(0x40));
         __m512i const magnitudes = _mm512_mask_blend_epi16(is_upper, lower, upper);
-        __m512i const sign = _mm512_set1_epi16(0x80);
-        if constexpr (Format.specials == special_values::zero_nan) {
-            __mmask32 const nans = _mm512_cmpeq_epi16_mask(patterns, sign);
-            return _mm512_mask_blend_epi16(nans, with_signs(magnitudes, patterns),
-                                           _mm512_set1_epi16(static_cast<short>(0xffc0)));
+        __m512i values = with_signs(magnitudes, patterns);
+        if constexpr (HasOnlyNan) {
+            __mmask32 const nans = _mm512_cmpeq_epi16_mask(patterns, _mm512_set1_epi16(0x80));
+            values = _mm512_mask_blend_epi16(nans, values,
+                                             _mm512_set1_epi16(static_cast<short>(0xffc0)));
         }
-        return with_signs(magnitudes, patterns);
+        return values;
     }
 
 private:
-    alignas(64) static constexpr std::array<std::uint16_t, 128> table = [] {
-        std::array<std::uint16_t, 128> values{};
-        for (unsigned magnitude = 0; magnitude < 128; ++magnitude)
-            values[magnitude] = static_cast<std::uint16_t>(widen_to_bf16<Format>(magnitude));
-        return values;
-    }();
-
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
-    quarter(std::size_t i) {
-        return _mm512_load_si512(table.data() + 32 * i);
+    quarter(byte_float const* format, std::size_t i) {
+        return _mm512_load_si512(format->bf16.data() + 32 * i);
     }
 
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
@@ -182,16 +191,23 @@ private:
                                                _mm512_set1_epi16(-0x8000));
         return _mm512_or_si512(magnitudes, signs);
     }
+
+    __m512i quarters_[4];
 };
 
+/// One of each kind stands for all.
 template <>
-struct vector_float512<data_type::f8_e4m3> : vector_float8_512<format_f8_e4m3> {};
+struct vector_float512<data_type::f8_e4m3> : vector_byte_float512<false> {
+    [[gnu::target("avx512bw,avx512dq,avx512vl"),
+      gnu::always_inline]] explicit vector_float512(byte_float const* format)
+        : vector_byte_float512(format) {}
+};
 template <>
-struct vector_float512<data_type::f8_e5m2> : vector_float8_512<format_f8_e5m2> {};
-template <>
-struct vector_float512<data_type::f8_e4m3fnuz> : vector_float8_512<format_f8_e4m3fnuz> {};
-template <>
-struct vector_float512<data_type::f8_e5m2fnuz> : vector_float8_512<format_f8_e5m2fnuz> {};
+struct vector_float512<data_type::f8_e4m3fnuz> : vector_byte_float512<true> {
+    [[gnu::target("avx512bw,avx512dq,avx512vl"),
+      gnu::always_inline]] explicit vector_float512(byte_float const* format)
+        : vector_byte_float512(format) {}
+};
 
 #endif
 

@@ -7,6 +7,8 @@
 #include <reshard/copy/vector_conversion.hpp>
 #include <reshard/copy/vector_float.hpp>
 
+#include <cstring>
+
 /// \file
 /// Casts in the registers of AVX2, eight f32 patterns at a time.
 
@@ -25,18 +27,6 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
     static constexpr std::size_t square_vectors = std::size_t{lines_transposed * target_size / 32};
     static constexpr std::size_t vectors = std::size_t{width * target_size / 32};
 
-    static std::uint64_t convert(std::uint64_t value) {
-        return Target::from_f32(Source::to_f32(static_cast<typename Source::stored>(value)));
-    }
-
-    /// The same, one by one, by the portable functions.
-    [[gnu::noinline]] static void each(unsigned char const* source, unsigned char* target,
-                                       index_t count) {
-        for (index_t i = 0; i < count; ++i)
-            convert_one<typename Source::stored, typename Target::stored, convert>(
-                source + i * source_size, target + i * target_size);
-    }
-
     /// Writes `count` vectors. The halves of a line of the cache are written one right after
     /// the other: between non-temporal stores, anything between them costs two thirds of the speed.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
@@ -50,58 +40,76 @@ struct vector_pair : pair_of_sizes<SourceType, TargetType> {
 
     /// Converts 16 elements.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
-    half_step(unsigned char const* source, __m256i* packed) {
-        Target::template pack<is_exact>(Source::load(source),
-                                        Source::load(source + 8 * source_size), packed);
+    half_step(Source const& from, unsigned char const* source, __m256i* packed) {
+        Target::template pack<is_exact>(from.load(source), from.load(source + 8 * source_size),
+                                        packed);
     }
 
     /// Converts `width` elements.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static void
-    step(unsigned char const* source, unsigned char* target, bool streaming) {
+    step(Source const& from, unsigned char const* source, unsigned char* target, bool streaming) {
         __m256i packed[vectors];
-        half_step(source, packed);
+        half_step(from, source, packed);
         if constexpr (width == 32) // no loop, of which -O2 would keep the vectors in memory
-            half_step(source + 16 * source_size, packed + 16 * target_size / 32);
+            half_step(from, source + 16 * source_size, packed + 16 * target_size / 32);
         write(packed, target, vectors, streaming);
     }
 
-    [[gnu::target("avx2,f16c")]] static void row(unsigned char const* source, unsigned char* target,
+    /// Converts fewer than `width` elements, among zeros.
+    [[gnu::target("avx2,f16c"), gnu::noinline]] static void few(byte_float const* format,
+                                                                unsigned char const* source,
+                                                                unsigned char* target,
+                                                                index_t count) {
+        alignas(32) unsigned char elements[width * source_size] = {};
+        alignas(32) unsigned char converted[width * target_size];
+        std::memcpy(elements, source, static_cast<std::size_t>(count * source_size));
+        step(Source(format), elements, converted, false);
+        std::memcpy(target, converted, static_cast<std::size_t>(count * target_size));
+    }
+
+    [[gnu::target("avx2,f16c")]] static void row(byte_float const* format,
+                                                 unsigned char const* source, unsigned char* target,
                                                  index_t count, bool streaming) {
         row_parts const parts = parts_of_row(target, {target_size, width}, count, streaming);
         if (parts.head > 0)
-            each(source, target, parts.head);
+            few(format, source, target, parts.head);
+        Source const from(format);
         for (index_t i = parts.head; i < parts.end; i += width) {
             fetch(source + i * source_size + ahead_bytes, width * source_size);
-            step(source + i * source_size, target + i * target_size, parts.has_whole_lines);
+            step(from, source + i * source_size, target + i * target_size, parts.has_whole_lines);
         }
         if (parts.end < count)
-            each(source + parts.end * source_size, target + parts.end * target_size,
-                 count - parts.end);
+            few(format, source + parts.end * source_size, target + parts.end * target_size,
+                count - parts.end);
     }
 
-    static void block(unsigned char const* source, unsigned char* target, index_t count) {
-        row(source, target, count, false);
+    static void block(byte_float const* format, unsigned char const* source, unsigned char* target,
+                      index_t count) {
+        row(format, source, target, count, false);
     }
 
     /// Eight lines of the source, eight elements of each, transposed.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static transposed_8x8
-    transposed(unsigned char const* source, index_t pitch) {
+    transposed(Source const& from, unsigned char const* source, index_t pitch) {
         transposed_8x8 given;
         for (index_t i = 0; i < 8; ++i)
-            given.lines[i] = _mm256_castsi256_ps(Source::load(source + i * pitch));
+            given.lines[i] = _mm256_castsi256_ps(from.load(source + i * pitch));
         return transpose_8x8(given);
     }
 
-    [[gnu::target("avx2,f16c")]] static void square(memory_lines<unsigned char const> source,
+    [[gnu::target("avx2,f16c")]] static void square(byte_float const* format,
+                                                    memory_lines<unsigned char const> source,
                                                     memory_lines<unsigned char> target,
                                                     bool streaming) {
+        Source const from(format);
         for (index_t line = 0; line < square_lines(source_size); line += 8) {
             __m256i packed[8][square_vectors];
             for (index_t i = 0; i < lines_transposed; i += 16) {
-                unsigned char const* const from =
+                unsigned char const* const place =
                     source.first + i * source.pitch + line * source_size;
-                transposed_8x8 const first = transposed(from, source.pitch);
-                transposed_8x8 const second = transposed(from + 8 * source.pitch, source.pitch);
+                transposed_8x8 const first = transposed(from, place, source.pitch);
+                transposed_8x8 const second =
+                    transposed(from, place + 8 * source.pitch, source.pitch);
                 for (int k = 0; k < 8; ++k)
                     Target::template pack<is_exact>(_mm256_castps_si256(first.lines[k]),
                                                     _mm256_castps_si256(second.lines[k]),

@@ -120,6 +120,16 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
     return std::nullopt;
 }
 
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void fail_byte_count(index_t elements, data_type dtype) {
+    fail(errc::overflow, std::to_string(elements) + " elements of " + std::to_string(bits(dtype)) +
+                             " bits (" + std::string(name(dtype)) +
+                             "): the number of bits does not fit in 64 bits");
+}
+
+} // namespace detail
+
 /// The bytes that `elements` elements take when they are packed one after the other.
 ///
 /// \par Units elements in, bytes out, the last byte filled up
@@ -128,9 +138,7 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
 constexpr index_t byte_count(index_t elements, data_type dtype) {
     BOOST_ASSERT(elements >= 0);
     if (elements > std::numeric_limits<index_t>::max() / bits(dtype))
-        fail(errc::overflow,
-             std::to_string(elements) + " elements of " + std::to_string(bits(dtype)) + " bits (" +
-                 std::string(name(dtype)) + "): the number of bits does not fit in 64 bits");
+        detail::fail_byte_count(elements, dtype);
     index_t const total = elements * bits(dtype);
     return total / 8 + (total % 8 != 0);
 }

@@ -79,7 +79,9 @@ private:
 ///
 /// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
 /// in a constant expression.
-[[noreturn]] inline void fail(errc code, std::string const& text) { throw error(code, text); }
+[[noreturn, gnu::cold]] inline void fail(errc code, std::string const& text) {
+    throw error(code, text);
+}
 
 } // namespace reshard
 

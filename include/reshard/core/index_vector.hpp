@@ -31,6 +31,17 @@ using index_t = std::int64_t;
 /// The largest number of axes of a tensor.
 inline constexpr std::size_t max_ndim = 8;
 
+namespace detail {
+
+/// \name Failures of functions that are everywhere: their sentences are compiled once
+/// \{
+[[noreturn, gnu::cold]] RESHARD_DECL void fail_many_axes();
+[[noreturn, gnu::cold]] RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view what);
+[[noreturn, gnu::cold]] RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view what);
+/// \}
+
+} // namespace detail
+
 /// Up to `max_ndim` numbers, one an axis.
 ///
 /// A structural type: all members are public so that a shape may be a template argument; use the
@@ -88,8 +99,7 @@ struct index_vector {
     /// \throws error with errc::limit_exceeded when the vector is full
     constexpr void push_back(index_t value) {
         if (count == max_ndim)
-            fail(errc::limit_exceeded,
-                 "a tensor has more than " + std::to_string(max_ndim) + " axes");
+            detail::fail_many_axes();
         values[count++] = value;
     }
 
@@ -111,8 +121,7 @@ struct index_vector {
 constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (a != 0 && b > std::numeric_limits<index_t>::max() / a)
-        fail(errc::overflow, "the product of " + std::string(what) + " " + std::to_string(a) +
-                                 " and " + std::to_string(b) + " does not fit in 64 bits");
+        detail::fail_product(a, b, what);
     return a * b;
 }
 
@@ -124,8 +133,7 @@ constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what =
 constexpr index_t checked_add(index_t a, index_t b, std::string_view what = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (b > std::numeric_limits<index_t>::max() - a)
-        fail(errc::overflow, "the sum of " + std::string(what) + " " + std::to_string(a) + " and " +
-                                 std::to_string(b) + " does not fit in 64 bits");
+        detail::fail_sum(a, b, what);
     return a + b;
 }
 

@@ -9,8 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +23,13 @@ namespace reshard {
 /// What a rank has to report before the next collective: nothing, or its error.
 using local_error = std::optional<error>;
 
+namespace detail {
+
+/// What is being handled, in a `catch`.
+[[gnu::cold]] RESHARD_DECL error current_error();
+
+} // namespace detail
+
 /// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what
 /// the system refused, memory among it.
 template <class Work>
@@ -32,14 +37,8 @@ local_error attempt(Work&& work) {
     try {
         std::forward<Work>(work)();
         return std::nullopt;
-    } catch (error const& problem) {
-        return problem;
-    } catch (std::bad_alloc const&) {
-        return error(errc::io, "out of memory");
-    } catch (std::exception const& problem) {
-        return error(errc::io, problem.what());
     } catch (...) {
-        return error(errc::io, "a non-standard exception was thrown");
+        return detail::current_error();
     }
 }
 

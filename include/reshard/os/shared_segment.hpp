@@ -8,7 +8,6 @@
 #include <reshard/os/page_advice.hpp>
 #include <reshard/os/system_calls.hpp>
 
-#include <boost/interprocess/mapped_region.hpp>
 #include <sys/stat.h>
 
 #include <cstddef>
@@ -46,7 +45,7 @@ inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"
 
 namespace detail {
 
-/// A file that is closed at the end; the form in which Boost.Interprocess maps it.
+/// A file that is closed at the end.
 class open_file {
 public:
     open_file() = default;
@@ -56,8 +55,6 @@ public:
     ~open_file();
 
     int number() const { return file_; }
-    boost::interprocess::mapping_handle_t get_mapping_handle() const { return {file_, false}; }
-    boost::interprocess::mode_t get_mode() const { return boost::interprocess::read_write; }
 
 private:
     int file_ = -1;
@@ -76,6 +73,26 @@ public:
 
 private:
     std::string text_;
+};
+
+/// A shared mapping of a whole file that ends with it.
+class shared_mapping {
+public:
+    shared_mapping() = default;
+
+    /// \throws error with errc::io when the system refuses
+    shared_mapping(open_file const& file, std::size_t bytes);
+    shared_mapping(shared_mapping&& other) noexcept
+        : first_(std::exchange(other.first_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    shared_mapping& operator=(shared_mapping&& other) noexcept;
+    ~shared_mapping();
+
+    std::byte* data() const { return static_cast<std::byte*>(first_); }
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    void* first_ = nullptr;
+    std::size_t bytes_ = 0;
 };
 
 } // namespace detail
@@ -105,16 +122,14 @@ public:
 
     segment_address const& address() const { return address_; }
 
-    std::byte* data() const { return static_cast<std::byte*>(memory_.get_address()); }
-    index_t bytes() const { return static_cast<index_t>(memory_.get_size()); }
+    std::byte* data() const { return memory_.data(); }
+    index_t bytes() const { return static_cast<index_t>(memory_.bytes()); }
 
 private:
     /// A name that no process has used: processes of other containers may have this one's number.
     void take_name(system_calls const& calls);
 
     void reserve(index_t bytes, system_calls const& calls) const;
-
-    void map(index_t bytes);
 
     void take(page_advice advice) const;
 
@@ -124,7 +139,7 @@ private:
 
     detail::segment_name name_;
     detail::open_file file_;
-    boost::interprocess::mapped_region memory_;
+    detail::shared_mapping memory_;
     segment_address address_;
 };
 

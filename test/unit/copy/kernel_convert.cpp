@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(rows_transposes_and_strides_agree) {
         std::vector<std::uint16_t> rows(1200), transposed(1200), strided(1200);
         detail::convert_rows({{40, 30}, 0, {30, 1}, 0, {60, 2}}, add_one(), {1, 2},
                              {source.data(), bytes_of(rows), streaming});
-        detail::convert_transposed<1>({{30, 40}, 0, {1, 30}, 0, {80, 2}}, add_one(), {1, 2},
-                                      {source.data(), bytes_of(transposed), streaming});
+        detail::convert_transposed({{30, 40}, 0, {1, 30}, 0, {80, 2}}, add_one(), {1, 2},
+                                   {source.data(), bytes_of(transposed), streaming});
         detail::convert_strided({{30, 40}, 0, {8, 240}, 0, {640, 16}}, add_one(), {8, 16},
                                 {source.data(), bytes_of(strided), streaming});
         bool is_right = true;

@@ -16,9 +16,9 @@ BOOST_AUTO_TEST_CASE(squares_cover_two_axes_and_loops_the_rest) {
     for (std::size_t i = 0; i < source.size(); ++i)
         source[i] = static_cast<std::uint16_t>(i);
     std::vector<std::uint16_t> target(2 * 40 * 33);
-    detail::copy_strided<2>({{2, 40, 33}, 0, {2, 12, 4}, 0, {2640, 66, 2}},
-                            {reinterpret_cast<unsigned char const*>(source.data()),
-                             reinterpret_cast<unsigned char*>(target.data()), false});
+    detail::copy_strided({{2, 40, 33}, 0, {2, 12, 4}, 0, {2640, 66, 2}}, 2,
+                         {reinterpret_cast<unsigned char const*>(source.data()),
+                          reinterpret_cast<unsigned char*>(target.data()), false});
     for (std::size_t a = 0; a < 2; ++a)
         for (std::size_t i = 0; i < 40; ++i)
             for (std::size_t j = 0; j < 33; ++j)
@@ -28,9 +28,9 @@ BOOST_AUTO_TEST_CASE(squares_cover_two_axes_and_loops_the_rest) {
 BOOST_AUTO_TEST_CASE(one_element_is_repeated_by_a_stride_of_zero) {
     double const source = 4.5;
     std::vector<double> target(6);
-    detail::copy_strided<8>({{2, 3}, 0, {0, 0}, 0, {24, 8}},
-                            {reinterpret_cast<unsigned char const*>(&source),
-                             reinterpret_cast<unsigned char*>(target.data()), false});
+    detail::copy_strided({{2, 3}, 0, {0, 0}, 0, {24, 8}}, 8,
+                         {reinterpret_cast<unsigned char const*>(&source),
+                          reinterpret_cast<unsigned char*>(target.data()), false});
     BOOST_TEST((target == std::vector<double>(6, 4.5)));
 }
 

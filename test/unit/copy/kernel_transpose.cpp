@@ -22,11 +22,11 @@ void transposes(detail::vector_set vectors, index_t rows, index_t columns, bool 
         source[i] = static_cast<T>(i * 2654435761u);
     std::vector<T> memory(source.size() + 64 / sizeof(T)); // of which a part begins at a line
     T* const target = memory.data() + detail::bytes_to_line(memory.data()) / sizeof(T);
-    detail::copy_transposed<sizeof(T)>(
-        {{columns, rows}, 0, {size, columns * size}, 0, {rows * size, size}},
-        {reinterpret_cast<unsigned char const*>(source.data()),
-         reinterpret_cast<unsigned char*>(target), streaming},
-        vectors);
+    detail::copy_transposed({{columns, rows}, 0, {size, columns * size}, 0, {rows * size, size}},
+                            size,
+                            {reinterpret_cast<unsigned char const*>(source.data()),
+                             reinterpret_cast<unsigned char*>(target), streaming},
+                            vectors);
     bool is_right = true;
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < columns; ++j)

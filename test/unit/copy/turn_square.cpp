@@ -22,9 +22,9 @@ namespace {
 
 /// Turns one square out of a matrix of numbers with `gap` elements behind each row, from a place that is
 /// not aligned; how many elements of the target are wrong, those around the square among them.
-template <class Element, bool Streaming>
-int wrong_elements(detail::vector_set vectors, index_t gap) {
-    constexpr index_t side = detail::square_side<sizeof(Element)>;
+template <class Element>
+int wrong_elements(detail::vector_set vectors, index_t gap, bool streaming) {
+    constexpr index_t side = detail::square_side(sizeof(Element));
     index_t const pitch = side + gap;
     std::vector<Element> source(static_cast<std::size_t>(side * pitch + 1));
     for (std::size_t i = 0; i < source.size(); ++i)
@@ -35,9 +35,9 @@ int wrong_elements(detail::vector_set vectors, index_t gap) {
     Element untouched;
     std::memset(&untouched, 0xaa, sizeof untouched);
     constexpr index_t size = sizeof(Element);
-    detail::transpose_in_registers<sizeof(Element), Streaming>(
-        vectors, {reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size},
-        {reinterpret_cast<unsigned char*>(target + side), target_pitch * size});
+    detail::square_transpose(sizeof(Element), vectors)(
+        {reinterpret_cast<unsigned char const*>(source.data() + 1), pitch * size},
+        {reinterpret_cast<unsigned char*>(target + side), target_pitch * size}, streaming);
     detail::streaming_fence();
     int wrong = 0;
     for (index_t i = 0; i < side; ++i)
@@ -78,13 +78,13 @@ using elements = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uin
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_square_is_turned_and_nothing_else_is_written, Element, elements) {
     for (detail::vector_set const vectors : test::vector_sets())
-        if (detail::has_square_transpose<sizeof(Element)>(vectors))
+        if (detail::square_transpose(sizeof(Element), vectors))
             for (index_t const gap : {0, 1, 7})
-                BOOST_TEST((wrong_elements<Element, true>(vectors, gap) +
-                            wrong_elements<Element, false>(vectors, gap)) == 0,
+                BOOST_TEST((wrong_elements<Element>(vectors, gap, true) +
+                            wrong_elements<Element>(vectors, gap, false)) == 0,
                            sizeof(Element) << " bytes"
                                            << " with " << test::text(vectors));
-    BOOST_TEST(!detail::has_square_transpose<sizeof(Element)>(detail::vector_set::none));
+    BOOST_TEST(!detail::square_transpose(sizeof(Element), detail::vector_set::none));
 }
 
 BOOST_AUTO_TEST_CASE(whole_matrices_are_turned_whatever_the_stores) {

@@ -17,7 +17,7 @@ inline void check_rows(detail::vector_set set) {
         return;
     std::mt19937 random(7);
     for (pair_of_types const& cast : casts()) {
-        auto const row = cast.vectors(set).row;
+        auto const vectors = cast.vectors(set);
         index_t const size = cast.target_size();
         std::vector<unsigned char> const source = test::random_bytes(random, 300 * 8);
         index_t wrong = 0;
@@ -30,7 +30,7 @@ inline void check_rows(detail::vector_set set) {
                                                       0xee);
                     std::vector<unsigned char> wanted = memory;
                     unsigned char* const to = skewed(memory, skew + 1);
-                    row(from, to, count, streaming);
+                    vectors.row(from, to, count, streaming);
                     detail::streaming_fence();
                     std::copy_n(all.begin(), count * size, wanted.begin() + (to - memory.data()));
                     wrong += memory != wanted;
@@ -68,7 +68,7 @@ inline void check_squares(detail::vector_set set) {
     for (pair_of_types const& cast : casts())
         for (bool const streaming : {false, true})
             for (bool const has_nan : {false, true}) {
-                auto const square = cast.vectors(set).square;
+                auto const vectors = cast.vectors(set);
                 index_t const lines = detail::square_lines(cast.source_size());
                 index_t const width = detail::square_width(cast.source_size(), cast.target_size());
                 index_t const pitch = 64 + 24, target_pitch = width * cast.target_size() + 64;
@@ -89,7 +89,7 @@ inline void check_squares(detail::vector_set set) {
                 std::vector<unsigned char> memory(
                     static_cast<std::size_t>(lines * target_pitch + 192), 0xee);
                 unsigned char* const target = skewed(memory, 64);
-                square({source.data() + 1, pitch}, {target, target_pitch}, streaming);
+                vectors.square({source.data() + 1, pitch}, {target, target_pitch}, streaming);
                 detail::streaming_fence();
                 index_t wrong = target[-1] != 0xee;
                 for (index_t i = 0; i < lines; ++i) {

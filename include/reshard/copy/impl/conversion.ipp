@@ -39,7 +39,7 @@ inline void convert_exactly(data_type source, data_type target, unsigned char co
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count) {
     if (step.fast)
-        step.fast(source, target, count);
+        step.fast(find_byte_float(step.source), source, target, count);
     else
         convert_exactly(step.source, step.target, source, target, count);
 }
@@ -76,7 +76,7 @@ RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
 }
 
 RESHARD_DECL block_function conversion::quickest(data_type source, data_type target) {
-    block_function const vectors = vector_conversion_of(source, target).block;
+    block_function const vectors = vector_conversion_of(source, target).block();
     return vectors ? vectors : fast_step(source, target);
 }
 

@@ -10,7 +10,6 @@
 #include <reshard/copy/kernel_rows.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace reshard {
 
@@ -70,17 +69,6 @@ inline bool is_streaming(index_t bytes, stores how) {
     return how == stores::streaming || (how == stores::by_size && bytes >= streaming_threshold);
 }
 
-/// Calls `visit` with the size as a constant.
-template <class Visit>
-void with_size(index_t size, Visit visit) {
-    switch (size) {
-    case 1: return visit(std::integral_constant<std::size_t, 1>());
-    case 2: return visit(std::integral_constant<std::size_t, 2>());
-    case 4: return visit(std::integral_constant<std::size_t, 4>());
-    default: BOOST_ASSERT(size == 8); return visit(std::integral_constant<std::size_t, 8>());
-    }
-}
-
 /// A copy of whole bytes that changes no type: its elements may be taken for wider ones.
 inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_t size) {
     affine_copy const wide = with_wider_elements(fused, size);
@@ -121,21 +109,15 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
     case copy_kernel::contiguous:
     case copy_kernel::rows: detail::copy_rows(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::transposed:
-        detail::with_size(ready.sizes.source,
-                          [&](auto size) { detail::copy_transposed<size>(ready.loop, at); });
+        detail::copy_transposed(ready.loop, ready.sizes.source, at);
         break;
-    case copy_kernel::strided:
-        detail::with_size(ready.sizes.source,
-                          [&](auto size) { detail::copy_strided<size>(ready.loop, at); });
-        break;
+    case copy_kernel::strided: detail::copy_strided(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::packed: detail::copy_packed(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::convert_rows:
         detail::convert_rows(ready.loop, ready.conversion, ready.sizes, at);
         break;
     case copy_kernel::convert_transposed:
-        detail::with_size(ready.sizes.source, [&](auto size) {
-            detail::convert_transposed<size>(ready.loop, ready.conversion, ready.sizes, at);
-        });
+        detail::convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
         break;
     case copy_kernel::convert_strided:
         detail::convert_strided(ready.loop, ready.conversion, ready.sizes, at);

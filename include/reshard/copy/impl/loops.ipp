@@ -44,6 +44,29 @@ RESHARD_DECL tiling tiles_for(affine_copy const& copy, element_sizes sizes, memo
     return {largest, has_head ? head / sizes.target : largest.width, lines_at_once(sizes.source)};
 }
 
+RESHARD_DECL void for_each_tile(affine_copy const& copy, tiling const& tiles,
+                                visitor<tile_extent, index_t, index_t> visit) {
+    std::size_t const across = copy.ndim() - 2;
+    std::size_t const along = copy.ndim() - 1;
+    auto const visit_places = [&](index_t source, index_t target) {
+        auto const visit_tile = [&](index_t i, index_t i_end, index_t j, index_t j_end) {
+            visit(tile_extent{i_end - i, j_end - j},
+                  source + i * copy.source_strides[across] + j * copy.source_strides[along],
+                  target + i * copy.target_strides[across] + j * copy.target_strides[along]);
+        };
+        for_each_piece(
+            copy.extent[across], tiles.band, tiles.band, [&](index_t top, index_t bottom) {
+                for_each_piece(copy.extent[along], tiles.first, tiles.largest.width,
+                               [&](index_t j, index_t j_end) {
+                                   for (index_t i = top; i < bottom; i += tiles.largest.lines)
+                                       visit_tile(i, std::min(i + tiles.largest.lines, bottom), j,
+                                                  j_end);
+                               });
+            });
+    };
+    for_each_place(copy, across, place_visitor(visit_places));
+}
+
 } // namespace detail
 
 } // namespace reshard

@@ -7,6 +7,24 @@
 
 namespace reshard {
 
+namespace detail {
+
+RESHARD_DECL void fail_many_axes() {
+    fail(errc::limit_exceeded, "a tensor has more than " + std::to_string(max_ndim) + " axes");
+}
+
+RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view what) {
+    fail(errc::overflow, "the product of " + std::string(what) + " " + std::to_string(a) + " and " +
+                             std::to_string(b) + " does not fit in 64 bits");
+}
+
+RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view what) {
+    fail(errc::overflow, "the sum of " + std::string(what) + " " + std::to_string(a) + " and " +
+                             std::to_string(b) + " does not fit in 64 bits");
+}
+
+} // namespace detail
+
 RESHARD_DECL std::string to_string(index_vector const& numbers) {
     std::string text = "[";
     for (index_t const number : numbers)

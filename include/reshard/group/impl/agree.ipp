@@ -5,9 +5,26 @@
 
 #include <reshard/group/agree.hpp>
 
+#include <exception>
+#include <new>
+
 namespace reshard {
 
 namespace detail {
+
+RESHARD_DECL error current_error() {
+    try {
+        throw;
+    } catch (error const& problem) {
+        return problem;
+    } catch (std::bad_alloc const&) {
+        return error(errc::io, "out of memory");
+    } catch (std::exception const& problem) {
+        return error(errc::io, problem.what());
+    } catch (...) {
+        return error(errc::io, "a non-standard exception was thrown");
+    }
+}
 
 RESHARD_DECL std::string encode(local_error const& problem) {
     return problem ? static_cast<char>(1 + static_cast<int>(problem->code())) +

@@ -9,6 +9,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/os/file_size_signal.hpp>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -42,6 +43,25 @@ RESHARD_DECL segment_name::~segment_name() {
     fail(errc::io, what + ": " + std::strerror(problem));
 }
 
+RESHARD_DECL shared_mapping::shared_mapping(open_file const& file, std::size_t bytes)
+    : bytes_(bytes) {
+    first_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+    if (first_ == MAP_FAILED)
+        fail_segment("a shared segment of " + std::to_string(bytes) + " bytes cannot be mapped",
+                     errno);
+}
+
+RESHARD_DECL shared_mapping& shared_mapping::operator=(shared_mapping&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+RESHARD_DECL shared_mapping::~shared_mapping() {
+    if (bytes_ > 0)
+        ::munmap(first_, bytes_);
+}
+
 /// A name that no other segment of this or another process has.
 inline std::string new_segment_name() {
     static std::atomic<unsigned> next = 0;
@@ -60,7 +80,7 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
     if (made.file_.number() < 0)
         detail::fail_segment("a shared segment cannot be created", errno);
     made.reserve(bytes, calls);
-    made.map(bytes);
+    made.memory_ = detail::shared_mapping(made.file_, static_cast<std::size_t>(bytes));
     made.take(advice);
     made.set_address(kind);
     return made;
@@ -78,7 +98,7 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
         fail(errc::io, told.path + " is another file on this rank than on the one that made it");
-    opened.map(bytes);
+    opened.memory_ = detail::shared_mapping(opened.file_, static_cast<std::size_t>(bytes));
     opened.seal();
     return opened;
 }
@@ -109,16 +129,11 @@ RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& cal
         detail::fail_segment(what, problem);
 }
 
-RESHARD_DECL void shared_segment::map(index_t bytes) {
-    namespace ipc = boost::interprocess;
-    memory_ = ipc::mapped_region(file_, ipc::read_write, 0, static_cast<std::size_t>(bytes));
-}
-
 RESHARD_DECL void shared_segment::take(page_advice advice) const {
     if (advice.huge)
-        detail::advise_huge(memory_.get_address(), memory_.get_size());
+        detail::advise_huge(memory_.data(), memory_.bytes());
     if (advice.populate)
-        detail::populate(memory_.get_address(), memory_.get_size());
+        detail::populate(memory_.data(), memory_.bytes());
 }
 
 RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
