@@ -147,6 +147,7 @@
 #include <reshard/model/impl/tied_weights.ipp>
 #include <reshard/model/impl/zero.ipp>
 #include <reshard/os/impl/arena_resource.ipp>
+#include <reshard/os/impl/file.ipp>
 #include <reshard/os/impl/file_size_signal.ipp>
 #include <reshard/os/impl/fresh_memory.ipp>
 #include <reshard/os/impl/mapped_file.ipp>

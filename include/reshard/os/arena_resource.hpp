@@ -3,9 +3,10 @@
 #ifndef RESHARD_OS_ARENA_RESOURCE_HPP
 #define RESHARD_OS_ARENA_RESOURCE_HPP
 
+#include <reshard/core/config.hpp>
+
 #include <cstddef>
 #include <memory_resource>
-#include <vector>
 
 /// \file
 /// Allocates tensors in memory that is there already.
@@ -14,48 +15,35 @@ namespace reshard {
 
 /// Parts of one piece of memory, as an allocator of the standard library takes them.
 ///
-/// Every block begins at a cache line, where streaming stores are fastest, and is whole lines. What
-/// is freed is allocated again, the smallest gap that fits first. No book is kept in the memory
-/// itself, so that none of its pages is touched before the caller does. For one thread at a time.
+/// Every block begins at a cache line, where streaming stores are fastest. What is freed is
+/// allocated again, the smallest gap that fits first. For one thread at a time.
 class arena_resource : public std::pmr::memory_resource {
 public:
     /// Every block is aligned to this many bytes.
     static constexpr std::size_t alignment = 64;
 
-    /// The least memory that one can be made of.
-    static constexpr std::size_t least_bytes = alignment;
+    /// The least memory that one can be made of: some of it keeps the books.
+    static constexpr std::size_t least_bytes = 1024;
 
     /// \pre `bytes >= least_bytes`, and `memory` is aligned to `alignment` and outlives the
     ///      resource
     arena_resource(void* memory, std::size_t bytes);
 
     /// What is not allocated. Not all of it need be in one piece.
-    std::size_t free_bytes() const { return free_bytes_; }
+    std::size_t free_bytes() const;
 
 private:
-    struct gap {
-        std::byte* first;
-        std::size_t bytes;
-
-        std::byte* end() const { return first + bytes; }
-    };
-
     /// \throws error with errc::limit_exceeded when no gap is large enough
     void* do_allocate(std::size_t bytes, std::size_t wanted) override;
 
-    /// Throws nothing: there is room for every gap that may come to be.
-    void do_deallocate(void* memory, std::size_t bytes, std::size_t) override;
+    void do_deallocate(void* memory, std::size_t, std::size_t) override;
 
     bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
         return this == &other;
     }
 
-    void take(std::size_t index, std::byte* first, std::size_t bytes);
-
+    void* memory_; ///< begins with the books
     std::size_t bytes_;
-    std::size_t free_bytes_;
-    std::size_t blocks_ = 0;
-    std::vector<gap> gaps_; ///< by address; no two of them touch
 };
 
 } // namespace reshard

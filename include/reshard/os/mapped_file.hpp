@@ -3,16 +3,12 @@
 #ifndef RESHARD_OS_MAPPED_FILE_HPP
 #define RESHARD_OS_MAPPED_FILE_HPP
 
-#include <reshard/core/error.hpp>
-
-#include <unistd.h>
+#include <reshard/os/file.hpp>
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <string>
-#include <utility>
 
 /// \file
 /// Files as memory: what is not touched is not read, and what is written needs no buffer.
@@ -24,41 +20,8 @@ namespace detail {
 /// \throws error with errc::io, naming the file and what the system says
 [[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
                                  int problem = errno) {
-    fail(errc::io, path.string() + ": " + what + ": " + std::strerror(problem));
+    fail_io(path.string() + ": " + what, problem);
 }
-
-/// An open file that is closed again.
-class file_handle {
-public:
-    file_handle(std::filesystem::path const& path, int flags);
-    file_handle(file_handle const&) = delete;
-    file_handle& operator=(file_handle const&) = delete;
-    ~file_handle() { ::close(number_); }
-
-    int number() const { return number_; }
-
-private:
-    int number_;
-};
-
-/// A mapping of a whole file that ends with it. An empty file has no memory.
-class mapping_handle {
-public:
-    mapping_handle() = default;
-    mapping_handle(file_handle const& file, std::size_t bytes, int protection,
-                   std::filesystem::path const& path);
-    mapping_handle(mapping_handle&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    mapping_handle& operator=(mapping_handle&& other) noexcept;
-    ~mapping_handle();
-
-    std::byte* data() const { return data_; }
-    std::size_t bytes() const { return bytes_; }
-
-private:
-    std::byte* data_ = nullptr;
-    std::size_t bytes_ = 0;
-};
 
 } // namespace detail
 

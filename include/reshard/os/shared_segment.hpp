@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/os/file.hpp>
 #include <reshard/os/page_advice.hpp>
 #include <reshard/os/system_calls.hpp>
 
@@ -45,21 +46,6 @@ inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"
 
 namespace detail {
 
-/// A file that is closed at the end.
-class open_file {
-public:
-    open_file() = default;
-    explicit open_file(int file) : file_(file) {}
-    open_file(open_file&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-    open_file& operator=(open_file&& other) noexcept;
-    ~open_file();
-
-    int number() const { return file_; }
-
-private:
-    int file_ = -1;
-};
-
 /// A name of a segment, taken away at the end.
 class segment_name {
 public:
@@ -73,26 +59,6 @@ public:
 
 private:
     std::string text_;
-};
-
-/// A shared mapping of a whole file that ends with it.
-class shared_mapping {
-public:
-    shared_mapping() = default;
-
-    /// \throws error with errc::io when the system refuses
-    shared_mapping(open_file const& file, std::size_t bytes);
-    shared_mapping(shared_mapping&& other) noexcept
-        : first_(std::exchange(other.first_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    shared_mapping& operator=(shared_mapping&& other) noexcept;
-    ~shared_mapping();
-
-    std::byte* data() const { return static_cast<std::byte*>(first_); }
-    std::size_t bytes() const { return bytes_; }
-
-private:
-    void* first_ = nullptr;
-    std::size_t bytes_ = 0;
 };
 
 } // namespace detail
@@ -131,6 +97,8 @@ private:
 
     void reserve(index_t bytes, system_calls const& calls) const;
 
+    void map(index_t bytes);
+
     void take(page_advice advice) const;
 
     void set_address(segment_kind kind);
@@ -138,8 +106,8 @@ private:
     struct stat status() const;
 
     detail::segment_name name_;
-    detail::open_file file_;
-    detail::shared_mapping memory_;
+    detail::file_handle file_;
+    detail::mapping_handle memory_;
     segment_address address_;
 };
 

@@ -5,7 +5,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -81,39 +80,6 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_an_error_with_the_numbers) {
                            " are free, perhaps fragmented; make it larger");
     BOOST_CHECK_THROW(static_cast<void>(resource.allocate(PTRDIFF_MAX - 100)), error);
     resource.deallocate(resource.allocate(60'000), 60'000);
-}
-
-BOOST_AUTO_TEST_CASE(gaps_that_touch_become_one_in_whatever_order_blocks_are_freed) {
-    std::vector<int> order{0, 1, 2, 3};
-    do {
-        std::vector<void*> blocks;
-        for (std::size_t i = 0; i < order.size(); ++i)
-            blocks.push_back(resource.allocate(65'536 / order.size()));
-        BOOST_TEST(resource.free_bytes() == 0u);
-        BOOST_CHECK_THROW(static_cast<void>(resource.allocate(1)), error);
-        for (int const i : order)
-            resource.deallocate(blocks[static_cast<std::size_t>(i)], 65'536 / order.size());
-        resource.deallocate(resource.allocate(65'536), 65'536);
-    } while (std::next_permutation(order.begin(), order.end()));
-}
-
-BOOST_AUTO_TEST_CASE(the_smallest_gap_that_fits_is_taken) {
-    void* const large = resource.allocate(1000);
-    static_cast<void>(resource.allocate(64));
-    void* const small = resource.allocate(500);
-    static_cast<void>(resource.allocate(64));
-    resource.deallocate(large, 1000);
-    resource.deallocate(small, 500);
-    BOOST_TEST(resource.allocate(400) == small);
-    BOOST_TEST(resource.allocate(600) == large);
-}
-
-BOOST_AUTO_TEST_CASE(larger_alignment_leaves_what_lies_before_free) {
-    static_cast<void>(resource.allocate(1));
-    void* const aligned = resource.allocate(100, 4096);
-    BOOST_TEST(reinterpret_cast<std::uintptr_t>(aligned) % 4096 == 0u);
-    BOOST_TEST(resource.free_bytes() == 65'536u - 64u - 128u);
-    BOOST_TEST(resource.allocate(64) < aligned);
 }
 
 BOOST_AUTO_TEST_CASE(the_least_memory_is_enough_for_a_small_part) {

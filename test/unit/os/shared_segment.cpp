@@ -195,13 +195,4 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_error) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_the_system_does_not_map_is_an_error) {
-    BOOST_CHECK_EXCEPTION(
-        detail::shared_mapping(detail::open_file(), 4096), error, [](error const& problem) {
-            return problem.code() == errc::io &&
-                   problem.what() == std::string("a shared segment of 4096 bytes cannot be "
-                                                 "mapped: Bad file descriptor");
-        });
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,11 +49,11 @@ RESHARD_DECL void fresh_memory::wait() {
 }
 
 RESHARD_DECL std::size_t fresh_memory::sized(index_t bytes) {
-    constexpr index_t least = arena_resource::least_bytes;
+    constexpr index_t books = arena_resource::least_bytes;
     if (bytes < 0 || bytes > std::numeric_limits<index_t>::max() / 2)
         fail(errc::usage, "fresh memory of " + std::to_string(bytes) +
                               " bytes; it must be 0 or more, and less than 2^62");
-    return static_cast<std::size_t>(bytes + least);
+    return static_cast<std::size_t>(bytes + books);
 }
 
 RESHARD_DECL void fresh_memory::fill(std::stop_token const& stop) const {

@@ -12,45 +12,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <utility>
+
 namespace reshard {
 
-namespace detail {
-
-RESHARD_DECL file_handle::file_handle(std::filesystem::path const& path, int flags)
-    : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-    bool const is_new = (flags & O_CREAT) != 0;
-    if (number_ < 0 && errno == ENOENT && !is_new)
-        fail(errc::missing_file, path.string() + ": there is no such file");
-    if (number_ < 0)
-        fail_io(path, is_new ? "cannot be created" : "cannot be opened");
-}
-
-RESHARD_DECL mapping_handle::mapping_handle(file_handle const& file, std::size_t bytes,
-                                            int protection, std::filesystem::path const& path)
-    : bytes_(bytes) {
-    if (bytes == 0)
-        return;
-    void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
-    if (memory == MAP_FAILED)
-        fail_io(path, "cannot be mapped into memory");
-    data_ = static_cast<std::byte*>(memory);
-}
-
-RESHARD_DECL mapping_handle& mapping_handle::operator=(mapping_handle&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-}
-
-RESHARD_DECL mapping_handle::~mapping_handle() {
-    if (data_)
-        ::munmap(data_, bytes_);
-}
-
-} // namespace detail
-
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
-    detail::file_handle const file(path, O_RDONLY);
+    detail::file_handle const file = detail::open_file(path, O_RDONLY);
     struct stat facts {};
     if (::fstat(file.number(), &facts) != 0)
         detail::fail_io(path, "cannot be examined");
@@ -60,7 +27,8 @@ RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
 
 RESHARD_DECL mapped_output::mapped_output(std::filesystem::path path, std::size_t bytes)
     : path_(std::move(path)) {
-    detail::file_handle const file(path_, O_RDWR | O_CREAT | O_EXCL);
+    detail::file_handle const file =
+        detail::open_file(path_, O_RDWR | O_CREAT | O_EXCL);
     reserve(file, bytes);
     memory_ = detail::mapping_handle(file, bytes, PROT_READ | PROT_WRITE, path_);
 }

@@ -13,21 +13,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 
 namespace reshard {
 
 namespace detail {
-
-RESHARD_DECL open_file& open_file::operator=(open_file&& other) noexcept {
-    std::swap(file_, other.file_);
-    return *this;
-}
-
-RESHARD_DECL open_file::~open_file() {
-    if (file_ >= 0)
-        ::close(file_);
-}
 
 RESHARD_DECL segment_name& segment_name::operator=(segment_name&& other) noexcept {
     std::swap(text_, other.text_);
@@ -39,27 +28,9 @@ RESHARD_DECL segment_name::~segment_name() {
         ::shm_unlink(text_.c_str());
 }
 
-[[noreturn]] inline void fail_segment(std::string const& what, int problem) {
-    fail(errc::io, what + ": " + std::strerror(problem));
-}
-
-RESHARD_DECL shared_mapping::shared_mapping(open_file const& file, std::size_t bytes)
-    : bytes_(bytes) {
-    first_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
-    if (first_ == MAP_FAILED)
-        fail_segment("a shared segment of " + std::to_string(bytes) + " bytes cannot be mapped",
-                     errno);
-}
-
-RESHARD_DECL shared_mapping& shared_mapping::operator=(shared_mapping&& other) noexcept {
-    std::swap(first_, other.first_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-}
-
-RESHARD_DECL shared_mapping::~shared_mapping() {
-    if (bytes_ > 0)
-        ::munmap(first_, bytes_);
+/// A segment, as messages name it.
+inline std::string segment_of(index_t bytes) {
+    return "a shared segment of " + std::to_string(bytes) + " bytes";
 }
 
 /// A name that no other segment of this or another process has.
@@ -76,11 +47,11 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
     if (kind == segment_kind::named)
         made.take_name(calls);
     else
-        made.file_ = detail::open_file(calls.create_unnamed("reshard"));
-    if (made.file_.number() < 0)
-        detail::fail_segment("a shared segment cannot be created", errno);
+        made.file_ = detail::file_handle(calls.create_unnamed("reshard"));
+    if (made.!file_.is_open())
+        detail::fail_io("a shared segment cannot be created");
     made.reserve(bytes, calls);
-    made.memory_ = detail::shared_mapping(made.file_, static_cast<std::size_t>(bytes));
+    made.map(bytes);
     made.take(advice);
     made.set_address(kind);
     return made;
@@ -91,14 +62,14 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
     shared_segment opened;
     opened.address_ = told;
     opened.file_ =
-        detail::open_file(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
+        detail::file_handle(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
                                                            : calls.open_unnamed(told.path.c_str()));
-    if (opened.file_.number() < 0)
-        detail::fail_segment("the shared segment " + told.path + " cannot be opened", errno);
+    if (opened.!file_.is_open())
+        detail::fail_io("the shared segment " + told.path + " cannot be opened");
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
         fail(errc::io, told.path + " is another file on this rank than on the one that made it");
-    opened.memory_ = detail::shared_mapping(opened.file_, static_cast<std::size_t>(bytes));
+    opened.map(bytes);
     opened.seal();
     return opened;
 }
@@ -110,10 +81,10 @@ RESHARD_DECL void shared_segment::seal() {
 
 RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
     constexpr int tries = 100;
-    for (int i = 0; i < tries && file_.number() < 0; ++i) {
+    for (int i = 0; i < tries && !file_.is_open(); ++i) {
         std::string const text = detail::new_segment_name();
-        file_ = detail::open_file(calls.create_named(text.c_str()));
-        if (file_.number() >= 0)
+        file_ = detail::file_handle(calls.create_named(text.c_str()));
+        if (file_.is_open())
             name_ = detail::segment_name(text); // another's name is not ours to take away
         else if (errno != EEXIST)
             return;
@@ -121,12 +92,17 @@ RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
 }
 
 RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& calls) const {
-    std::string const what = "a shared segment of " + std::to_string(bytes) + " bytes";
+    std::string const what = detail::segment_of(bytes);
     detail::file_size_signal_held const held;
     if (::ftruncate(file_.number(), bytes) != 0)
-        detail::fail_segment(what, errno);
+        detail::fail_io(what);
     if (int const problem = calls.reserve(file_.number(), bytes))
-        detail::fail_segment(what, problem);
+        detail::fail_io(what, problem);
+}
+
+RESHARD_DECL void shared_segment::map(index_t bytes) {
+    memory_ = detail::mapping_handle(file_, static_cast<std::size_t>(bytes),
+                                     PROT_READ | PROT_WRITE, detail::segment_of(bytes));
 }
 
 RESHARD_DECL void shared_segment::take(page_advice advice) const {
@@ -148,7 +124,7 @@ RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
 RESHARD_DECL struct stat shared_segment::status() const {
     struct stat found = {};
     if (::fstat(file_.number(), &found) != 0)
-        detail::fail_segment("a shared segment", errno);
+        detail::fail_io("a shared segment");
     return found;
 }
 

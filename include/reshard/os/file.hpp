@@ -1,0 +1,73 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_FILE_HPP
+#define RESHARD_OS_FILE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+/// \file
+/// An open file, and its bytes as memory.
+
+namespace reshard::detail {
+
+/// \param  what the file, and what went wrong with it
+/// \throws error with errc::io, and what the system says
+[[noreturn]] RESHARD_DECL void fail_io(std::string const& what, int problem = errno);
+
+/// An open file that is closed in the end.
+class file_handle {
+public:
+    file_handle() = default;
+    explicit file_handle(int number) : number_(number) {}
+    file_handle(file_handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    file_handle& operator=(file_handle&& other) noexcept;
+    ~file_handle();
+
+    bool is_open() const { return number_ >= 0; }
+    int number() const { return number_; }
+
+private:
+    int number_ = -1;
+};
+
+/// Opens a file, or makes one where `flags` say so.
+///
+/// \throws error with errc::missing_file or errc::io, naming the file
+RESHARD_DECL file_handle open_file(std::string const& path, int flags);
+
+/// A mapping of a file from its first byte on that ends with it. No bytes have no memory.
+class mapping_handle {
+public:
+    mapping_handle() = default;
+
+    /// \param  protection as `mmap` takes it
+    /// \param  what       the file, as messages name it
+    /// \throws error with errc::io
+    mapping_handle(file_handle const& file, std::size_t bytes, int protection,
+                   std::string const& what);
+    mapping_handle(mapping_handle&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    mapping_handle& operator=(mapping_handle&& other) noexcept;
+    ~mapping_handle();
+
+    std::byte* data() const { return data_; }
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/file.ipp>
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_IMPL_FILE_IPP
+#define RESHARD_OS_IMPL_FILE_IPP
+
+#include <reshard/os/file.hpp>
+
+#include <reshard/core/config.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace reshard::detail {
+
+RESHARD_DECL void fail_io(std::string const& what, int problem) {
+    fail(errc::io, what + ": " + std::strerror(problem));
+}
+
+RESHARD_DECL file_handle& file_handle::operator=(file_handle&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+RESHARD_DECL file_handle::~file_handle() {
+    if (is_open())
+        ::close(number_);
+}
+
+RESHARD_DECL file_handle open_file(std::string const& path, int flags) {
+    file_handle file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+    bool const is_new = (flags & O_CREAT) != 0;
+    if (!file.is_open() && errno == ENOENT && !is_new)
+        fail(errc::missing_file, path + ": there is no such file");
+    if (!file.is_open())
+        fail_io(path + (is_new ? ": cannot be created" : ": cannot be opened"));
+    return file;
+}
+
+RESHARD_DECL mapping_handle::mapping_handle(file_handle const& file, std::size_t bytes,
+                                            int protection, std::string const& what)
+    : bytes_(bytes) {
+    if (bytes == 0)
+        return;
+    void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
+    if (memory == MAP_FAILED)
+        fail_io(what + ": cannot be mapped into memory");
+    data_ = static_cast<std::byte*>(memory);
+}
+
+RESHARD_DECL mapping_handle& mapping_handle::operator=(mapping_handle&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+RESHARD_DECL mapping_handle::~mapping_handle() {
+    if (data_)
+        ::munmap(data_, bytes_);
+}
+
+} // namespace reshard::detail
+
+#endif
