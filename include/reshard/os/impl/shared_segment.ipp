@@ -48,7 +48,7 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
         made.take_name(calls);
     else
         made.file_ = detail::file_handle(calls.create_unnamed("reshard"));
-    if (made.!file_.is_open())
+    if (!made.file_.is_open())
         detail::fail_io("a shared segment cannot be created");
     made.reserve(bytes, calls);
     made.map(bytes);
@@ -64,7 +64,7 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
     opened.file_ =
         detail::file_handle(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
                                                            : calls.open_unnamed(told.path.c_str()));
-    if (opened.!file_.is_open())
+    if (!opened.file_.is_open())
         detail::fail_io("the shared segment " + told.path + " cannot be opened");
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
