@@ -25,6 +25,12 @@ class file_handle {
 public:
     file_handle() = default;
     explicit file_handle(int number) : number_(number) {}
+
+    /// Opens a file, or makes one where `flags` say so.
+    ///
+    /// \throws error with errc::missing_file or errc::io, naming the file
+    static file_handle open(std::string const& path, int flags);
+
     file_handle(file_handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     file_handle& operator=(file_handle&& other) noexcept;
     ~file_handle();
@@ -35,11 +41,6 @@ public:
 private:
     int number_ = -1;
 };
-
-/// Opens a file, or makes one where `flags` say so.
-///
-/// \throws error with errc::missing_file or errc::io, naming the file
-RESHARD_DECL file_handle open_file(std::string const& path, int flags);
 
 /// A mapping of a file from its first byte on that ends with it. No bytes have no memory.
 class mapping_handle {

@@ -61,10 +61,11 @@ BOOST_AUTO_TEST_CASE(no_bytes_have_no_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_an_error_that_names_the_file) {
-    BOOST_CHECK_EXCEPTION(detail::open_file("/no/such/file", O_RDONLY), error,
+    BOOST_CHECK_EXCEPTION(detail::file_handle::open("/no/such/file", O_RDONLY), error,
                           says(errc::missing_file, "/no/such/file: there is no such file"));
-    BOOST_CHECK_EXCEPTION(detail::open_file("/no/such/file", O_RDWR | O_CREAT), error,
-                          says(errc::io, "/no/such/file: cannot be created: No such file or directory"));
+    BOOST_CHECK_EXCEPTION(
+        detail::file_handle::open("/no/such/file", O_RDWR | O_CREAT), error,
+        says(errc::io, "/no/such/file: cannot be created: No such file or directory"));
     BOOST_CHECK_EXCEPTION(
         detail::mapping_handle(detail::file_handle(), 7, PROT_READ, "a word"), error,
         says(errc::io, "a word: cannot be mapped into memory: Bad file descriptor"));

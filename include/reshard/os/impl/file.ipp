@@ -29,7 +29,7 @@ RESHARD_DECL file_handle::~file_handle() {
         ::close(number_);
 }
 
-RESHARD_DECL file_handle open_file(std::string const& path, int flags) {
+RESHARD_DECL file_handle file_handle::open(std::string const& path, int flags) {
     file_handle file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
     bool const is_new = (flags & O_CREAT) != 0;
     if (!file.is_open() && errno == ENOENT && !is_new)

@@ -17,7 +17,7 @@
 namespace reshard {
 
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
-    detail::file_handle const file = detail::open_file(path, O_RDONLY);
+    detail::file_handle const file = detail::file_handle::open(path, O_RDONLY);
     struct stat facts {};
     if (::fstat(file.number(), &facts) != 0)
         detail::fail_io(path, "cannot be examined");
@@ -27,8 +27,7 @@ RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
 
 RESHARD_DECL mapped_output::mapped_output(std::filesystem::path path, std::size_t bytes)
     : path_(std::move(path)) {
-    detail::file_handle const file =
-        detail::open_file(path_, O_RDWR | O_CREAT | O_EXCL);
+    detail::file_handle const file = detail::file_handle::open(path_, O_RDWR | O_CREAT | O_EXCL);
     reserve(file, bytes);
     memory_ = detail::mapping_handle(file, bytes, PROT_READ | PROT_WRITE, path_);
 }

@@ -61,9 +61,9 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
                                                  system_calls const& calls) {
     shared_segment opened;
     opened.address_ = told;
-    opened.file_ =
-        detail::file_handle(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
-                                                           : calls.open_unnamed(told.path.c_str()));
+    opened.file_ = detail::file_handle(told.kind == segment_kind::named
+                                           ? calls.open_named(told.path.c_str())
+                                           : calls.open_unnamed(told.path.c_str()));
     if (!opened.file_.is_open())
         detail::fail_io("the shared segment " + told.path + " cannot be opened");
     struct stat const found = opened.status();
@@ -101,8 +101,8 @@ RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& cal
 }
 
 RESHARD_DECL void shared_segment::map(index_t bytes) {
-    memory_ = detail::mapping_handle(file_, static_cast<std::size_t>(bytes),
-                                     PROT_READ | PROT_WRITE, detail::segment_of(bytes));
+    memory_ = detail::mapping_handle(file_, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                                     detail::segment_of(bytes));
 }
 
 RESHARD_DECL void shared_segment::take(page_advice advice) const {

@@ -39,7 +39,7 @@ RESHARD_DECL void exchange_in_steps(std::filesystem::path const& fresh,
 }
 
 RESHARD_DECL void sync_directory(std::filesystem::path const& path) {
-    file_handle const directory = open_file(path, O_RDONLY | O_DIRECTORY);
+    file_handle const directory = file_handle::open(path, O_RDONLY | O_DIRECTORY);
     if (::fsync(directory.number()) != 0 && errno != EINVAL)
         fail_io(path, "cannot be written");
 }
