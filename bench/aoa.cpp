@@ -26,6 +26,9 @@
 
 namespace {
 
+using namespace reshard;
+using namespace reshard::detail;
+
 using namespace bench;
 
 /// Seconds, stage by stage.
@@ -73,7 +76,7 @@ reshard::mapping compile(aoa_job const& job, catalogs const& tensors, aoa_measur
 
 /// The pieces of all shards of the target.
 std::size_t count_pieces(aoa_job const& job, reshard::mapping const& map,
-                         reshard::mapping_index const& index) {
+                         reshard::detail::mapping_index const& index) {
     std::size_t pieces = 0;
     for (tensor_layout const& tensor : job.target.tensors) {
         reshard::mapping_output const& output = *map.find(tensor.key);
@@ -87,7 +90,7 @@ std::size_t count_pieces(aoa_job const& job, reshard::mapping const& map,
 
 std::int64_t name_bytes_of(reshard::mapping const& map) {
     std::size_t bytes = 0;
-    for (reshard::mapping_source const& source : map.sources())
+    for (reshard::detail::mapping_source const& source : map.sources())
         bytes += source.key.size();
     for (reshard::mapping_output const& output : map.outputs())
         bytes += output.key.size();
@@ -106,7 +109,7 @@ aoa_measurement measure(aoa_job const& job, catalogs const& tensors) {
     std::int64_t const before = heap_bytes();
     reshard::mapping const map = compile(job, tensors, m);
     stopwatch const asking;
-    reshard::mapping_index const index(map);
+    reshard::detail::mapping_index const index(map);
     m.found.pieces = count_pieces(job, map, index);
     m.seconds.query = asking.seconds();
     m.bytes = heap_bytes() - before;

@@ -74,7 +74,7 @@ public:
 
     /// Each rank of the target wants a tensor: a part along `axis`, or all of it.
     void want(std::string key, index_vector const& shape, std::optional<std::size_t> axis = {}) {
-        reshard::shard_table& shards = add(job_.target, std::move(key), shape);
+        reshard::detail::shard_table& shards = add(job_.target, std::move(key), shape);
         for (index_t rank = 0; rank < ranks_; ++rank) {
             reshard::box region = reshard::whole(shape);
             if (axis) {
@@ -98,10 +98,10 @@ public:
     }
 
 private:
-    static reshard::shard_table& add(reshard::layout& side, std::string key,
-                                     index_vector const& shape) {
+    static reshard::detail::shard_table& add(reshard::layout& side, std::string key,
+                                             index_vector const& shape) {
         side.tensors.push_back(
-            {std::move(key), data_type::bf16, shape, reshard::shard_table(shape.size())});
+            {std::move(key), data_type::bf16, shape, reshard::detail::shard_table(shape.size())});
         return side.tensors.back().shards;
     }
 

@@ -50,7 +50,8 @@ private:
               index_t expert = 0) {
         model_tensor tensor{std::move(key), shape, data_type::bf16, cut, layer_, expert};
         distribution const how = placed_(tensor);
-        job_.target.tensors.push_back(tensor_layout_of(std::move(tensor.key), tensor.dtype, how));
+        job_.target.tensors.push_back(
+            reshard::detail::tensor_layout_of(std::move(tensor.key), tensor.dtype, how));
     }
 
     /// The embedding, the norm behind the last layer, the head.

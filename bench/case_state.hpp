@@ -91,7 +91,7 @@ reshard::side<View> state_of(std::vector<case_tensor> const& tensors, int rank, 
         index_vector const strides = reshard::row_major_strides(shape);
         View const local{memory + map.begins[i], tensor.dtype, shape, strides};
         auto const add = [&](reshard::box const& region, index_vector const& place) {
-            index_t const first = reshard::linear_offset(place, strides);
+            index_t const first = reshard::detail::linear_offset(place, strides);
             side.tensors.add({tensor.key, tensor.dtype, tensor.shape, region},
                              View{memory + map.begins[i] + first * element_bytes(tensor.dtype),
                                   tensor.dtype, region.shape, strides});

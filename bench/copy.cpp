@@ -24,6 +24,9 @@
 
 namespace {
 
+using namespace reshard;
+using namespace reshard::detail;
+
 using reshard::data_type;
 using reshard::index_t;
 
@@ -101,13 +104,13 @@ public:
             state = state * 1664525 + 1013904223;
             source_.data()[i] = static_cast<unsigned char>(state >> 24);
         }
-        reshard::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
+        reshard::detail::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
         if (what_.transposes)
             copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
-        reshard::element_conversion conversion{what_.from};
+        reshard::detail::element_conversion conversion{what_.from};
         if (what_.from != what_.to)
-            conversion.chain = reshard::then({}, what_.from, what_.to);
-        ready_ = reshard::prepare(copy, conversion);
+            conversion.chain = reshard::detail::then({}, what_.from, what_.to);
+        ready_ = prepare(copy, conversion);
     }
 
     index_t read_bytes() const { return rows_ * columns_ * element_bytes(what_.from); }
@@ -115,7 +118,7 @@ public:
 
     double kernel_seconds() {
         bench::stopwatch const watch;
-        reshard::run(ready_, source_.data(), target_.data());
+        run(ready_, source_.data(), target_.data());
         return watch.seconds();
     }
 
@@ -123,7 +126,7 @@ public:
         bench::stopwatch const watch;
         auto const bytes = static_cast<std::size_t>(read_bytes());
         if (streaming)
-            reshard::copy_bytes_streaming(plain_.data(), source_.data(), bytes);
+            reshard::detail::copy_bytes_streaming(plain_.data(), source_.data(), bytes);
         else
             std::memcpy(plain_.data(), source_.data(), bytes);
         return watch.seconds();
@@ -158,7 +161,7 @@ private:
     buffer source_;
     buffer target_;
     buffer plain_; ///< the target of memcpy
-    reshard::prepared_copy ready_;
+    reshard::detail::prepared_copy ready_;
 };
 
 double median(std::vector<double> values) {

@@ -44,7 +44,7 @@ public:
 private:
     void copy(std::byte* target, std::byte const* source, std::size_t bytes) const {
         if (streaming_)
-            reshard::copy_bytes_streaming(target, source, bytes);
+            reshard::detail::copy_bytes_streaming(target, source, bytes);
         else
             std::memcpy(target, source, bytes);
     }

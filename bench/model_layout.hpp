@@ -93,9 +93,9 @@ private:
 /// The layout of a model over the ranks of `division`.
 inline compact_layout compact_layout_of(model const& described, parallelism const& division) {
     model_placer const placed(described, division);
-    std::optional<reshard::flat_sharing> flat;
+    std::optional<reshard::detail::flat_sharing> flat;
     if (division.in_slices)
-        flat = reshard::flat_sharing{.axes = 1, .slices = {}};
+        flat = reshard::detail::flat_sharing{.axes = 1, .slices = {}};
     std::vector<reshard::tensor_sharding> tensors;
     for (model_tensor& tensor : model_lister(described).list()) {
         distribution how = placed(tensor);

@@ -92,7 +92,7 @@ struct overlap {
 
     /// True where the elements lie in one piece, in order, on that side.
     bool is_dense(index_vector const& strides) const {
-        return is_box() && reshard::is_row_major(shape(), strides);
+        return is_box() && reshard::detail::is_row_major(shape(), strides);
     }
 
     /// The place of the first element in its local array.

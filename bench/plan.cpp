@@ -30,6 +30,8 @@
 
 namespace {
 
+using namespace reshard::detail;
+
 using namespace bench;
 
 /// Two layouts and the program between them.
@@ -39,7 +41,7 @@ struct prepared_job {
     Layout target;
     reshard::mapping program;
 
-    reshard::plan_problem problem() const { return problem_of(program, source, target); }
+    reshard::detail::plan_problem problem() const { return problem_of(program, source, target); }
 };
 
 struct measurement {
@@ -67,7 +69,7 @@ prepared_job<Layout> prepared(Layout source, Layout target) {
 std::size_t main_pieces(layout const& held) {
     std::size_t pieces = 0;
     for (tensor_layout const& tensor : held.tensors)
-        pieces += reshard::main_copies(tensor.shards).size();
+        pieces += reshard::detail::main_copies(tensor.shards).size();
     return pieces;
 }
 
@@ -88,12 +90,12 @@ index_t bytes_of(reshard::plan const& whole) {
 
 std::int64_t answer_bytes(reshard::plan const& whole) {
     std::size_t bytes = whole.transfers.size() * sizeof(reshard::transfer);
-    for (reshard::pattern const& one : whole.patterns)
+    for (reshard::detail::pattern const& one : whole.patterns)
         bytes += one.bytes();
     return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t answer_bytes(reshard::pattern_plan const& whole) {
+std::int64_t answer_bytes(reshard::detail::pattern_plan const& whole) {
     return static_cast<std::int64_t>(whole.bytes());
 }
 
@@ -104,9 +106,9 @@ void count(reshard::plan const& whole, job_numbers& found) {
 
 /// Each tensor has the transfers of its pattern: the tensors of these jobs are whole pieces of one
 /// data type.
-void count(reshard::pattern_plan const& whole, job_numbers& found) {
+void count(reshard::detail::pattern_plan const& whole, job_numbers& found) {
     std::vector<index_t> elements;
-    for (reshard::placed_pattern const& one : whole.patterns) {
+    for (reshard::detail::placed_pattern const& one : whole.patterns) {
         elements.push_back(0);
         for (std::size_t i = 0; i < one.size(); ++i)
             elements.back() += element_count(one.geometry().extent(i));
@@ -127,15 +129,15 @@ std::int64_t answer_bytes(reshard::plan_cost const& cost) {
     return static_cast<std::int64_t>(cost.by_process.size() * sizeof(reshard::process_cost));
 }
 
-void count(reshard::plan_rounds const& all, job_numbers& found) {
-    for (reshard::plan_round const& one : all.rounds) {
+void count(reshard::detail::plan_rounds const& all, job_numbers& found) {
+    for (reshard::detail::plan_round const& one : all.rounds) {
         found.transfers += static_cast<std::size_t>(one.transfers);
         found.bytes += one.bytes;
     }
 }
 
-std::int64_t answer_bytes(reshard::plan_rounds const& all) {
-    return static_cast<std::int64_t>(all.rounds.size() * sizeof(reshard::plan_round));
+std::int64_t answer_bytes(reshard::detail::plan_rounds const& all) {
+    return static_cast<std::int64_t>(all.rounds.size() * sizeof(reshard::detail::plan_round));
 }
 
 /// Times `make()` several times; the quickest counts, and the memory of the first.
@@ -158,11 +160,11 @@ void measure(int repeat, Make&& make, measurement& m) {
     }
 }
 
-reshard::plan_scope scope_of(std::string_view name, reshard::holder_t rank = 0) {
+reshard::detail::plan_scope scope_of(std::string_view name, reshard::holder_t rank = 0) {
     reshard::holder_set const me({rank});
     if (name == "gets")
         return {reshard::holder_set::nobody(), me};
-    return name == "one" ? reshard::plan_scope{me, me} : reshard::plan_scope{};
+    return name == "one" ? reshard::detail::plan_scope{me, me} : reshard::detail::plan_scope{};
 }
 
 std::string to_json(measurement const& m) {
@@ -314,7 +316,7 @@ public:
 private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
     static job_numbers expected_of_one(job const& wanted, prepared_job<layout> const& ready) {
-        reshard::plan whole = make_plan(ready.problem());
+        reshard::plan whole = reshard::make_plan(ready.problem());
         std::erase_if(whole.transfers, [](reshard::transfer const& transfer) {
             return transfer.source_holder != 0 && transfer.target_holder != 0;
         });
@@ -325,21 +327,22 @@ private:
     template <class Layout>
     void transfers(prepared_job<Layout> const& ready, measurement& m, holder_t rank = 0) const {
         measure(
-            chosen_.repeat, [&] { return make_plan(ready.problem(), scope_of(m.scope, rank)); }, m);
+            chosen_.repeat,
+            [&] { return reshard::make_plan(ready.problem(), scope_of(m.scope, rank)); }, m);
     }
 
     template <class Layout>
     void patterns(prepared_job<Layout> const& ready, measurement& m, holder_t rank = 0) const {
         measure(
-            chosen_.repeat, [&] { return make_patterns(ready.problem(), scope_of(m.scope, rank)); },
-            m);
+            chosen_.repeat,
+            [&] { return reshard::make_patterns(ready.problem(), scope_of(m.scope, rank)); }, m);
     }
 
     void costs(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
         auto const cost = [&] {
-            reshard::plan_problem const problem = ready.problem();
-            return cost_of(reshard::plan_flows(problem),
-                           std::max(problem.source_holders, problem.target_holders));
+            reshard::detail::plan_problem const problem = ready.problem();
+            return reshard::cost_of(reshard::plan_flows(problem),
+                                    std::max(problem.source_holders, problem.target_holders));
         };
         measure(chosen_.repeat, cost, m);
     }
@@ -347,7 +350,7 @@ private:
     /// Within 150 MB a rank: 190 MB are needed at once.
     void rounds(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
         auto const make = [&] {
-            reshard::plan_problem const problem = ready.problem();
+            reshard::detail::plan_problem const problem = ready.problem();
             return rounds_of(reshard::plan_flows(problem), problem.source_holders, 150'000'000);
         };
         measure(chosen_.repeat, make, m);

@@ -89,7 +89,7 @@ struct block_grid {
     }
 
     rank_part of_rank(index_vector const& shape, index_t rank, index_t ranks) const {
-        index_vector const at = reshard::unravel_index(place_of(rank, ranks), grid);
+        index_vector const at = reshard::detail::unravel_index(place_of(rank, ranks), grid);
         rank_part made;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             made.axes.push_back(cyclic_part(shape[axis], block[axis], grid[axis], at[axis]));

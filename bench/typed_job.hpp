@@ -31,7 +31,7 @@ inline constexpr std::size_t typed_tensor_count = 1000;
 
 /// `t000` to `t999`.
 template <std::size_t I>
-constexpr reshard::fixed_string<5> typed_key() {
+constexpr reshard::detail::fixed_string<5> typed_key() {
     char const text[] = {'t', '0' + I / 100, '0' + I / 10 % 10, '0' + I % 10, '\0'};
     return text;
 }
@@ -42,10 +42,10 @@ struct small_tensors;
 
 template <reshard::index_t Ranks, std::size_t Axis, std::size_t... I>
 struct small_tensors<Ranks, Axis, std::index_sequence<I...>>
-    : reshard::typed_layout<
+    : reshard::typed::layout<
           reshard::mesh{{"tp", Ranks}},
-          reshard::typed_tensor<typed_key<I>(), float, reshard::index_vector{16, 64},
-                                reshard::shard{Axis}>...> {};
+          reshard::typed::tensor<typed_key<I>(), float, reshard::index_vector{16, 64},
+                                 reshard::shard{Axis}>...> {};
 
 template <reshard::index_t Ranks, std::size_t Axis>
 using thousand_tensors = small_tensors<Ranks, Axis, std::make_index_sequence<typed_tensor_count>>;
@@ -58,7 +58,7 @@ public:
         float* next = elements_.data();
         for (reshard::holder_t rank = 0; rank < Layout::ranks.rank_count(); ++rank) {
             ranks_.emplace_back();
-            for (reshard::shard_descriptor& held : reshard::descriptors_of<Layout>(rank)) {
+            for (reshard::shard_descriptor& held : reshard::detail::descriptors_of<Layout>(rank)) {
                 reshard::index_vector const shape = held.region.shape;
                 ranks_.back().add(std::move(held),
                                   reshard::tensor_view{next, held.dtype, shape,
@@ -81,9 +81,9 @@ private:
 
 /// What the tensors of all ranks say of themselves, one list a rank, as one layout.
 template <class View>
-reshard::layout layout_of_ranks(std::span<reshard::basic_state_dict<View> const> ranks) {
+reshard::layout layout_of_ranks(std::span<reshard::detail::basic_state_dict<View> const> ranks) {
     std::vector<std::vector<reshard::shard_descriptor>> shards;
-    for (reshard::basic_state_dict<View> const& tensors : ranks)
+    for (reshard::detail::basic_state_dict<View> const& tensors : ranks)
         shards.push_back(tensors.descriptors());
     return reshard::layout_of(shards);
 }
@@ -95,35 +95,36 @@ public:
                std::span<reshard::state_dict const> target) {
         reshard::layout const held = layout_of_ranks(source);
         reshard::layout const wanted = layout_of_ranks(target);
-        reshard::mapping const program = reshard::by_name(catalog_of(held), wanted);
-        reshard::plan_problem const problem = problem_of(program, held, wanted);
-        reshard::plan const whole = make_plan(problem);
-        reshard::shard_views<reshard::const_tensor_view> from;
-        reshard::shard_views<reshard::tensor_view> to;
+        reshard::mapping const program = reshard::detail::by_name(catalog_of(held), wanted);
+        reshard::detail::plan_problem const problem = problem_of(program, held, wanted);
+        reshard::plan const whole = reshard::make_plan(problem);
+        reshard::detail::shard_views<reshard::const_tensor_view> from;
+        reshard::detail::shard_views<reshard::tensor_view> to;
         for (reshard::holder_t rank = 0; rank < source.size(); ++rank)
             from.add(source[rank], held, rank);
         for (reshard::holder_t rank = 0; rank < target.size(); ++rank)
             to.add(target[rank], wanted, rank);
-        reshard::bound_plan const bound{whole, problem, from, to};
+        reshard::detail::bound_plan const bound{whole, problem, from, to};
         for (reshard::transfer const& transfer : whole.transfers) {
             auto const read = source_end(bound, transfer);
             auto const write = target_end(bound, transfer);
             copies_.push_back(
-                {prepare({cut_of(whole, transfer).extent, read.place.offset, read.place.strides,
-                          write.place.offset, write.place.strides},
-                         conversion_of(whole, transfer)),
+                {reshard::detail::prepare({reshard::detail::cut_of(whole, transfer).extent,
+                                           read.place.offset, read.place.strides,
+                                           write.place.offset, write.place.strides},
+                                          reshard::detail::conversion_of(whole, transfer)),
                  read.data, write.data});
         }
     }
 
     void run() const {
         for (ready_copy const& one : copies_)
-            reshard::run(one.copy, one.source, one.target);
+            reshard::detail::run(one.copy, one.source, one.target);
     }
 
 private:
     struct ready_copy {
-        reshard::prepared_copy copy;
+        reshard::detail::prepared_copy copy;
         void const* source;
         void* target;
     };
@@ -156,10 +157,10 @@ bool run_typed(char const* name, int repeat) {
     double const prepared = quickest(100 * repeat, [&] { ready.run(); });
     bool is_right = target.elements() == expected.elements();
     std::fill(target.elements().begin(), target.elements().end(), 0.0F);
-    reshard::typed_addresses<Source, std::byte const> const reads(from);
-    reshard::typed_addresses<Target, std::byte> const writes(target.ranks());
+    reshard::typed::addresses<Source, std::byte const> const reads(from);
+    reshard::typed::addresses<Target, std::byte> const writes(target.ranks());
     double const typed = quickest(100 * repeat, [&] {
-        reshard::run_locally<reshard::typed_plan<Source, Target>>(reads, writes);
+        reshard::run_locally<reshard::typed::plan<Source, Target>>(reads, writes);
     });
     is_right = is_right && target.elements() == expected.elements();
     std::printf("%-16s  %12.1f  %12.1f  %12.1f  %8.1f  %8.2f  %s\n", name, each_time * 1e6,

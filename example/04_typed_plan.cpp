@@ -16,20 +16,20 @@ using namespace reshard;
 
 // Trained on four tensor-parallel ranks, to be served by two, with query and key in one tensor.
 struct trained
-    : typed_layout<mesh{{"tp", 4}}, typed_tensor<"q", float, index_vector{8, 2}, shard{0}>,
-                   typed_tensor<"k", float, index_vector{4, 2}, shard{0}>,
-                   typed_tensor<"norm", float, index_vector{2}, replicate{}>> {};
+    : typed::layout<mesh{{"tp", 4}}, typed::tensor<"q", float, index_vector{8, 2}, shard{0}>,
+                    typed::tensor<"k", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
 struct served
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"qk", float, index_vector{12, 2}, shard{0}>,
-                   typed_tensor<"norm", float, index_vector{2}, replicate{}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"qk", float, index_vector{12, 2}, shard{0}>,
+                    typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
 
 // What is not the source's tensor of its key is defined.
-using qk = typed_concat<0, typed_source_of<trained, "q">, typed_source_of<trained, "k">>;
-using serve = typed_plan<trained, served, typed_definition<"qk", qk>>;
+using qk = typed::concat<0, typed::source_of<trained, "q">, typed::source_of<trained, "k">>;
+using serve = typed::plan<trained, served, typed::definition<"qk", qk>>;
 
 // The first six rows of qk come from the first three ranks, two each, the others from the fourth and, as k, from
 // all four; each rank keeps a norm of its own.
-static_assert(is_covered<trained> && has_equal_shards<served>);
+static_assert(typed::is_covered<trained> && typed::has_equal_shards<served>);
 static_assert(cost_of<serve>().transfers == 3 + 5 + 2);
 static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);
 static_assert(cost_of<serve>().by_process[0].bytes_in == 4 * 2 * 4);
@@ -44,12 +44,12 @@ int main() {
     std::array<std::array<float, 14>, 2> served_shards{}; // six rows of qk, the norm
 
     constexpr std::size_t first_of[] = {0, 4, 6};
-    typed_addresses<trained, std::byte const> from;
+    typed::addresses<trained, std::byte const> from;
     for (holder_t rank = 0; rank < 4; ++rank)
         for (std::size_t tensor = 0; tensor < 3; ++tensor)
             from.set(tensor, rank,
                      reinterpret_cast<std::byte const*>(&shards[rank][first_of[tensor]]));
-    typed_addresses<served, std::byte> to;
+    typed::addresses<served, std::byte> to;
     for (holder_t rank = 0; rank < 2; ++rank) {
         to.set(0, rank, reinterpret_cast<std::byte*>(&served_shards[rank][0]));
         to.set(1, rank, reinterpret_cast<std::byte*>(&served_shards[rank][12]));

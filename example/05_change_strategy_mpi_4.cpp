@@ -17,25 +17,31 @@ namespace {
 using namespace reshard;
 
 /// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
-std::vector<parallel_tensor> model() {
-    std::vector<parallel_tensor> all{{.key = "embed",
-                                      .shape = {13, 12},
-                                      .cut = vocabulary_parallel(16),
-                                      .stage = on_first_stage()},
-                                     {.key = "norm", .shape = {12}, .stage = on_last_stage()}};
+std::vector<model::parallel_tensor> transformer() {
+    std::vector<model::parallel_tensor> all{
+        {.key = "embed",
+         .shape = {13, 12},
+         .cut = model::vocabulary_parallel(16),
+         .stage = model::on_first_stage()},
+        {.key = "norm", .shape = {12}, .stage = model::on_last_stage()}};
     for (index_t layer = 0; layer < 5; ++layer) {
         std::string const at = "layers." + std::to_string(layer) + ".";
-        stage_place const here = on_layer(layer);
+        model::stage_place const here = model::on_layer(layer);
+        all.push_back({.key = at + "qkv",
+                       .shape = {24, 12},
+                       .cut = model::fused_qkv_cut(4, 2),
+                       .stage = here});
         all.push_back(
-            {.key = at + "qkv", .shape = {24, 12}, .cut = fused_qkv_cut(4, 2), .stage = here});
-        all.push_back({.key = at + "o", .shape = {12, 12}, .cut = row_parallel(), .stage = here});
+            {.key = at + "o", .shape = {12, 12}, .cut = model::row_parallel(), .stage = here});
         if (layer == 0)
-            all.push_back(
-                {.key = at + "up", .shape = {16, 12}, .cut = fused_gate_up(), .stage = here});
+            all.push_back({.key = at + "up",
+                           .shape = {16, 12},
+                           .cut = model::fused_gate_up(),
+                           .stage = here});
         for (index_t expert = 0; layer > 0 && expert < 4; ++expert)
             all.push_back({.key = at + "experts." + std::to_string(expert) + ".up",
                            .shape = {8, 12},
-                           .cut = fused_gate_up(),
+                           .cut = model::fused_gate_up(),
                            .stage = here,
                            .expert = expert});
     }
@@ -44,12 +50,13 @@ std::vector<parallel_tensor> model() {
 
 /// Who holds what of the model and of its state: two moments and a master weight for each
 /// parameter.
-std::vector<tensor_sharding> spread(parallelism const& degrees) {
-    parallel_job const job(degrees, uneven_pipeline(5, degrees.pp), 4);
+std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
+    model::parallel_job const job(degrees, model::uneven_pipeline(5, degrees.pp), 4);
     std::vector<tensor_sharding> all;
-    for (parallel_tensor const& tensor : model())
+    for (model::parallel_tensor const& tensor : transformer())
         all.push_back(sharding_of(tensor, job));
-    for (auto& state : states_of(shard_buffers(all, megatron_buckets), megatron_states()))
+    for (auto& state : model::states_of(model::shard_buffers(all, model::megatron_buckets),
+                                        model::megatron_states()))
         all.push_back(std::move(state));
     return all;
 }
@@ -80,7 +87,7 @@ int main(int argc, char** argv) {
         std::cerr << "Run this on four ranks.\n";
         return 1;
     }
-    auto const on = [&](parallelism const& degrees, int ranks) {
+    auto const on = [&](model::parallelism const& degrees, int ranks) {
         return world.rank() < ranks ? rank_tensors(spread(degrees), world.rank()) : rank_tensors();
     };
 

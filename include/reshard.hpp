@@ -22,6 +22,7 @@
 #include <reshard/tensor/join_neighbours.hpp>
 
 /// \file
-/// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in one process.
+/// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in
+/// one process.
 
 #endif

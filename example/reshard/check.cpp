@@ -41,7 +41,7 @@ struct reported {
 
 struct check_report {
     std::vector<reported> findings;
-    key_classes keys;
+    detail::key_classes keys;
     std::string why_not; ///< empty: the program can be undone
 
     std::size_t count(std::string_view severity) const {
@@ -53,7 +53,7 @@ struct check_report {
 };
 
 reported report_of(job const& all, aoa::finding const& one, job_files const& files) {
-    reported result{std::string(name_of(one.level)),
+    reported result{std::string(detail::name_of(one.level)),
                     one.code,
                     one.key,
                     one.message,

@@ -32,9 +32,9 @@ convert_report run_convert(processes const& world, convert_command const& option
         if (world.rank() == 0)
             warnings += print_notes(all, options.files);
     });
-    write_options const writing{.replace = options.force,
-                                .partial = options.files.partial,
-                                .most_file_bytes = options.shard_bytes};
+    detail::write_options const writing{.replace = options.force,
+                                        .partial = options.files.partial,
+                                        .most_file_bytes = options.shard_bytes};
     progress_bar bar(world.rank() == 0);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),

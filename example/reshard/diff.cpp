@@ -30,7 +30,7 @@ json::value json_element(std::string const& text) {
     return not_json || !number.is_number() ? json::value(json_text(text)) : number;
 }
 
-json::value json_of(std::optional<tensor_difference> const& first) {
+json::value json_of(std::optional<detail::tensor_difference> const& first) {
     if (!first)
         return nullptr;
     return {{"key", json_text(first->key)},
@@ -67,8 +67,8 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                             status);
     index_t bytes = 0;
     for (tensor_layout const& tensor : a.files_layout().tensors)
-        bytes = checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
-                            "the bytes of all tensors");
+        bytes = detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+                                    "the bytes of all tensors");
     std::string text = text_of(found, options);
     if (found.equal())
         text += closing_line(bytes, watch.seconds()) + "\n";

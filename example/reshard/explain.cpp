@@ -60,19 +60,19 @@ index_t number_in(std::string const& whole, std::string_view digits) {
 }
 
 /// `0:2,3:4` or, as a slice has it, `[0:2, :]`; the empty text is the box of a scalar.
-std::vector<axis_range> parse_box(std::string const& text) {
+std::vector<detail::axis_range> parse_box(std::string const& text) {
     std::string plain = text;
     std::erase(plain, ' ');
     if (plain.size() > 1 && plain.front() == '[' && plain.back() == ']')
         plain = plain.substr(1, plain.size() - 2);
-    std::vector<axis_range> ranges;
+    std::vector<detail::axis_range> ranges;
     for (std::size_t begin = 0; begin < plain.size();) {
         std::size_t const end = std::min(plain.find(',', begin), plain.size());
         std::string_view const interval = std::string_view(plain).substr(begin, end - begin);
         std::size_t const colon = interval.find(':');
         if (colon == interval.npos)
             fail_box(text);
-        axis_range range;
+        detail::axis_range range;
         if (colon > 0)
             range.first = number_in(text, interval.substr(0, colon));
         if (colon + 1 < interval.size())
@@ -86,7 +86,8 @@ std::vector<axis_range> parse_box(std::string const& text) {
 }
 
 /// The box of those ranges in a tensor of that shape, or of one that has not been found.
-box box_in(std::vector<axis_range> const& ranges, std::optional<index_vector> const& shape) {
+box box_in(std::vector<detail::axis_range> const& ranges,
+           std::optional<index_vector> const& shape) {
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const first = ranges[axis].first;
@@ -101,15 +102,15 @@ box box_in(std::vector<axis_range> const& ranges, std::optional<index_vector> co
 /// Says where in its file a piece lies: from its first element to its last.
 void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size_t tensor,
                 std::size_t number) {
-    checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
-    box const source = relative_to(one.geometry.source_box(), shard.region.offset);
+    detail::checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
+    box const source = detail::relative_to(one.geometry.source_box(), shard.region.offset);
     index_vector last = source.offset;
     for (std::size_t axis = 0; axis < last.size(); ++axis)
         last[axis] += source.shape[axis] - 1;
     index_t const skipped = shard.flat ? shard.flat->begin : 0;
     index_t const element_bits = bits(one.geometry.stored);
-    index_t const begin = ravel_index(source.offset, shard.region.shape) - skipped;
-    index_t const end = ravel_index(last, shard.region.shape) - skipped + 1;
+    index_t const begin = detail::ravel_index(source.offset, shard.region.shape) - skipped;
+    index_t const end = detail::ravel_index(last, shard.region.shape) - skipped + 1;
     one.file = checkpoint.files[shard.file].path.filename().string();
     one.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
     one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
@@ -139,7 +140,8 @@ public:
     /// What becomes of a box of a source tensor, by source offset.
     std::vector<explained> source(std::string const& key, std::optional<box> const& region) {
         std::vector<explained> found;
-        for (destination const& one : reshard::explain_source(all_.map(), key, region))
+        for (detail::destination const& one :
+             reshard::detail::explain_source(all_.map(), key, region))
             add(one.part, one.key, found);
         std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
             return a.geometry.source_offset < b.geometry.source_offset;
@@ -149,13 +151,13 @@ public:
 
 private:
     void add(piece const& piece, std::string const& target, std::vector<explained>& found) {
-        if (piece.source == zero_source)
+        if (piece.source == detail::zero_source)
             return found.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
         std::string const key(all_.map().sources().key(piece.source));
         tensor_layout const* const held = source_.held.find(key);
         if (!source_.checkpoint)
             return found.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
-        for (located_piece const& located : locate(piece, held->shards)) {
+        for (detail::located_piece const& located : detail::locate(piece, held->shards)) {
             found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
             find_bytes(found.back(), *source_.checkpoint,
                        static_cast<std::size_t>(held - source_.held.tensors.data()), located.shard);
@@ -192,7 +194,7 @@ json::array json_factors(index_vector const& extents, std::uint8_t joins) {
 
 json::object json_of(explained const& one) {
     piece const& piece = one.geometry;
-    bool const is_zero = piece.source == zero_source;
+    bool const is_zero = piece.source == detail::zero_source;
     json::array casts;
     for (data_type const dtype : piece.casts.steps())
         casts.emplace_back(json_text(code(dtype)));
@@ -203,10 +205,10 @@ json::object json_of(explained const& one) {
         {"source_shape", unless_zero(json_list(piece.source_box().shape))},
         {"target_offset", json_list(piece.target_offset)},
         {"target_shape", json_list(piece.target_box().shape)},
-        {"permutation", unless_zero(json_list(axes_of(piece.order, piece.extent.size())))},
+        {"permutation", unless_zero(json_list(detail::axes_of(piece.order, piece.extent.size())))},
         {"source_dtype", unless_zero(json_text(code(piece.stored)))},
         {"casts", std::move(casts)},
-        {"dtype", json_text(code(result(piece.stored, piece.casts)))},
+        {"dtype", json_text(code(detail::result(piece.stored, piece.casts)))},
         {"statements", json_texts(one.statements)}};
     if (piece.joins.any()) {
         entry["source_factors"] = json_factors(piece.order.undo(piece.extent), piece.joins.source);
@@ -235,7 +237,8 @@ std::string way_of(explained const& one) {
     if (piece.joins.any())
         text += ", read row by row as " + to_string(piece.order.undo(piece.extent));
     if (piece.order != permutation::identity(piece.extent.size()))
-        text += ", its axes in the order " + to_string(axes_of(piece.order, piece.extent.size()));
+        text += ", its axes in the order " +
+                to_string(detail::axes_of(piece.order, piece.extent.size()));
     for (data_type const dtype : piece.casts.steps())
         text += ", cast to " + std::string(name(dtype));
     if (!one.file.empty())
@@ -248,7 +251,7 @@ std::string way_of(explained const& one) {
 
 std::string target_text(explained const& one) {
     return bold(to_string(one.geometry.target_box())) + " is " +
-           (one.geometry.source == zero_source
+           (one.geometry.source == detail::zero_source
                 ? "zeros"
                 : "'" + one.source_key + "' " + to_string(one.geometry.source_box())) +
            way_of(one);

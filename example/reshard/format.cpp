@@ -23,7 +23,7 @@ struct format_options {
 };
 
 outcome format(format_options const& options, bool as_json) {
-    std::string const written = read_text_file(options.program);
+    std::string const written = detail::read_text_file(options.program);
     std::string const neat = aoa::format(aoa::parse(written, options.program));
     int const status = options.check && neat != written ? no : done;
     if (as_json)

@@ -25,13 +25,13 @@ struct inspect_options {
 
 index_t bytes_of(checkpoint_metadata const& checkpoint) {
     index_t bytes = 0;
-    for (checkpoint_tensor const& tensor : checkpoint.tensors)
-        bytes = checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
-                            "the bytes of all tensors");
+    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors)
+        bytes = detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+                                    "the bytes of all tensors");
     return bytes;
 }
 
-json::object json_of(checkpoint_shard const& shard, checkpoint_metadata const& checkpoint) {
+json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata const& checkpoint) {
     json::object entry{{"file", checkpoint.files[shard.file].path.filename().string()},
                        {"offset", json_list(shard.region.offset)},
                        {"shape", json_list(shard.region.shape)},
@@ -43,12 +43,12 @@ json::object json_of(checkpoint_shard const& shard, checkpoint_metadata const& c
 
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::array files;
-    for (checkpoint_file const& file : checkpoint.files)
+    for (detail::checkpoint_file const& file : checkpoint.files)
         files.emplace_back(file.path.filename().string());
     json::object tensors;
-    for (checkpoint_tensor const& tensor : checkpoint.tensors) {
+    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         json::array shards;
-        for (checkpoint_shard const& shard : tensor.shards)
+        for (detail::checkpoint_shard const& shard : tensor.shards)
             shards.push_back(json_of(shard, checkpoint));
         tensors[json_text(tensor.key)] = {{"dtype", json_text(code(tensor.dtype))},
                                           {"shape", json_list(tensor.shape)},
@@ -67,7 +67,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
     layout const held = layout_of(checkpoint);
     std::vector<std::string> names;
-    for (checkpoint_file const& file : checkpoint.files)
+    for (detail::checkpoint_file const& file : checkpoint.files)
         names.push_back(file.path.filename().string());
     std::string text = checkpoint.path.string() + ": " + bold(checkpoint.format) + ", " +
                        counted(checkpoint.tensors.size(), "tensor") + ", " +
@@ -77,8 +77,9 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    safetensors_options const reading{.mode = options.compatible ? safetensors_mode::compatible
-                                                                 : safetensors_mode::strict};
+    detail::safetensors_options const reading{.mode = options.compatible
+                                                          ? detail::safetensors_mode::compatible
+                                                          : detail::safetensors_mode::strict};
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     for (std::string const& warning : checkpoint.warnings)
         note(warning);

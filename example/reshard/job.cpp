@@ -22,7 +22,7 @@ using namespace reshard;
 namespace {
 
 aoa::program read_program(std::string const& path) {
-    return path.empty() ? aoa::program() : aoa::parse(read_text_file(path), path);
+    return path.empty() ? aoa::program() : aoa::parse(detail::read_text_file(path), path);
 }
 
 /// What a program leaves over where no target says what is wanted, errors apart.
@@ -33,29 +33,29 @@ catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_fi
 }
 
 /// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
-catalog catalog_of(layout_table const& table, catalog const& known) {
+catalog catalog_of(detail::layout_table const& table, catalog const& known) {
     std::vector<catalog_entry> entries;
-    for (layout_row const& row : table.rows) {
+    for (detail::layout_row const& row : table.rows) {
         catalog_entry const* const yielded = known.find(row.key);
         data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
-        entries.push_back(entry_of({row.key, dtype, row.shape, row.shards}));
+        entries.push_back(detail::entry_of({row.key, dtype, row.shape, row.shards}));
     }
     return catalog(std::move(entries));
 }
 
 /// What a target's file says of its tensors.
-std::vector<aoa::known_tensor> known_rows(layout_table const& table) {
+std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
     std::vector<aoa::known_tensor> known;
-    for (layout_row const& row : table.rows)
+    for (detail::layout_row const& row : table.rows)
         known.push_back(
-            {entry_of({row.key, row.dtype.value_or(data_type::f32), row.shape, row.shards}),
+            {detail::entry_of({row.key, row.dtype.value_or(data_type::f32), row.shape, row.shards}),
              row.dtype.has_value()});
     return known;
 }
 
 /// The program without macros, in the direction in which it is to be run; `target` may be null.
 aoa::expansion expand_program(aoa::program const& written, catalog const& source,
-                              layout_table const* target, job_files const& files) {
+                              detail::layout_table const* target, job_files const& files) {
     if (files.reverse)
         return expand_backwards(written, source,
                                 target ? known_rows(*target) : std::vector<aoa::known_tensor>(),
@@ -83,7 +83,7 @@ void note_unwritten(job& all, std::vector<std::string> const& keys, job_files co
                         counted(keys.size(), "key") + " that the program yields: " + listed(keys);
 }
 
-void add_mismatch(job& all, aoa::severity level, key_mismatch const& keys) {
+void add_mismatch(job& all, aoa::severity level, detail::key_mismatch const& keys) {
     for (auto const& [code, words, list] :
          {std::tuple("unexpected", "is wanted but not available", &keys.unexpected),
           std::tuple("missing", "is available but not wanted", &keys.missing)})
@@ -97,16 +97,16 @@ void add_mismatch(job& all, aoa::severity level, key_mismatch const& keys) {
 }
 
 /// What the strictness makes of keys that only one side has: findings, and rows that are left out.
-void judge_keys(job& all, layout_table& table, std::vector<std::string> missing,
+void judge_keys(job& all, detail::layout_table& table, std::vector<std::string> missing,
                 job_files const& files) {
-    all.verdict =
-        judge(strictness_from_name(files.strict), {all.lowered.unexpected, std::move(missing)});
+    all.verdict = detail::judge(detail::strictness_from_name(files.strict),
+                                {all.lowered.unexpected, std::move(missing)});
     add_mismatch(all, aoa::severity::error, all.verdict.raise);
     add_mismatch(all, aoa::severity::warning, all.verdict.log);
     add_mismatch(all, aoa::severity::note, all.verdict.give_back);
     if (!all.verdict.raise.empty() && !all.lowered.first_error)
         all.lowered.first_error = errc::unknown_key;
-    std::erase_if(table.rows, [&](layout_row const& row) {
+    std::erase_if(table.rows, [&](detail::layout_row const& row) {
         return std::ranges::binary_search(all.verdict.left_out, row.key);
     });
 }
@@ -120,20 +120,20 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-layout_table read_table(aoa::program const& written, catalog const& source,
-                        job_files const& files) {
-    layout_file const wanted = read_target(files.target);
+detail::layout_table read_table(aoa::program const& written, catalog const& source,
+                                job_files const& files) {
+    detail::layout_file const wanted = read_target(files.target);
     catalog const nothing;
-    if (!needs_shapes(wanted))
-        return table_of(wanted, nothing);
+    if (!detail::needs_shapes(wanted))
+        return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expand_program(written, source, nullptr, files);
-    return table_of(wanted, exports_of(expanded, source, files));
+    return detail::table_of(wanted, exports_of(expanded, source, files));
 }
 
 job make_job_with_target(catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
-    layout_table table = read_table(written, source, files);
+    detail::layout_table table = read_table(written, source, files);
     all.expanded = expand_program(written, source, &table, files);
     if (!all.expanded.is_complete)
         return all;
@@ -151,7 +151,7 @@ job make_job_with_target(catalog const& source, job_files const& files) {
         note_unwritten(all, missing, files);
     if (all.first_error())
         return all;
-    completed_layout completed = target_layout(table, catalog_of(all.map()));
+    detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
     all.target = std::move(completed.target);
     all.notes = std::move(completed.notes);
     return all;
@@ -161,14 +161,14 @@ job make_job_with_target(catalog const& source, job_files const& files) {
 void note_losses(job const& all, job_files const& files) {
     std::vector<std::string> unused, others;
     std::string first;
-    for (loss const& one : losses_of(all.map())) {
-        mapping_source const source = all.map().sources()[one.source];
-        if (one.what != loss::kind::unused)
+    for (detail::loss const& one : detail::losses_of(all.map())) {
+        detail::mapping_source const source = all.map().sources()[one.source];
+        if (one.what != detail::loss::kind::unused)
             continue;
         if (one.boxes[0] == whole(source.shape))
             unused.push_back(one.key);
         else if (first.empty())
-            first = "'" + one.key + "' " + describe(one, source);
+            first = "'" + one.key + "' " + detail::describe(one, source);
         else
             others.push_back(one.key);
     }
@@ -216,7 +216,7 @@ void check_cover(job const& all, job_files const& files) {
     if (!all.target || files.partial)
         return;
     try {
-        check_complete(*all.target);
+        detail::check_complete(*all.target);
     } catch (error const& problem) {
         fail(problem.code(), files.target + ": " + problem.what() + " (--partial)");
     }
@@ -236,7 +236,7 @@ job make_sound_job(layout const& source, job_files const& files) {
         bool const is_judged = !is_placed(first) && first.code == name(errc::unknown_key) &&
                                !all.verdict.raise.empty();
         if (is_judged)
-            fail(*code, files.target + ": " + describe(all.verdict.raise));
+            fail(*code, files.target + ": " + detail::describe(all.verdict.raise));
         fail(*code, text_of(all, first, files, kind_of(first) + ": ") + others_of(findings));
     }
     check_cover(all, files);
@@ -267,7 +267,7 @@ std::size_t print_findings(std::vector<aoa::finding> const& findings, job const&
                            job_files const& files) {
     std::size_t warnings = 0;
     for (aoa::finding const& one : findings) {
-        say(std::string(name_of(one.level)), text_of(all, one, files, {}));
+        say(std::string(detail::name_of(one.level)), text_of(all, one, files, {}));
         warnings += one.level == aoa::severity::warning;
     }
     return warnings;

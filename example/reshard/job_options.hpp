@@ -108,7 +108,7 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
 inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
     auto const complaint = [](std::string const& text) -> std::string {
         try {
-            reshard::strictness_from_name(text);
+            reshard::detail::strictness_from_name(text);
             return {};
         } catch (reshard::error const& problem) {
             return problem.what();

@@ -39,7 +39,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
 void check_command(CLI::App const& app, int argc, char** argv) {
     std::string const word = argc > 1 ? argv[1] : "";
     std::string known;
-    reshard::nearest_text nearest(word, false);
+    reshard::detail::nearest_text nearest(word, false);
     for (CLI::App const* const command : app.get_subcommands({})) {
         if (command->get_name() == word || word.starts_with("-"))
             return;
@@ -75,7 +75,7 @@ void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
 
 /// A number that differs between processes that were given different words.
 std::uint64_t digest_of(int argc, char** argv) {
-    reshard::hasher digest;
+    reshard::detail::hasher digest;
     for (int i = 1; i < argc; ++i)
         digest.add(std::string_view(argv[i]));
     return digest.value();
@@ -86,8 +86,9 @@ int run(processes const& world, int argc, char** argv) {
                  "reshard");
     invocation chosen;
     add_commands(app, chosen);
-    reshard::agree_to_run(world, argc > 1 ? argv[1] : "reshard", digest_of(argc, argv),
-                          reshard::attempt([&] { parse(app, chosen, argc, argv); }));
+    reshard::detail::agree_to_run(
+        world, argc > 1 ? argv[1] : "reshard", digest_of(argc, argv),
+        reshard::detail::attempt([&] { parse(app, chosen, argc, argv); }));
     outcome const result = chosen.run(world);
     reshard::agree_on(world, [&] {
         if (world.rank() == 0 && !(std::cout << result.text << std::flush))

@@ -52,19 +52,19 @@ struct dry_run {
     std::vector<std::string> keys;
     std::vector<key_cost> by_key;
     plan_cost cost;
-    std::vector<process_memory> memory;
-    plan_rounds rounds;
+    std::vector<detail::process_memory> memory;
+    detail::plan_rounds rounds;
 };
 
-bool has_elements(shard_table const& shards, std::size_t i) {
+bool has_elements(detail::shard_table const& shards, std::size_t i) {
     auto const flat = shards.flat(i);
-    return !is_empty(shards.region(i)) && (!flat || flat->size() > 0);
+    return !detail::is_empty(shards.region(i)) && (!flat || flat->size() > 0);
 }
 
 index_t count_main_copies(layout const& held) {
     index_t count = 0;
     for (tensor_layout const& tensor : held.tensors)
-        for (std::uint32_t const i : main_copies(tensor.shards))
+        for (std::uint32_t const i : detail::main_copies(tensor.shards))
             count += has_elements(tensor.shards, i);
     return count;
 }
@@ -78,7 +78,8 @@ index_t count_shards(layout const& held) {
 }
 
 /// A budget that is too small is an error that names the option, too.
-plan_rounds make_rounds(plan_flows const& flows, holder_t ranks, plan_command const& options) {
+detail::plan_rounds make_rounds(plan_flows const& flows, holder_t ranks,
+                                plan_command const& options) {
     if (!options.budget)
         return rounds_of(flows, ranks);
     try {
@@ -91,7 +92,7 @@ plan_rounds make_rounds(plan_flows const& flows, holder_t ranks, plan_command co
 std::vector<key_cost> key_costs(plan_flows const& flows) {
     std::vector<key_cost> by_kind(flows.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow const& one) {
+        flows.for_each(kind, [&](detail::flow const& one) {
             ++by_kind[kind].transfers;
             by_kind[kind].bytes += one.bytes;
         });
@@ -103,7 +104,7 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
 
 dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
     layout const& target = *all.target;
-    plan_problem const problem = problem_of(all.map(), source.held, target);
+    detail::plan_problem const problem = problem_of(all.map(), source.held, target);
     plan_flows const flows(problem);
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
@@ -127,9 +128,9 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
 /// \throws error with errc::overflow where that does not fit 64 bits
 index_t peak_of(dry_run const& run, std::size_t rank) {
     constexpr auto what = "the bytes of a rank";
-    process_memory const& held = run.memory[rank];
-    return checked_add(checked_add(held.source_bytes, held.target_bytes, what),
-                       staging_of(run.cost.by_process[rank]), what);
+    detail::process_memory const& held = run.memory[rank];
+    return detail::checked_add(detail::checked_add(held.source_bytes, held.target_bytes, what),
+                               detail::staging_of(run.cost.by_process[rank]), what);
 }
 
 json::array json_of_ranks(dry_run const& run) {
@@ -151,7 +152,7 @@ json::array json_of_ranks(dry_run const& run) {
 
 json::array json_of_rounds(dry_run const& run) {
     json::array list;
-    for (plan_round const& one : run.rounds.rounds)
+    for (detail::plan_round const& one : run.rounds.rounds)
         list.push_back({{"keys", one.last - one.first},
                         {"first_key", run.keys[one.first]},
                         {"last_key", run.keys[one.last - 1]},

@@ -20,7 +20,7 @@ heat_bins bins_of(plan_flows const& flows) {
     heat_bins bins(std::max<holder_t>(1, flows.problem().source_holders),
                    std::max<holder_t>(1, flows.problem().target_holders));
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow one) {
+        flows.for_each(kind, [&](detail::flow one) {
             one.count = flows.count(kind);
             bins.add(one);
         });
@@ -28,10 +28,10 @@ heat_bins bins_of(plan_flows const& flows) {
 }
 
 /// What a reader who does not see the picture should know.
-std::string description_of(heat_bins const& bins, std::vector<plan_round> const& rounds,
+std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;
-    for (plan_round const& one : rounds)
+    for (detail::plan_round const& one : rounds)
         most = std::max(most, one.peak_bytes);
     return "Above, a square for each pair of " +
            (bins.width() == 1 ? std::string("ranks")
@@ -54,7 +54,8 @@ std::string complaint_about_picture(std::string const& path) {
 }
 
 void write_plan_picture(std::string const& path, plan_flows const& flows,
-                        std::vector<plan_round> const& rounds, std::optional<index_t> budget) {
+                        std::vector<detail::plan_round> const& rounds,
+                        std::optional<index_t> budget) {
     heat_bins const bins = bins_of(flows);
     std::string const title = "Who sends whom: " + std::to_string(bins.sources()) + " to " +
                               std::to_string(bins.targets()) + " ranks";
@@ -62,7 +63,8 @@ void write_plan_picture(std::string const& path, plan_flows const& flows,
     std::string const body = svg_text({size.x / 2, 24}, title, "middle") +
                              draw_heat_map(bins, {0, 30}) +
                              draw_timeline(rounds, budget, {0, heat_map_size.y + 40});
-    write_whole_file(path, svg_document({title, description_of(bins, rounds, budget), size}, body));
+    detail::write_whole_file(
+        path, svg_document({title, description_of(bins, rounds, budget), size}, body));
 }
 
 } // namespace tool

@@ -22,7 +22,7 @@ std::string complaint_about_picture(std::string const& path);
 ///
 /// \throws error with errc::io, naming the file; then what is there is what it was
 void write_plan_picture(std::string const& path, reshard::plan_flows const& flows,
-                        std::vector<reshard::plan_round> const& rounds,
+                        std::vector<reshard::detail::plan_round> const& rounds,
                         std::optional<reshard::index_t> budget);
 
 } // namespace tool

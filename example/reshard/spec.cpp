@@ -31,17 +31,17 @@ source_spec read_source(std::string const& path) {
         layout held = layout_of(found);
         return {path, std::move(held), std::move(found)};
     }
-    layout_file const file = read_layout_file(path);
-    if (needs_shapes(file))
+    detail::layout_file const file = detail::read_layout_file(path);
+    if (detail::needs_shapes(file))
         fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "
                                       "them; list its tensors in the explicit form");
-    return {path, source_layout(std::get<layout_table>(file)), std::nullopt};
+    return {path, detail::source_layout(std::get<detail::layout_table>(file)), std::nullopt};
 }
 
-layout_file read_target(std::string const& path) {
+detail::layout_file read_target(std::string const& path) {
     if (is_layout(path))
-        return read_layout_file(path);
-    layout_table table = table_of(layout_of(read_checkpoint(path)));
+        return detail::read_layout_file(path);
+    detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path)));
     table.file = path;
     return table;
 }

@@ -27,7 +27,7 @@ source_spec read_source(std::string const& path);
 /// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
 ///
 /// \throws error as `read_source`
-reshard::layout_file read_target(std::string const& path);
+reshard::detail::layout_file read_target(std::string const& path);
 
 } // namespace tool
 

@@ -91,7 +91,7 @@ std::string tensor_table(layout const& held, bool all) {
     std::map<kind, std::size_t> places;
     for (tensor_layout const& tensor : held.tensors) {
         kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
-                       to_string(tensor.shape), parts_text(entry_of(tensor).parts)};
+                       to_string(tensor.shape), parts_text(detail::entry_of(tensor).parts)};
         auto const [place, is_new] = places.emplace(one, kinds.size());
         if (is_new)
             kinds.emplace_back(one, 0);

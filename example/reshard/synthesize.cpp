@@ -28,20 +28,21 @@ struct synthesize_options {
     bool force = false;
 };
 
-index_t bytes_of(checkpoint_tensor const& tensor) {
+index_t bytes_of(detail::checkpoint_tensor const& tensor) {
     return byte_count(element_count(tensor.shape), tensor.dtype);
 }
 
 /// Fills the files that this process writes, and then makes them appear.
-void write(processes const& world, synthesize_options const& options, checkpoint_plan const& plan) {
-    checkpoint_writer files(world, options.directory, plan, options.force);
+void write(processes const& world, synthesize_options const& options,
+           detail::checkpoint_plan const& plan) {
+    detail::checkpoint_writer files(world, options.directory, plan, options.force);
     agree_on(world, [&] {
         progress_bar bar(world.rank() == 0);
         index_t all = 0, filled = 0;
-        for (checkpoint_tensor const& tensor : plan.metadata.tensors)
+        for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors)
             all += files.files()[tensor.shards.front().file] ? bytes_of(tensor) : 0;
-        for (checkpoint_tensor const& tensor : plan.metadata.tensors) {
-            checkpoint_shard const& shard = tensor.shards.front();
+        for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors) {
+            detail::checkpoint_shard const& shard = tensor.shards.front();
             std::byte* const file = files.files()[shard.file];
             if (!file)
                 continue;
@@ -56,11 +57,11 @@ void write(processes const& world, synthesize_options const& options, checkpoint
 outcome synthesize(processes const& world, synthesize_options const& options, bool as_json) {
     stopwatch const watch;
     catalog const tensors = tensors_of_model(options.model, options.scale);
-    checkpoint_plan plan = plan_huggingface(tensors, options.shard_bytes);
+    detail::checkpoint_plan plan = detail::plan_huggingface(tensors, options.shard_bytes);
     std::iota(plan.ranks.begin(), plan.ranks.end(), holder_t{0}); // the processes share the files
     with_force_hint(options.directory, options.force, [&] { write(world, options, plan); });
     index_t bytes = 0;
-    for (checkpoint_tensor const& tensor : plan.metadata.tensors)
+    for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors)
         bytes += bytes_of(tensor);
     if (as_json)
         return json_outcome({{"tensors", tensors.size()}, {"bytes", bytes}});

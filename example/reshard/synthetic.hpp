@@ -48,7 +48,7 @@ constexpr std::uint64_t synthetic_word(std::uint64_t base, std::uint64_t i) {
 }
 
 constexpr std::uint64_t synthetic_base(std::string_view key, std::uint64_t seed) {
-    reshard::hasher digest;
+    reshard::detail::hasher digest;
     digest.add(key);
     digest.add(seed);
     return digest.value();

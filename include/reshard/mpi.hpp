@@ -8,7 +8,7 @@
 #include <reshard/os/fresh_memory.hpp>
 
 /// \file
-/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that ranks of
-/// a node share, and memory for targets that do not exist yet.
+/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that
+/// ranks of a node share, and memory for targets that do not exist yet.
 
 #endif

@@ -10,7 +10,7 @@
 #include <reshard/plan/typed_cost.hpp>
 
 /// \file
-/// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler makes of
-/// them, what it costs, and running it.
+/// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler
+/// makes of them, what it costs, and running it.
 
 #endif

@@ -30,6 +30,7 @@
 // has the reasons.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 using reshard::test::json_numbers;
 using reshard::test::json_string;

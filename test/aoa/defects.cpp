@@ -26,6 +26,7 @@
 // its row-major number.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 using reshard::test::numbered_shards;
 

@@ -38,6 +38,7 @@
 // Of `infer` the source is what is known of what a reversed program makes, or nothing.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 namespace fs = std::filesystem;
 

@@ -16,8 +16,10 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The pattern of a name in which each placeholder is captured, in the order in which they stand.
-inline aoa::key_pattern pattern(std::string const& text) {
+inline aoa::detail::key_pattern pattern(std::string const& text) {
     aoa::program const code = parsed(text + " -> target");
     std::size_t next = 0;
     return make_key_pattern(code.pattern(code.left(code.statements()[0])[0]),

@@ -24,6 +24,7 @@
 // passes, or differs deliberately: doc/aoa-differences.md says the same with the reasons.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 namespace json = boost::json;
 

@@ -5,6 +5,6 @@
 
 using namespace reshard;
 
-using w = typed_source<"w", float, index_vector{4, 6}>;
+using w = typed::source<"w", float, index_vector{4, 6}>;
 
-constexpr index_vector bad = typed_concat<2, w, w>::shape;
+constexpr index_vector bad = typed::concat<2, w, w>::shape;

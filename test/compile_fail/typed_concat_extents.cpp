@@ -5,7 +5,7 @@
 
 using namespace reshard;
 
-using w = typed_source<"w", float, index_vector{4, 6}>;
+using w = typed::source<"w", float, index_vector{4, 6}>;
 
 constexpr index_vector bad =
-    typed_concat<0, w, typed_source<"x", float, index_vector{2, 5}>>::shape;
+    typed::concat<0, w, typed::source<"x", float, index_vector{2, 5}>>::shape;

@@ -5,7 +5,7 @@
 
 using namespace reshard;
 
-using w = typed_source<"w", float, index_vector{4, 6}>;
+using w = typed::source<"w", float, index_vector{4, 6}>;
 
 constexpr index_vector bad =
-    typed_concat<0, w, typed_source<"x", double, index_vector{4, 6}>>::shape;
+    typed::concat<0, w, typed::source<"x", double, index_vector{4, 6}>>::shape;

@@ -1,8 +1,8 @@
-// expect: static assertion failed.*: a typed_tensor needs one placement for each axis of the mesh
+// expect: static assertion failed.*: a typed::tensor needs one placement for each axis of the mesh
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;
 
-layout const bad = typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}>>();
+layout const bad = typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}>>();

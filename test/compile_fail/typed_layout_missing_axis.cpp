@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a placement cuts an axis that the typed_tensor does not have
+// expect: static assertion failed.*: a placement cuts an axis that the typed::tensor does not have
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_layout.hpp>
@@ -6,4 +6,4 @@
 using namespace reshard;
 
 layout const bad =
-    typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, shard{1}>>();
+    typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}, shard{1}>>();

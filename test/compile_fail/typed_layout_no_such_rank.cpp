@@ -1,10 +1,11 @@
-// expect: static assertion failed.*: the mesh of a typed_layout has no such rank
+// expect: static assertion failed.*: the mesh of a typed::layout has no such rank
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 
-using job = typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, shard{0}>>;
+using job = typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}, shard{0}>>;
 
-auto const bad = typed_state_dict_of<job, 4>();
+auto const bad = typed::state_dict_of<job, 4>();

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed_layout has two tensors of one key
+// expect: static assertion failed.*: a typed::layout has two tensors of one key
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_layout.hpp>
@@ -6,5 +6,5 @@
 using namespace reshard;
 
 layout const bad =
-    typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, shard{0}>,
-                 typed_tensor<"w", float, index_vector{9}, shard{0}>>();
+    typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}, shard{0}>,
+                  typed::tensor<"w", float, index_vector{9}, shard{0}>>();

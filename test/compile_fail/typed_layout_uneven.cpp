@@ -1,10 +1,11 @@
-// expect: static assertion failed.*: an even split of a typed_tensor must divide the extent
+// expect: static assertion failed.*: an even split of a typed::tensor must divide the extent
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 layout const bad =
-    typed_layout<mesh{{"tp", 4}},
-                 typed_tensor<"w", float, index_vector{10}, shard{0, split_rule::even}>>();
+    typed::layout<mesh{{"tp", 4}},
+                  typed::tensor<"w", float, index_vector{10}, shard{0, split_rule::even}>>();

@@ -6,4 +6,4 @@
 using namespace reshard;
 
 layout const bad =
-    typed_layout<mesh{{"tp", 4}}, typed_tensor<"w", float, index_vector{8}, only{4}>>();
+    typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}, only{4}>>();

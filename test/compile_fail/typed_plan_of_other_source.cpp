@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed_source has another shape than the tensor of the source
+// expect: static assertion failed.*: a typed::source has another shape than the tensor of the source
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>
@@ -6,10 +6,10 @@
 using namespace reshard;
 
 struct trained
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{4, 2}, shard{0}>,
-                   typed_tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
-struct served : typed_layout<mesh{}, typed_tensor<"a", float, index_vector{2, 4}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
+struct served : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{2, 4}>> {};
 
 std::size_t const bad =
-    typed_plan<trained, served,
-               typed_definition<"a", typed_source<"b", float, index_vector{2, 4}>>>::size;
+    typed::plan<trained, served,
+                typed::definition<"a", typed::source<"b", float, index_vector{2, 4}>>>::size;

@@ -6,8 +6,8 @@
 using namespace reshard;
 
 struct trained
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{4, 2}, shard{0}>,
-                   typed_tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
-struct served : typed_layout<mesh{}, typed_tensor<"b", float, index_vector{2, 4}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
+struct served : typed::layout<mesh{}, typed::tensor<"b", float, index_vector{2, 4}>> {};
 
-std::size_t const bad = typed_plan<trained, served>::size;
+std::size_t const bad = typed::plan<trained, served>::size;

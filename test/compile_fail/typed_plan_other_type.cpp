@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a tensor of the target has another data type than that of its key in the source; convert it with typed_cast
+// expect: static assertion failed.*: a tensor of the target has another data type than that of its key in the source; convert it with typed::cast
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>
@@ -6,8 +6,8 @@
 using namespace reshard;
 
 struct trained
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{4, 2}, shard{0}>,
-                   typed_tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
-struct served : typed_layout<mesh{}, typed_tensor<"b", double, index_vector{4, 2}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
+struct served : typed::layout<mesh{}, typed::tensor<"b", double, index_vector{4, 2}>> {};
 
-std::size_t const bad = typed_plan<trained, served>::size;
+std::size_t const bad = typed::plan<trained, served>::size;

@@ -1,8 +1,9 @@
-// expect: static assertion failed.*: the region of a typed_shard must lie inside its global shape
+// expect: static assertion failed.*: the region of a typed::shard must lie inside its global shape
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 
-shard_descriptor const bad = typed_shard<"w", float, index_vector{4}, box{{-1}, {2}}>();
+shard_descriptor const bad = typed::shard<"w", float, index_vector{4}, box{{-1}, {2}}>();

@@ -5,6 +5,6 @@
 
 using namespace reshard;
 
-using w = typed_source<"w", float, index_vector{4, 6}>;
+using w = typed::source<"w", float, index_vector{4, 6}>;
 
-constexpr index_vector bad = typed_slice<w, index_vector{0, 2}, index_vector{4, 7}>::shape;
+constexpr index_vector bad = typed::slice<w, index_vector{0, 2}, index_vector{4, 7}>::shape;

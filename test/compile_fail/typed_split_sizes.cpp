@@ -5,6 +5,6 @@
 
 using namespace reshard;
 
-using w = typed_source<"w", float, index_vector{4, 6}>;
+using w = typed::source<"w", float, index_vector{4, 6}>;
 
-constexpr index_vector bad = typed_split<w, 0, index_vector{3, 2}, 0>::shape;
+constexpr index_vector bad = typed::split<w, 0, index_vector{3, 2}, 0>::shape;

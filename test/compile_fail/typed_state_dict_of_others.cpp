@@ -1,8 +1,9 @@
-// expect: static assertion failed.*: a typed_state_dict is a list of shard types
+// expect: static assertion failed.*: a typed::state_dict is a list of shard types
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 
-auto const bad = typed_state_dict<int>();
+auto const bad = typed::state_dict<int>();

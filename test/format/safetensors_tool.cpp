@@ -14,6 +14,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 safetensors_tensor tensor_of(safetensors_entry const& entry) {
     return {entry.name, entry.dtype, index_vector(entry.shape.begin(), entry.shape.end())};

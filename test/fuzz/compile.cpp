@@ -19,6 +19,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using test::require;
 
 /// Each piece lies in its source, and is found at its place; together they are as many elements as

@@ -17,6 +17,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// Tensors and options that the comments at the beginning of a program give:
 /// `#! source KEY DTYPE SHAPE [PARTS]`, `#! target KEY DTYPE SHAPE [PARTS]`, `#! reverse`.
 ///

@@ -19,6 +19,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using test::require;
 
 /// The reversed program is one: an error here ends the process.

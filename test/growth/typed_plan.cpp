@@ -14,18 +14,19 @@ BOOST_AUTO_TEST_SUITE(growth_typed_plan)
 
 namespace {
 
-struct held : typed_layout<mesh{{"tp", 3}}, typed_tensor<"a", float, index_vector{7, 4}, shard{0}>,
-                           typed_tensor<"b", float, index_vector{4, 5}, shard{1}>> {};
+struct held
+    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"a", float, index_vector{7, 4}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{4, 5}, shard{1}>> {};
 struct wanted
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{7, 4}, shard{1}>,
-                   typed_tensor<"turned", float, index_vector{5, 4}, shard{0}>,
-                   typed_tensor<"round", float, index_vector{7, 4}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{7, 4}, shard{1}>,
+                    typed::tensor<"turned", float, index_vector{5, 4}, shard{0}>,
+                    typed::tensor<"round", float, index_vector{7, 4}, shard{0}>> {};
 template <class T>
-using rounded = typed_cast<typed_cast<T, bfloat16>, float>;
-using job = typed_plan<
+using rounded = typed::cast<typed::cast<T, bfloat16>, float>;
+using job = typed::plan<
     held, wanted,
-    typed_definition<"turned", typed_permute<typed_source_of<held, "b">, index_vector{1, 0}>>,
-    typed_definition<"round", rounded<typed_source_of<held, "a">>>>;
+    typed::definition<"turned", typed::permute<typed::source_of<held, "b">, index_vector{1, 0}>>,
+    typed::definition<"round", rounded<typed::source_of<held, "a">>>>;
 
 } // namespace
 
@@ -36,8 +37,8 @@ BOOST_AUTO_TEST_CASE(running_a_typed_plan_allocates_nothing) {
     auto const from = source.state_dicts<const_state_dict>();
     auto const to = target.state_dicts<state_dict>();
     std::uint64_t const before = allocations_so_far();
-    typed_addresses<held, std::byte const> const reads(from);
-    typed_addresses<wanted, std::byte> const writes(to);
+    typed::addresses<held, std::byte const> const reads(from);
+    typed::addresses<wanted, std::byte> const writes(to);
     std::uint64_t const bound = allocations_so_far();
     run_locally<job>(reads, writes);
     BOOST_TEST(allocations_so_far() - bound == 0u);

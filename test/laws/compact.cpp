@@ -19,6 +19,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::resolved;
 
 BOOST_AUTO_TEST_SUITE(laws_compact)

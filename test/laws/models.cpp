@@ -23,6 +23,7 @@
 // `{0:3}` in a key stands for the numbers 0 to 2.
 
 using namespace reshard;
+using namespace reshard::detail;
 namespace fs = std::filesystem;
 
 BOOST_AUTO_TEST_SUITE(laws_models)

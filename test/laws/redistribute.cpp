@@ -13,6 +13,7 @@
 #include <iostream>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(laws_redistribute)
 

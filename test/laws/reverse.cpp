@@ -23,6 +23,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 
 BOOST_AUTO_TEST_SUITE(laws_reverse)

@@ -12,6 +12,7 @@
 #include <regex>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(laws_states)
 

@@ -67,6 +67,15 @@ HEAVY = {"reshard/group/wire.hpp": ["mpi", "storage"]}
 LONGEST_CHAIN = 8
 LONGEST_HEADER_CHAIN = 20
 
+# The most that there may be: headers, and public names in each namespace. What a later change adds
+# is added here in the same change; what is moved or deleted is taken off.
+MOST_HEADERS = 392
+MOST_NAMES = {"reshard": 150, "reshard::aoa": 80, "reshard::model": 80, "reshard::typed": 80}
+# The namespaces whose public names this page lists.
+NAMES_PAGE = "doc/architecture.md"
+LISTED = list(MOST_NAMES)
+NAMES_HEADING = "### Namespace `%s`"
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 COMMUNICATOR = re.compile(
@@ -79,6 +88,12 @@ def room_of(header):
     """The room of a header of ours, or the header's own name where it stands beside the rooms."""
     parts = header.split("/")
     return parts[1] if len(parts) > 2 else header
+
+
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+                      r'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.DOTALL | re.MULTILINE)
+ANGLES = re.compile(r"<[^<>()]*(?:\([^()]*\)[^<>()]*)*>")
+REQUIRES = re.compile(r"\brequires ?\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
 def is_ours(header):
@@ -216,8 +231,78 @@ def check_groups(headers):
             yield f"{place}: a communicator that the caller did not give"
 
 
+def declarations(text):
+    """What stands right in a namespace: the namespace, and the text up to a body or a semicolon."""
+    code = NOT_CODE.sub(" ", text)
+    namespaces, start, depth = [], 0, 0
+    for mark in re.finditer(r"[;{}]", code):
+        if depth:
+            depth += {"{": 1, "}": -1, ";": 0}[mark[0]]
+            start = mark.end()
+            continue
+        head = " ".join(code[start:mark.start()].split())
+        start = mark.end()
+        if mark[0] == "}":
+            namespaces.pop()
+        elif mark[0] == "{" and head.startswith("namespace"):
+            namespaces.append(head[len("namespace"):].strip())
+        else:
+            depth = 1 if mark[0] == "{" else 0
+            if head:
+                yield "::".join(namespaces), head
+
+
+def declared_name(head):
+    """The name that a declaration gives; none where it defines what another one declares."""
+    head = REQUIRES.sub("", re.sub(r"\[\[.*?\]\]", "", head)).replace("->", "  ")
+    if re.search(r"\b(operator|static_assert|friend)\b", head):
+        return None
+    while head != (head := ANGLES.sub("", head)):
+        pass
+    head = re.sub(r"^(template )+", "", " ".join(head.split()))
+    name = (re.match(r"(?:class|struct|enum(?: class)?|using|concept) ([\w:]+)", head) or
+            re.search(r"([\w:]+) ?(?:\(|=|\[|$)", head))
+    return name[1] if name and "::" not in name[1] else None
+
+
+def public_names(headers):
+    """The names of each namespace outside `detail`."""
+    names = {namespace: set() for namespace in MOST_NAMES}
+    for text in headers.values():
+        for namespace, head in declarations(text):
+            if namespace in names and (name := declared_name(head)):
+                names[namespace].add(name)
+    return names
+
+
+def check_counts(headers):
+    """Rule 5, and section 4 of the house: headers and public names are few."""
+    doors = sum(header.endswith(".hpp") for header in headers)
+    if doors > MOST_HEADERS:
+        yield f"{doors} headers, more than {MOST_HEADERS}"
+    for namespace, names in public_names(headers).items():
+        if len(names) > MOST_NAMES[namespace]:
+            yield f"{namespace}: {len(names)} public names, more than {MOST_NAMES[namespace]}"
+
+
+def check_listed(headers, page):
+    """A public name stands on the page that lists them, and no other does."""
+    names = public_names(headers)
+    for namespace in LISTED:
+        heading = NAMES_HEADING % namespace
+        section = page.partition(heading)[2].partition("\n#")[0]
+        listed = set(re.findall(r"`(\w+)`", section))
+        for name in sorted(names[namespace] - listed):
+            yield f"{NAMES_PAGE}: lacks {namespace}::{name}; list it, or move it into detail"
+        for name in sorted(listed - names[namespace]):
+            yield f"{NAMES_PAGE}: {namespace} declares no {name}"
+
+
 def findings(root):
     headers = read_tree(root / "include")
+    page = root / NAMES_PAGE
+    yield from check_counts(headers)
+    yield from check_listed(headers, page.read_text() if page.exists() else "")
     oracle = read_tree(root / "test" / "oracle", "test/oracle/")
     yield from check_levels(headers)
     yield from check_foreign(headers)
@@ -297,6 +382,22 @@ SELF_TEST = [
     ({"include/reshard/mpi/a.hpp": "void f(group auto& team);\n"}, "a group is taken by const&"),
     ({"include/reshard/mpi/a.hpp": "auto n = boost::mpi::communicator().size();\n"},
      "that the caller did not give"),
+    # Public names: all that stand on the page, and no others; types, functions and what they are
+    # specialised for.
+    ({"include/reshard/core/a.hpp":
+      "namespace reshard {\ntemplate <class T>\nstruct a : T {};\ninline int b(int n = {}) { return n; }\n"
+      "namespace detail { struct c; }\n}\n",
+      NAMES_PAGE: "### Namespace `reshard`\n\n- `a`, `b`\n"}, None),
+    ({"include/reshard/core/a.hpp": "namespace reshard { struct a; }\n"}, "lacks reshard::a;"),
+    ({"include/reshard/core/a.hpp": "namespace reshard::model { int a(); }\n"},
+     "lacks reshard::model::a;"),
+    ({"include/reshard/core/a.hpp": "namespace reshard::detail { struct a; }\n",
+      NAMES_PAGE: "### Namespace `reshard`\n\n`a`\n"}, "reshard declares no a"),
+    ({"include/reshard/core/a.hpp":
+      "namespace reshard { %s }\n" % " ".join(f"struct s{i};" for i in range(151))},
+     "reshard: 151 public names, more than 150"),
+    ({f"include/reshard/core/h{i}.hpp": "" for i in range(MOST_HEADERS + 1)},
+     f"{MOST_HEADERS + 1} headers, more than {MOST_HEADERS}"),
 ]
 
 
@@ -330,7 +431,10 @@ def main(arguments):
         print(line)
     headers = read_tree(root / "include")
     chain = max(longest_chains(room_graph(headers))[0].values(), key=len, default=[])
-    print(f"{len(headers)} headers, longest chain of rooms {' -> '.join(chain)}, "
+    doors = sum(name.endswith(".hpp") for name in headers)
+    names = ", ".join(f"{len(names)} in {namespace}"
+                      for namespace, names in public_names(headers).items())
+    print(f"{doors} headers; public names: {names}; longest chain of rooms {' -> '.join(chain)}; "
           f"{len(found)} findings")
     return 1 if found else 0
 

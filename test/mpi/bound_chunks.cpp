@@ -13,6 +13,7 @@
 #include <optional>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(mpi_bound_chunks)
 

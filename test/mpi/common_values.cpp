@@ -11,6 +11,7 @@
 /// Values and objects that ranks compare.
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(mpi_common_values)

@@ -24,6 +24,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::counted_calls;
 using reshard::test::ranks_per_node_variable;
 

@@ -17,6 +17,7 @@
 /// Ranks that make different calls: each is told of both, and none waits.
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::agreed_error;
 
 namespace {

@@ -17,6 +17,7 @@
 #include <optional>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(mpi_gather_parts)

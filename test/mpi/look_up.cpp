@@ -20,6 +20,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::agreed_error;
 using reshard::test::rank_tensors;
 using reshard::test::two_layouts;

@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 namespace {
 

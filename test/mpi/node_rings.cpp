@@ -14,6 +14,7 @@
 #include <string>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::agreed_error;
 using reshard::test::matrix_part;
 using reshard::test::ranks_per_node_variable;

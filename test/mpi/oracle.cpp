@@ -20,6 +20,7 @@
 #include <string>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(mpi_oracle)
 

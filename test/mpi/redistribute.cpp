@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::agreed_error;
 using reshard::test::ranks_per_node_variable;
 

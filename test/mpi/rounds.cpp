@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::agreed_error;
 
 namespace {

@@ -14,6 +14,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 using numbers = std::vector<std::int64_t>;
 
 /// A tensor as all its elements, row by row; the elements are integers whatever the data type.

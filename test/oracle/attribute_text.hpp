@@ -15,6 +15,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// What stands between the brackets and commas of `"[0:2, *]"`, without blanks.
 inline std::vector<std::string> entries_in(std::string const& text) {
     std::vector<std::string> entries;

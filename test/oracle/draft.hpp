@@ -20,6 +20,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 using names = std::vector<std::string>;
 
 /// A tensor that has a name.

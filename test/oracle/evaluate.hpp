@@ -26,6 +26,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// What the program may know of both sides: arrays on one, keys on the other, and how each is cut.
 struct world {
     std::map<std::string, array> sources;

@@ -16,6 +16,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// A tensor of the source, transposed where it will be read with `^T`.
 inline std::string new_qkv(draft& program, numbers shape, std::string const& dtype, bool turned) {
     if (turned)

@@ -20,6 +20,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// The number that each placeholder stands for.
 using ids = std::map<std::string, std::int64_t>;
 

@@ -17,6 +17,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// The name of what is made of `from`: now and then the same name again.
 inline std::string result_name(draft& program, std::string const& from) {
     if (program.variables.at(from).must_be_target || !program.random.chance(8))

@@ -20,6 +20,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// The elements of one source tensor, row by row.
 struct fate {
     std::string dtype;

@@ -15,6 +15,8 @@
 
 namespace reshard::oracle {
 
+using namespace reshard::detail;
+
 /// The arrays and keys of a scenario.
 inline world world_of(scenario const& all) {
     world result;

@@ -13,6 +13,8 @@
 /// What the compiler knows of the core: values as template arguments, and the algebra on them.
 
 namespace reshard {
+
+using namespace reshard::detail;
 namespace {
 
 /// Anything that may be a template argument is one here.

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 constexpr expression w(index_vector const& shape) {
     return source_tensor(0, shape, data_type::f32);
@@ -58,23 +59,23 @@ static_assert([] {
 // The algebra as types.
 namespace typed_algebra {
 
-using q = typed_source<"q", float, index_vector{4, 6}>;
-using k = typed_source<"k", float, index_vector{2, 6}>;
+using q = typed::source<"q", float, index_vector{4, 6}>;
+using k = typed::source<"k", float, index_vector{2, 6}>;
 
-using joined = typed_concat<0, q, k, k>;
+using joined = typed::concat<0, q, k, k>;
 static_assert(joined::shape == index_vector{8, 6} && joined::dtype == data_type::f32);
-static_assert(typed_concat<1, q>::shape == index_vector{4, 6});
+static_assert(typed::concat<1, q>::shape == index_vector{4, 6});
 
-using part = typed_split<joined, 0, index_vector{3, 5}, 1>;
+using part = typed::split<joined, 0, index_vector{3, 5}, 1>;
 static_assert(part::shape == index_vector{5, 6});
-static_assert(typed_permute<part, index_vector{1, 0}>::shape == index_vector{6, 5});
-static_assert(typed_reshape<part, index_vector{5, 2, 3}>::shape == index_vector{5, 2, 3});
-static_assert(typed_cast<part, bfloat16>::dtype == data_type::bf16);
+static_assert(typed::permute<part, index_vector{1, 0}>::shape == index_vector{6, 5});
+static_assert(typed::reshape<part, index_vector{5, 2, 3}>::shape == index_vector{5, 2, 3});
+static_assert(typed::cast<part, bfloat16>::dtype == data_type::bf16);
 
-using corner = typed_slice<joined, index_vector{2, 0}, index_vector{5, 4}>;
+using corner = typed::slice<joined, index_vector{2, 0}, index_vector{5, 4}>;
 static_assert(corner::shape == index_vector{3, 4});
-static_assert(typed_resize<corner, index_vector{2, 8}>::shape == index_vector{2, 8});
-static_assert(typed_zeros<bfloat16, index_vector{}>::dtype == data_type::bf16);
+static_assert(typed::resize<corner, index_vector{2, 8}>::shape == index_vector{2, 8});
+static_assert(typed::zeros<bfloat16, index_vector{}>::dtype == data_type::bf16);
 
 // The value of the type is what the functions make.
 constexpr expression source_of(std::string_view key) {
@@ -90,16 +91,16 @@ static_assert([] {
                                      sizes)[1]),
                      data_type::bf16),
                 {3, 2, 5});
-    using all = typed_reshape<typed_cast<typed_permute<part, index_vector{1, 0}>, bfloat16>,
-                              index_vector{3, 2, 5}>;
+    using all = typed::reshape<typed::cast<typed::permute<part, index_vector{1, 0}>, bfloat16>,
+                               index_vector{3, 2, 5}>;
     return all::value(source_of) == by_hand && by_hand.shape == all::shape;
 }());
 
 static_assert([] {
     expression const cut =
         slice(concat({source_of("q"), source_of("k"), source_of("k")}, 0), {{2, 5}, {0, 4}});
-    using all = typed_concat<0, typed_resize<corner, index_vector{2, 8}>,
-                             typed_zeros<float, index_vector{1, 8}>>;
+    using all = typed::concat<0, typed::resize<corner, index_vector{2, 8}>,
+                              typed::zeros<float, index_vector{1, 8}>>;
     return all::value(source_of) == concat({resize(cut, {2, 8}), zeros({1, 8}, data_type::f32)}, 0);
 }());
 

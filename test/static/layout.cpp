@@ -15,6 +15,7 @@
 namespace static_layout {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 // A mesh counts its ranks row by row.
 constexpr mesh grid{{"pp", 2}, {"tp", 3}};
@@ -74,44 +75,44 @@ static_assert(region<shard{0}, shard{0}>({{"a", 2}, {"b", 2}}, {10}, 2) == box{{
 static_assert(region<shard{0}, shard{0}>({{"a", 2}, {"b", 2}}, {10}, 3) == box{{8}, {2}});
 
 // A shard as a type knows what a descriptor knows.
-using upper = typed_shard<"w", float, index_vector{4, 6}, box{{0, 0}, {2, 6}}>;
-using lower = typed_shard<"w", float, index_vector{4, 6}, box{{2, 0}, {2, 6}}>;
+using upper = typed::shard<"w", float, index_vector{4, 6}, box{{0, 0}, {2, 6}}>;
+using lower = typed::shard<"w", float, index_vector{4, 6}, box{{2, 0}, {2, 6}}>;
 static_assert(upper::key == "w" && upper::dtype == data_type::f32);
 static_assert(upper::region == box{{0, 0}, {2, 6}} && lower::region == box{{2, 0}, {2, 6}});
 static_assert(shard_type<upper> && !shard_type<int>);
 static_assert(!std::same_as<upper, lower>);
 static_assert(std::convertible_to<upper, shard_descriptor>);
 
-using quantised = typed_shard<"q", data_type_constant<data_type::f8_e4m3>, index_vector{}, box{}>;
+using quantised = typed::shard<"q", data_type_constant<data_type::f8_e4m3>, index_vector{}, box{}>;
 static_assert(quantised::dtype == data_type::f8_e4m3 && quantised::global_shape.empty());
 
-using range = typed_flat_shard<upper, flat_range{4, 7}>;
+using range = typed::flat_shard<upper, flat_range{4, 7}>;
 static_assert(range::flat == flat_range{4, 7} && range::region == upper::region);
 
 // A state dict is a list for mp11, and says nothing where all is well.
-using dict = typed_state_dict<upper, lower, quantised, range>;
+using dict = typed::state_dict<upper, lower, quantised, range>;
 static_assert(dict::size == 4 && boost::mp11::mp_size<dict>::value == 4);
 static_assert(std::same_as<boost::mp11::mp_at_c<dict, 1>, lower>);
-static_assert(typed_state_dict<>::size == 0);
+static_assert(typed::state_dict<>::size == 0);
 
 // A whole job: embedding on the first stage only, columns and rows over tp, a norm everywhere.
-using whole_job = typed_layout<
+using whole_job = typed::layout<
     mesh{{"pp", 2}, {"tp", 2}}, //
-    typed_tensor<"embedding", bfloat16, index_vector{10, 4}, only{0}, shard{0}>,
-    typed_tensor<"up", bfloat16, index_vector{6, 4}, only{1}, shard{0, split_rule::even}>,
-    typed_tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>,
-    typed_tensor<"norm", float, index_vector{4}, replicate{}, replicate{}>>;
+    typed::tensor<"embedding", bfloat16, index_vector{10, 4}, only{0}, shard{0}>,
+    typed::tensor<"up", bfloat16, index_vector{6, 4}, only{1}, shard{0, split_rule::even}>,
+    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>,
+    typed::tensor<"norm", float, index_vector{4}, replicate{}, replicate{}>>;
 
 using rank_0 =
-    typed_state_dict<typed_shard<"embedding", bfloat16, index_vector{10, 4}, box{{0, 0}, {5, 4}}>,
-                     typed_shard<"down", bfloat16, index_vector{4, 7}, box{{0, 0}, {4, 3}}>,
-                     typed_shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
-static_assert(std::same_as<typed_state_dict_of<whole_job, 0>, rank_0>);
+    typed::state_dict<typed::shard<"embedding", bfloat16, index_vector{10, 4}, box{{0, 0}, {5, 4}}>,
+                      typed::shard<"down", bfloat16, index_vector{4, 7}, box{{0, 0}, {4, 3}}>,
+                      typed::shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
+static_assert(std::same_as<typed::state_dict_of<whole_job, 0>, rank_0>);
 
 using rank_3 =
-    typed_state_dict<typed_shard<"up", bfloat16, index_vector{6, 4}, box{{3, 0}, {3, 4}}>,
-                     typed_shard<"down", bfloat16, index_vector{4, 7}, box{{0, 3}, {4, 4}}>,
-                     typed_shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
-static_assert(std::same_as<typed_state_dict_of<whole_job, 3>, rank_3>);
+    typed::state_dict<typed::shard<"up", bfloat16, index_vector{6, 4}, box{{3, 0}, {3, 4}}>,
+                      typed::shard<"down", bfloat16, index_vector{4, 7}, box{{0, 3}, {4, 4}}>,
+                      typed::shard<"norm", float, index_vector{4}, box{{0}, {4}}>>;
+static_assert(std::same_as<typed::state_dict_of<whole_job, 3>, rank_3>);
 
 } // namespace static_layout

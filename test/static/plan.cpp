@@ -12,18 +12,19 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::typed_problem;
 using reshard::test::typed_ranks_of;
 
 // A matrix of 4 x 6 moves from two ranks that have rows each to three that have columns each.
 template <index_t Row>
-using rows = typed_shard<"w", float, index_vector{4, 6}, box{{Row, 0}, {2, 6}}>;
+using rows = typed::shard<"w", float, index_vector{4, 6}, box{{Row, 0}, {2, 6}}>;
 template <index_t Column>
-using columns = typed_shard<"w", float, index_vector{4, 6}, box{{0, Column}, {4, 2}}>;
+using columns = typed::shard<"w", float, index_vector{4, 6}, box{{0, Column}, {4, 2}}>;
 
-using by_rows = typed_ranks<typed_state_dict<rows<0>>, typed_state_dict<rows<2>>>;
-using by_columns = typed_ranks<typed_state_dict<columns<0>>, typed_state_dict<columns<2>>,
-                               typed_state_dict<columns<4>>>;
+using by_rows = typed_ranks<typed::state_dict<rows<0>>, typed::state_dict<rows<2>>>;
+using by_columns = typed_ranks<typed::state_dict<columns<0>>, typed::state_dict<columns<2>>,
+                               typed::state_dict<columns<4>>>;
 
 constexpr bool has(plan const& whole, holder_t source, holder_t target, box const& region) {
     for (transfer const& part : whole.transfers)
@@ -62,13 +63,13 @@ static_assert([] {
 
 // Two vectors, of two ranks, become one transposed and rounded matrix.
 template <fixed_string Key>
-using row_of = typed_shard<Key, float, index_vector{1, 3}, box{{0, 0}, {1, 3}}>;
+using row_of = typed::shard<Key, float, index_vector{1, 3}, box{{0, 0}, {1, 3}}>;
 template <index_t Column>
-using column_of_ab = typed_shard<"ab", bfloat16, index_vector{3, 2}, box{{0, Column}, {3, 1}}>;
+using column_of_ab = typed::shard<"ab", bfloat16, index_vector{3, 2}, box{{0, Column}, {3, 1}}>;
 
 static_assert([] {
-    typed_problem<typed_ranks<typed_state_dict<row_of<"a">>, typed_state_dict<row_of<"b">>>,
-                  typed_ranks<typed_state_dict<column_of_ab<0>, column_of_ab<1>>>>
+    typed_problem<typed_ranks<typed::state_dict<row_of<"a">>, typed::state_dict<row_of<"b">>>,
+                  typed_ranks<typed::state_dict<column_of_ab<0>, column_of_ab<1>>>>
         job;
     job.define("ab",
                transpose(cast(concat({job.source("a"), job.source("b")}, 0), data_type::bf16)));
@@ -84,10 +85,11 @@ static_assert([] {
 
 // A whole job: cut for two ranks, then for three, of which the last has less.
 using trained =
-    typed_layout<mesh{{"tp", 2}}, typed_tensor<"up", float, index_vector{8, 4}, shard{0}>,
-                 typed_tensor<"norm", float, index_vector{4}, replicate{}>>;
-using served = typed_layout<mesh{{"tp", 3}}, typed_tensor<"norm", float, index_vector{4}, shard{0}>,
-                            typed_tensor<"up", float, index_vector{8, 4}, shard{0}>>;
+    typed::layout<mesh{{"tp", 2}}, typed::tensor<"up", float, index_vector{8, 4}, shard{0}>,
+                  typed::tensor<"norm", float, index_vector{4}, replicate{}>>;
+using served =
+    typed::layout<mesh{{"tp", 3}}, typed::tensor<"norm", float, index_vector{4}, shard{0}>,
+                  typed::tensor<"up", float, index_vector{8, 4}, shard{0}>>;
 
 static_assert([] {
     typed_problem<typed_ranks_of<trained>, typed_ranks_of<served>> job;
@@ -100,12 +102,13 @@ static_assert([] {
 }());
 
 // A flat range travels as the boxes that it is.
-using flat = typed_flat_shard<typed_shard<"w", float, index_vector{3, 4}, box{{0, 0}, {3, 4}}>,
-                              flat_range{2, 9}>;
-using all_of_w = typed_shard<"w", float, index_vector{3, 4}, box{{0, 0}, {3, 4}}>;
+using flat = typed::flat_shard<typed::shard<"w", float, index_vector{3, 4}, box{{0, 0}, {3, 4}}>,
+                               flat_range{2, 9}>;
+using all_of_w = typed::shard<"w", float, index_vector{3, 4}, box{{0, 0}, {3, 4}}>;
 
 static_assert([] {
-    typed_problem<typed_ranks<typed_state_dict<all_of_w>>, typed_ranks<typed_state_dict<flat>>> job;
+    typed_problem<typed_ranks<typed::state_dict<all_of_w>>, typed_ranks<typed::state_dict<flat>>>
+        job;
     plan const whole = make_plan(job.problem());
     return whole.transfers.size() == 3 &&
            cut_of(whole, whole.transfers[0]).target_box() == box{{0, 2}, {1, 2}} &&

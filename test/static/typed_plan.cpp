@@ -9,16 +9,18 @@
 namespace static_typed_plan {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 // A matrix of 4 x 6 moves from two ranks that have rows each to three that have columns each.
 struct by_rows
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", float, index_vector{4, 6}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", float, index_vector{4, 6}, shard{0}>> {};
 struct by_columns
-    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"w", float, index_vector{4, 6}, shard{1}>> {};
-using turned = typed_plan<by_rows, by_columns>;
+    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"w", float, index_vector{4, 6}, shard{1}>> {};
+using turned = typed::plan<by_rows, by_columns>;
 
-static_assert(is_covered<by_rows> && has_equal_shards<by_rows> && has_equal_shards<by_columns>);
-static_assert(has_same_keys<by_rows, by_columns>);
+static_assert(typed::is_covered<by_rows> && typed::has_equal_shards<by_rows> &&
+              typed::has_equal_shards<by_columns>);
+static_assert(typed::has_same_keys<by_rows, by_columns>);
 
 // Each rank of the target gets two rows of two columns from each of the source.
 static_assert(cost_of<turned>().transfers == 6 && cost_of<turned>().messages == 4);
@@ -26,11 +28,11 @@ static_assert(cost_of<turned>().bytes == 4 * 6 * 4 && cost_of<turned>().bytes_lo
 static_assert(cost_of<turned>().by_process[2].bytes_in == 2 * 16);
 
 // Rank 1 gives three boxes, and gets one of rank 0 beside its own.
-static_assert(transfers_of<turned>(1).size() == 4);
+static_assert(typed::transfers_of<turned>(1).size() == 4);
 
 // From row 0, column 2 of rank 0 to row 0 of rank 1: 8 bytes, then again a row further on.
 static_assert([] {
-    typed_transfer const first = transfers_of<turned>(1)[1];
+    typed::transfer const first = typed::transfers_of<turned>(1)[1];
     return first.source == 0 && first.target == 0 && first.move.source_holder == 0 &&
            first.move.target_holder == 1 && first.move.source_bytes == 8 &&
            first.move.target_bytes == 0 &&
@@ -38,7 +40,7 @@ static_assert([] {
 }());
 // From row 2, column 2, which is the first row of rank 1, to row 2 of rank 1.
 static_assert([] {
-    for (typed_transfer const& one : transfers_of<turned>(1))
+    for (typed::transfer const& one : typed::transfers_of<turned>(1))
         if (one.move.source_holder == 1 && one.move.target_holder == 1)
             return one.move.source_bytes == 8 && one.move.target_bytes == 2 * 2 * 4;
     return false;
@@ -46,19 +48,20 @@ static_assert([] {
 
 // Seven rows on three ranks are 3, 3 and 1; on four ranks 2, 2, 2 and 1; two on three: 1, 1, none.
 struct three
-    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"seven", float, index_vector{7}, shard{0}>,
-                   typed_tensor<"two", double, index_vector{2}, shard{0}>,
-                   typed_tensor<"scalar", double, index_vector{}, replicate{}>,
-                   typed_tensor<"nothing", float, index_vector{0, 5}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"seven", float, index_vector{7}, shard{0}>,
+                    typed::tensor<"two", double, index_vector{2}, shard{0}>,
+                    typed::tensor<"scalar", double, index_vector{}, replicate{}>,
+                    typed::tensor<"nothing", float, index_vector{0, 5}, shard{0}>> {};
 struct four
-    : typed_layout<mesh{{"tp", 4}}, typed_tensor<"nothing", float, index_vector{0, 5}, shard{1}>,
-                   typed_tensor<"scalar", double, index_vector{}, replicate{}>,
-                   typed_tensor<"two", double, index_vector{2}, replicate{}>,
-                   typed_tensor<"seven", float, index_vector{7}, shard{0}>> {};
-using uneven = typed_plan<three, four>;
+    : typed::layout<mesh{{"tp", 4}}, typed::tensor<"nothing", float, index_vector{0, 5}, shard{1}>,
+                    typed::tensor<"scalar", double, index_vector{}, replicate{}>,
+                    typed::tensor<"two", double, index_vector{2}, replicate{}>,
+                    typed::tensor<"seven", float, index_vector{7}, shard{0}>> {};
+using uneven = typed::plan<three, four>;
 
-static_assert(!has_equal_shards<three> && is_covered<three> && has_same_keys<three, four>);
-static_assert(!has_same_keys<three, by_rows>);
+static_assert(!typed::has_equal_shards<three> && typed::is_covered<three> &&
+              typed::has_same_keys<three, four>);
+static_assert(!typed::has_same_keys<three, by_rows>);
 
 // seven: 2 | 1 + 1 | 2 | 1 from ranks 0 | 0 1 | 1 | 2; two: two parts for each of four; scalar:
 // three have their own, the fourth takes one of the replicas.
@@ -69,47 +72,52 @@ static_assert(cost_of<uneven>().by_process[3].bytes_in == 4 + 2 * 8 + 8);
 static_assert(cost_of<uneven>().by_process[3].bytes_out == 0);
 
 // What is defined in the typed algebra: one tensor of two, rounded, and zeros.
-struct parts : typed_layout<mesh{{"tp", 2}}, typed_tensor<"a", float, index_vector{2, 4}, shard{0}>,
-                            typed_tensor<"b", float, index_vector{2, 4}, shard{1}>> {};
-struct whole : typed_layout<mesh{}, typed_tensor<"ab", bfloat16, index_vector{4, 4}>,
-                            typed_tensor<"ba", bfloat16, index_vector{4, 4}>,
-                            typed_tensor<"none", float, index_vector{3}>> {};
+struct parts
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{2, 4}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{2, 4}, shard{1}>> {};
+struct whole : typed::layout<mesh{}, typed::tensor<"ab", bfloat16, index_vector{4, 4}>,
+                             typed::tensor<"ba", bfloat16, index_vector{4, 4}>,
+                             typed::tensor<"none", float, index_vector{3}>> {};
 template <fixed_string First, fixed_string Second>
 using joined =
-    typed_cast<typed_concat<0, typed_source_of<parts, First>, typed_source_of<parts, Second>>,
-               bfloat16>;
-using fused = typed_plan<parts, whole, typed_definition<"ba", joined<"b", "a">>,
-                         typed_definition<"ab", joined<"a", "b">>,
-                         typed_definition<"none", typed_zeros<float, index_vector{3}>>>;
+    typed::cast<typed::concat<0, typed::source_of<parts, First>, typed::source_of<parts, Second>>,
+                bfloat16>;
+using fused = typed::plan<parts, whole, typed::definition<"ba", joined<"b", "a">>,
+                          typed::definition<"ab", joined<"a", "b">>,
+                          typed::definition<"none", typed::zeros<float, index_vector{3}>>>;
 
 static_assert(cost_of<fused>().transfers == 4 + 4 + 1);
 static_assert(cost_of<fused>().by_process[0].bytes_in == 2 * (4 + 4) * 2);
 static_assert(cost_of<fused>().by_process[1].bytes_out == 2 * (4 + 4) * 2);
-static_assert(transfers_of<fused>(0)[0].source == 0 && transfers_of<fused>(0)[0].target == 0);
+static_assert(typed::transfers_of<fused>(0)[0].source == 0 &&
+              typed::transfers_of<fused>(0)[0].target == 0);
 
 // Equal tensors are one pattern, whatever their keys.
-struct layers
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"layers.0.w", float, index_vector{4, 4}, shard{0}>,
-                   typed_tensor<"layers.1.w", float, index_vector{4, 4}, shard{0}>> {};
+struct layers : typed::layout<mesh{{"tp", 2}},
+                              typed::tensor<"layers.0.w", float, index_vector{4, 4}, shard{0}>,
+                              typed::tensor<"layers.1.w", float, index_vector{4, 4}, shard{0}>> {};
 static_assert(layers::kinds[0] == layers::kinds[1]);
 static_assert(std::is_same_v<joined<"a", "b">::keyless, joined<"b", "a">::keyless>);
 
 // A rank may hold a whole stage, or nothing.
 struct staged
-    : typed_layout<mesh{{"pp", 2}, {"tp", 2}},
-                   typed_tensor<"layers.0.w", float, index_vector{4, 4}, only{0}, shard{1}>,
-                   typed_tensor<"layers.1.w", float, index_vector{4, 4}, only{1}, shard{1}>> {};
-static_assert(is_covered<staged> && cost_of<typed_plan<layers, staged>>().transfers == 8);
-static_assert(cost_of<typed_plan<layers, staged>>().by_process[3].bytes_in == 32);
-static_assert(transfers_of<typed_plan<staged, layers>>(3).size() == 2);
+    : typed::layout<mesh{{"pp", 2}, {"tp", 2}},
+                    typed::tensor<"layers.0.w", float, index_vector{4, 4}, only{0}, shard{1}>,
+                    typed::tensor<"layers.1.w", float, index_vector{4, 4}, only{1}, shard{1}>> {};
+static_assert(typed::is_covered<staged> && cost_of<typed::plan<layers, staged>>().transfers == 8);
+static_assert(cost_of<typed::plan<layers, staged>>().by_process[3].bytes_in == 32);
+static_assert(typed::transfers_of<typed::plan<staged, layers>>(3).size() == 2);
 
 // Ranks that are listed by hand may leave a gap, or share elements without being replicas.
 template <index_t Row, index_t Rows>
-using rows = typed_shard<"w", float, index_vector{4, 2}, box{{Row, 0}, {Rows, 2}}>;
-static_assert(is_covered<typed_ranks<typed_state_dict<rows<0, 2>>, typed_state_dict<rows<2, 2>>,
-                                     typed_state_dict<rows<0, 2>>>>);
-static_assert(!is_covered<typed_ranks<typed_state_dict<rows<0, 1>>, typed_state_dict<rows<2, 2>>>>);
-static_assert(!is_covered<typed_ranks<typed_state_dict<rows<0, 3>>, typed_state_dict<rows<2, 2>>>>);
-static_assert(is_covered<typed_ranks<>>);
+using rows = typed::shard<"w", float, index_vector{4, 2}, box{{Row, 0}, {Rows, 2}}>;
+static_assert(
+    typed::is_covered<typed_ranks<typed::state_dict<rows<0, 2>>, typed::state_dict<rows<2, 2>>,
+                                  typed::state_dict<rows<0, 2>>>>);
+static_assert(
+    !typed::is_covered<typed_ranks<typed::state_dict<rows<0, 1>>, typed::state_dict<rows<2, 2>>>>);
+static_assert(
+    !typed::is_covered<typed_ranks<typed::state_dict<rows<0, 3>>, typed::state_dict<rows<2, 2>>>>);
+static_assert(typed::is_covered<typed_ranks<>>);
 
 } // namespace static_typed_plan

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 int last_rank() { return world().size() - 1; }

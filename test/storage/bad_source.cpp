@@ -18,6 +18,7 @@ BOOST_AUTO_TEST_SUITE(storage_bad_source)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 std::string const first_file = "shard-00001-model-00001-of-00001.safetensors";

@@ -19,6 +19,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 using names = std::vector<std::string>;

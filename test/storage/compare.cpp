@@ -11,6 +11,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 class compare_fixture {

@@ -22,6 +22,7 @@ BOOST_AUTO_TEST_SUITE(storage_convert)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }

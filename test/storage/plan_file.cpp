@@ -15,6 +15,7 @@
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 plan small_plan() {

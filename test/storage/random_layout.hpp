@@ -15,6 +15,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// What each rank holds.
 using rank_shards = std::vector<std::vector<shard_descriptor>>;
 

@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_SUITE(storage_round_trip)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }

@@ -18,6 +18,8 @@ BOOST_AUTO_TEST_SUITE(storage_state)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::model;
 using namespace reshard::test;
 
 std::vector<std::string> keys_in(checkpoint const& saved) {

@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_SUITE(storage_strictness)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 shard_descriptor const strict_a = whole_of("a", data_type::f32, {6});

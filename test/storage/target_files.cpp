@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_SUITE(storage_target_files)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 using numbers = std::vector<holder_t>;
 

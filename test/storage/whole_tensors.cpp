@@ -20,6 +20,8 @@ BOOST_AUTO_TEST_SUITE(storage_whole_tensors)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::model;
 using namespace reshard::test;
 
 /// Parameters under stage 3: each rank has a padded slice of each. Element `i` of parameter `n` is `i + n`.

@@ -17,6 +17,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// Runs the steps of a scenario on expressions.
 class algebra {
 public:

@@ -19,6 +19,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// What the tensors of all ranks say of themselves, one list a rank, as one layout.
 template <class View>
 layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {

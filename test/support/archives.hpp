@@ -18,6 +18,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The value as an archive of text gives it back.
 template <class T>
 T through_archive(T const& value) {

@@ -13,6 +13,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// Source tensors as numbers, in the order of their `key_id`s: all elements, row by row.
 using tensor_numbers = std::vector<std::vector<index_t>>;
 

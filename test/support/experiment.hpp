@@ -25,6 +25,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The number of programs that each property is tried on.
 inline constexpr std::uint64_t program_count = trials(2000);
 

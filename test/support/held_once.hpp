@@ -15,6 +15,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The row-major numbers of the elements of a box, by counting.
 inline std::vector<index_t> elements_of(box const& part, index_vector const& shape) {
     std::vector<index_t> found;

@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The objects of a file of test/data.
 inline std::vector<boost::json::value> json_lines(std::string const& file) {
     std::ifstream lines(std::string(RESHARD_TEST_DATA) + '/' + file);

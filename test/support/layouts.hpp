@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// A shard of a tensor of floats.
 inline shard_descriptor part(std::string key, index_vector const& global, box const& region,
                              std::optional<flat_range> const& flat = {}) {

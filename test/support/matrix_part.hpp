@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// Part of a matrix of 32-bit integers with `gap` elements behind each row; each is its number in the matrix.
 class matrix_part {
 public:

@@ -22,6 +22,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 inline index_vector to_index_vector(oracle::numbers const& all) {
     return index_vector(all.begin(), all.end());
 }

@@ -21,6 +21,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// The shards of one rank, row by row in memory, with integers as elements.
 class numbered_shards {
 public:

@@ -18,6 +18,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// One to three axes of one to four ranks.
 inline mesh any_mesh(oracle::random_numbers& random) {
     constexpr std::array names{"pp", "dp", "tp"};

@@ -18,6 +18,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// What one rank holds of a layout: floats, whose values say where in which tensor they stand.
 class rank_tensors {
 public:

@@ -12,6 +12,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// A transfer with everything that it refers to written out.
 struct resolved_transfer {
     transfer numbers; ///< without its places in the plan

@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 namespace detail {
 
 using sha256_state = std::array<std::uint32_t, 8>;

@@ -18,6 +18,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// Slices for the ranks along some of the axes that replicate, perhaps none.
 inline std::optional<flat_sharing> any_sharing(oracle::random_numbers& random,
                                                distribution const& how) {

@@ -20,6 +20,9 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+using namespace reshard::model;
+
 /// The degrees of a strategy such as `d2t2`: data, tensor, pipeline and expert parallel.
 ///
 /// With experts, `d` counts their copies; the other tensors have `d * e`. Experts are cut by as many

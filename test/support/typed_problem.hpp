@@ -22,15 +22,17 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 template <class Layout, class Numbers>
 struct all_ranks;
 
 template <class Layout, class... Numbers>
 struct all_ranks<Layout, boost::mp11::mp_list<Numbers...>> {
-    using type = typed_ranks<typed_state_dict_of<Layout, Numbers::value>...>;
+    using type = typed_ranks<typed::state_dict_of<Layout, Numbers::value>...>;
 };
 
-/// What every rank of a `typed_layout` holds.
+/// What every rank of a `typed::layout` holds.
 template <class Layout>
 using typed_ranks_of =
     typename all_ranks<Layout,

@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 /// What the element of a tensor at a global index is.
 using element_rule = std::function<double(std::string_view key, index_vector const& at)>;
 

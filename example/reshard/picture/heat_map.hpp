@@ -41,13 +41,13 @@ public:
     ///
     /// \pre    both ends are ranks
     /// \throws error with errc::overflow when all bytes of a bin do not fit 64 bits
-    void add(flow const& one) {
+    void add(detail::flow const& one) {
         if (one.source == one.target)
             return;
         BOOST_ASSERT(one.source < sources_ && one.target < targets_);
         index_t& sum = bytes_[std::size_t{one.source / width_} * columns() + one.target / width_];
         constexpr auto what = "the bytes of all transfers";
-        sum = checked_add(sum, checked_multiply(one.bytes, one.count, what), what);
+        sum = detail::checked_add(sum, detail::checked_multiply(one.bytes, one.count, what), what);
     }
 
     holder_t sources() const { return sources_; }

@@ -30,7 +30,7 @@ struct timeline_bar {
 };
 
 /// At most 500 bars, each of equally many rounds but the last.
-inline std::vector<timeline_bar> bars_of(std::vector<plan_round> const& rounds) {
+inline std::vector<timeline_bar> bars_of(std::vector<detail::plan_round> const& rounds) {
     std::size_t const width = rounds.size() / 500 + 1;
     std::vector<timeline_bar> bars;
     for (std::size_t i = 0; i < rounds.size(); ++i) {
@@ -38,7 +38,7 @@ inline std::vector<timeline_bar> bars_of(std::vector<plan_round> const& rounds) 
             bars.push_back({i, i, 0, 0, 0});
         timeline_bar& bar = bars.back();
         bar.last = i;
-        bar.bytes = checked_add(bar.bytes, rounds[i].bytes, "the bytes of all rounds");
+        bar.bytes = detail::checked_add(bar.bytes, rounds[i].bytes, "the bytes of all rounds");
         if (rounds[i].peak_bytes > bar.peak_bytes) {
             bar.peak_bytes = rounds[i].peak_bytes;
             bar.peak_process = rounds[i].peak_process;
@@ -108,12 +108,12 @@ inline constexpr svg_point timeline_size{680, 300};
 /// A picture, part of another, of rounds at `corner`, with a line at the budget.
 ///
 /// What rounds take in time nobody knows before; what they write is what they take in bytes.
-inline std::string draw_timeline(std::vector<plan_round> const& rounds,
+inline std::string draw_timeline(std::vector<detail::plan_round> const& rounds,
                                  std::optional<index_t> budget, svg_point corner) {
     std::vector<detail::timeline_bar> const bars = detail::bars_of(rounds);
     detail::timeline_scale scale{{corner.x + 80, corner.y + 240}, {560, 190}, 0, 1};
     for (detail::timeline_bar const& bar : bars) {
-        scale.bytes = checked_add(scale.bytes, bar.bytes, "the bytes of all rounds");
+        scale.bytes = detail::checked_add(scale.bytes, bar.bytes, "the bytes of all rounds");
         scale.memory = std::max(scale.memory, bar.peak_bytes);
     }
     scale.bytes = std::max<index_t>(1, scale.bytes);

@@ -26,8 +26,8 @@ struct check_options {
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
     std::vector<finding> findings;
-    key_classes keys;                ///< of a program with errors, those that can be told
-    std::vector<destruction> losses; ///< nothing is known of them where there are errors
+    reshard::detail::key_classes keys; ///< of a program with errors, those that can be told
+    std::vector<destruction> losses;   ///< nothing is known of them where there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }

@@ -13,7 +13,7 @@
 /// \file
 /// What can be wrong with an attribute whatever its statement is about: its word, and its value.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The data type that an attribute names.
 ///
@@ -44,7 +44,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
 /// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
 [[noreturn]] RESHARD_DECL void refuse_macro_word(attribute const& one);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/check_attribute.ipp>

@@ -10,7 +10,7 @@
 /// \file
 /// Whether a fused macro can cut a tensor as it has to.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Refuses a split that a fused macro made of a tensor that does not divide into its pieces; other
 /// statements, and other faults of this one, are the algebra's to find.
@@ -19,7 +19,7 @@ namespace reshard::aoa {
 RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
                                   expression const& tensor);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/check_fused_cut.ipp>

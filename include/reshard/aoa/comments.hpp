@@ -13,7 +13,7 @@
 /// \file
 /// The comments of a program's text, which its statements do not have.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The comments of one statement and of the lines behind it, each from `#` on, without blanks at
 /// its end.
@@ -25,12 +25,8 @@ struct statement_comments {
     bool operator==(statement_comments const&) const = default;
 };
 
-namespace detail {
-
 /// Where a statement ends that a text begins with; its comments are added to `inside`.
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside);
-
-} // namespace detail
 
 /// The comments that stand in lines of their own; several empty lines are one.
 RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
@@ -38,7 +34,7 @@ RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
 /// The comments of a text that begins with a statement and ends where the next one begins.
 RESHARD_DECL statement_comments comments_of(std::string_view text);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/comments.ipp>

@@ -16,9 +16,7 @@
 /// The second half of `lower`: the keys of the target, or what the program leaves over, are
 /// defined.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Says what each output of a program is, from what its names are in the end.
 class output_definer {
@@ -46,9 +44,10 @@ private:
             binding const* const made = in_.names.find(key);
             binding const* const bound =
                 made ? made : in_.names.find(parameter_of(key, in_.suffixes));
-            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
-                                        key, problem.what(), bound ? bound->where : text_span{},
-                                        bound ? bound->origin : 0});
+            in_.report(problem.code(),
+                       {reshard::detail::severity::error,
+                        std::string(reshard::name(problem.code())), key, problem.what(),
+                        bound ? bound->where : text_span{}, bound ? bound->origin : 0});
             return false;
         }
     }
@@ -99,9 +98,7 @@ private:
     std::map<value_identity, std::string_view> first_names_;
 };
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/define_outputs.ipp>

@@ -14,9 +14,7 @@
 /// \file
 /// Takes a statement apart.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// A tensor of these facts, to call the algebra on.
 RESHARD_DECL expression probe(tensor_facts const& facts);
@@ -33,8 +31,6 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
                                             std::vector<tensor_facts> const& values,
                                             std::size_t result_count);
 
-} // namespace detail
-
 /// Takes a statement apart for operands of these facts. `wanted` is the shape that the target has
 /// for the tensor on the right, or null.
 ///
@@ -45,7 +41,7 @@ RESHARD_DECL dissection dissect(program const& code, statement const& one,
                                 std::vector<tensor_facts> operands,
                                 index_vector const* wanted = nullptr);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/dissect.ipp>

@@ -11,7 +11,7 @@
 /// \file
 /// One statement taken apart: what each of its attributes does to shapes and data types.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// What is known of a value without a look at its elements.
 struct tensor_facts {
@@ -39,6 +39,6 @@ struct dissection {
     std::vector<attribute const*> declared; ///< `scales` and `blocks`, which do nothing here
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #endif

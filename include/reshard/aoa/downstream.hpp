@@ -13,7 +13,7 @@
 /// \file
 /// Which statement does something to what is made of a source tensor.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// For each version of a name, the first statement of some kind among those that read it or what is
 /// made of it.
@@ -58,7 +58,7 @@ private:
     std::vector<std::uint32_t> source_; ///< by text: the version that the source has
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/downstream.ipp>

@@ -34,13 +34,13 @@ struct macro {
 /// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer
 ///             offset and the ids are one macro here
 inline constexpr macro macros[] = {
-    {"$NAME", expand_placeholders},
-    {"[a:b]", each<expand_array>},
-    {"*", expand_star},
-    {"^T", expand_transpose},
-    {"fused_qkv_old", each<expand_fused_qkv_old>, true},
-    {"fused_ffn", each<expand_fused_ffn>, true},
-    {"fused_qkv", each<expand_fused_qkv>},
+    {"$NAME", detail::expand_placeholders},
+    {"[a:b]", each<detail::expand_array>},
+    {"*", detail::expand_star},
+    {"^T", detail::expand_transpose},
+    {"fused_qkv_old", each<detail::expand_fused_qkv_old>, true},
+    {"fused_ffn", each<detail::expand_fused_ffn>, true},
+    {"fused_qkv", each<detail::expand_fused_qkv>},
 };
 
 /// A program without macros, and what there is to say of it.

@@ -17,8 +17,8 @@
 
 namespace reshard::aoa {
 
-using reshard::name_of;
-using reshard::severity;
+using reshard::detail::name_of;
+using reshard::detail::severity;
 
 /// What was found, and where in the program.
 ///
@@ -26,7 +26,7 @@ using reshard::severity;
 /// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `head_size`, `shadowed`, `replaced`,
 /// `overwritten` and, where all of a program is checked, `not_used`, `unused`, `rounded`.
 struct finding {
-    severity level = severity::warning;
+    reshard::detail::severity level = reshard::detail::severity::warning;
     std::string code;
     std::string key; ///< the tensor that it is about, or empty
     std::string message;

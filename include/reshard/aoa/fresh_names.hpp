@@ -15,16 +15,12 @@
 /// \file
 /// What the temporaries of a program are called in its text.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The first name is the text itself, the second one ends in `_2`, and so on.
 inline std::string numbered(std::string_view text, std::size_t number) {
     return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
 }
-
-} // namespace detail
 
 /// The names under which the temporaries of a program can be written, by their numbers.
 ///
@@ -34,7 +30,7 @@ inline std::string numbered(std::string_view text, std::size_t number) {
 RESHARD_DECL std::vector<std::string>
 fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken = {});
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/fresh_names.ipp>

@@ -115,11 +115,11 @@ inline auto const set_value = [](auto& context) {
     x3::_val(context).value = std::move(text);
 };
 inline auto const only_reserved = [](auto& context) {
-    x3::_pass(context) = is_reserved(view_of(x3::_attr(context)));
+    x3::_pass(context) = detail::is_reserved(view_of(x3::_attr(context)));
 };
 inline auto const only_macro = [](auto& context) {
-    auto const* const word = find_attribute_word(view_of(x3::_attr(context)));
-    x3::_pass(context) = word != nullptr && word->value == value_kind::none;
+    auto const* const word = detail::find_attribute_word(view_of(x3::_attr(context)));
+    x3::_pass(context) = word != nullptr && word->value == detail::value_kind::none;
     set_word(context);
 };
 /// \}

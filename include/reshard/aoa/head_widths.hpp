@@ -15,7 +15,7 @@
 /// \file
 /// Whether the numbers of heads that a program gives can be those of its tensors.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and its keys into: attention
 /// multiplies one with the other, so they are of one size.
@@ -42,7 +42,7 @@ private:
     bool is_compared_ = false;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/head_widths.ipp>

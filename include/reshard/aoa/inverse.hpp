@@ -12,7 +12,7 @@
 /// \file
 /// What undoes a statement, before anything is said of names: attributes, or a reason.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 using attribute_list = std::vector<attribute>;
 
@@ -49,12 +49,8 @@ struct inverse_statement {
     static bool are_equal(std::vector<attribute_list> const& lists);
 };
 
-namespace detail {
-
 /// For each operand of a concat the slice that takes it out of the whole again.
 RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of);
-
-} // namespace detail
 
 /// What undoes a statement that has been taken apart.
 ///
@@ -64,7 +60,7 @@ RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of);
 ///             reversed to an even split, whatever its operands were
 RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/inverse.ipp>

@@ -13,7 +13,7 @@
 /// \file
 /// The list in the text of an attribute, as in `permute="[1, 0]"` and `slice="[0:128, :]"`.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The integers of `[1, 0]`; blanks do not count.
 ///
@@ -30,9 +30,9 @@ RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& 
 /// The ranges of `[0:128, :, 4:]`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of);
+RESHARD_DECL std::vector<reshard::detail::axis_range> parse_ranges(attribute const& of);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/list_text.ipp>

@@ -14,13 +14,13 @@
 /// \file
 /// Which elements of a tensor a program loses, in words.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Finds losses by key.
 class lost_elements {
 public:
     /// `losses` have to outlive this.
-    explicit lost_elements(std::vector<loss> const& losses);
+    explicit lost_elements(std::vector<reshard::detail::loss> const& losses);
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
@@ -29,10 +29,10 @@ public:
     std::string describe(catalog_entry const& of) const;
 
 private:
-    std::unordered_map<std::string_view, loss const*> by_key_;
+    std::unordered_map<std::string_view, reshard::detail::loss const*> by_key_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/lost_elements.ipp>

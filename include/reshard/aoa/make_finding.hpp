@@ -25,21 +25,15 @@ inline constexpr std::string_view transposed_ending = "_transpose_tmp";
 /// A name as the user would write it, without `^T`; a temporary's is that of what it stands for.
 RESHARD_DECL std::string written_name(program const& whole, name const& one);
 
-} // namespace detail
-
 /// A statement that macros have made, as messages show it: what the user wrote, with the names of
 /// the tensors that it is about; empty where that is what stands in the text. One without
 /// temporaries stands for itself.
 RESHARD_DECL std::string shown_statement(program const& whole, statement const& one);
 
-namespace detail {
-
 RESHARD_DECL std::vector<name> written_behind(program const& whole, statement const& one,
                                               name const& which);
 
 RESHARD_DECL std::string plain_text(program const& whole, name const& one);
-
-} // namespace detail
 
 /// What messages call a name of a statement: `x^T` for what a macro has made of it, `a, b` for the
 /// two together, and the tensor for a part of it.
@@ -47,8 +41,10 @@ RESHARD_DECL std::string shown_name(program const& whole, statement const& one, 
 
 /// The tensor that a name of a statement is, or has the first part of.
 inline std::string shown_key(program const& whole, statement const& one, name const& which) {
-    return detail::plain_text(whole, detail::written_behind(whole, one, which).front());
+    return plain_text(whole, written_behind(whole, one, which).front());
 }
+
+} // namespace detail
 
 /// What a statement is about: the first tensor that it names.
 RESHARD_DECL std::string first_key(program const& whole, statement const& one);
@@ -57,9 +53,13 @@ RESHARD_DECL std::string first_key(program const& whole, statement const& one);
 RESHARD_DECL std::string key_of(program const& whole, statement const& one,
                                 std::string const& called);
 
+namespace detail {
+
 /// The finding that an error in a statement is; an error of no tensor is about the first one.
 RESHARD_DECL finding make_finding(program const& whole, statement const& one,
                                   statement_error const& error);
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

@@ -13,7 +13,7 @@
 /// \file
 /// One statement from right to left, as statements.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Writes reversed statements for a program, and keeps them beside those that it has.
 class mirror {
@@ -68,7 +68,7 @@ private:
     std::vector<statement> written_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/mirror.ipp>

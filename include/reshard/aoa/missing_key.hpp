@@ -15,7 +15,7 @@
 /// \file
 /// What to do about a key of the target that nothing yields.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The statements of a program whose placeholders match nothing, by the keys that they would make.
 class missing_makers {
@@ -36,7 +36,7 @@ private:
     mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/missing_key.ipp>

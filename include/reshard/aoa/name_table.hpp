@@ -14,7 +14,7 @@
 /// \file
 /// Texts by number: a program of a hundred thousand names stores each once and compares integers.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// A `text_list` in which no text stands twice.
 class name_table {
@@ -31,11 +31,11 @@ public:
     std::size_t size() const { return texts_.size(); }
 
 private:
-    text_list texts_;
-    key_index places_;
+    reshard::detail::text_list texts_;
+    reshard::detail::key_index places_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/name_table.ipp>

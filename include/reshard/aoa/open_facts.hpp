@@ -13,14 +13,15 @@
 /// \file
 /// One statement on tensors of which not everything is known: forwards, and from right to left.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// What is known of a value so far.
 struct open_facts {
     std::optional<index_vector> shape;
     std::optional<data_type> dtype;
-    key_id like = zero_source; ///< a tensor of the target that it becomes part of: it tells which
-                               ///< states there are
+    reshard::detail::key_id like = reshard::detail::
+        zero_source; ///< a tensor of the target that it becomes part of: it tells which
+                     ///< states there are
 };
 
 /// What a statement is found to have read.
@@ -46,7 +47,7 @@ RESHARD_DECL open_operands infer_operands(program const& code, statement const& 
                                           std::vector<open_facts> const& left,
                                           std::vector<open_facts> const& right);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/open_facts.ipp>

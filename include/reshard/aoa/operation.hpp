@@ -18,7 +18,7 @@
 /// What the attributes of one statement do to its tensors: calls of the algebra, from left to
 /// right.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// What there is to say of a statement that is no error.
 struct operation_remark {
@@ -138,12 +138,12 @@ private:
     bool joined_ = false;
     bool made_results_ = false; ///< the values are what the statement makes, not its operands
     index_vector const* wanted_ = nullptr;
-    budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
-    piece_limit limit_;        ///< of the attribute that is applied
+    budget* pieces_ = nullptr;           ///< null: each operation has a limit of its own
+    reshard::detail::piece_limit limit_; ///< of the attribute that is applied
     std::vector<operation_remark> remarks_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/operation.ipp>

@@ -81,15 +81,17 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
     return {lines + 1, detail::characters(text.substr(begin, offset - begin)) + 1};
 }
 
+namespace detail {
+
 /// A line and below it a caret under one of its bytes, both indented; no new line at the end.
 ///
 /// A line of more than a hundred bytes is cut around the caret: programs write lines that people do
 /// not.
-RESHARD_DECL std::string excerpt(detail::line_place at);
+RESHARD_DECL std::string excerpt(line_place at);
 
 /// The same for the line around the byte `offset` of a text.
 inline std::string excerpt(std::string_view text, std::size_t offset) {
-    return excerpt(detail::line_around(text, std::min(offset, text.size())));
+    return excerpt(line_around(text, std::min(offset, text.size())));
 }
 
 /// `file:line:column`, or `program:line:column` for a text that came from no file.
@@ -115,7 +117,7 @@ public:
     place place_at(std::string_view text, std::size_t offset) const;
 
     /// The line of the byte `offset`, and which byte of the line that is.
-    detail::line_place line_at(std::string_view text, std::size_t offset) const;
+    line_place line_at(std::string_view text, std::size_t offset) const;
 
 private:
     static constexpr std::size_t stride = 256;
@@ -128,6 +130,8 @@ private:
     std::vector<std::uint32_t> begins_{0};     ///< of each line
     std::vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
 };
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

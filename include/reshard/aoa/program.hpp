@@ -128,12 +128,12 @@ private:
 
     std::string text_;
     std::string file_;
-    line_index lines_;
+    detail::line_index lines_;
     std::vector<statement> statements_;
     std::vector<statement> unmatched_;
     std::vector<name> names_;
-    name_table texts_;
-    text_list fresh_;
+    detail::name_table texts_;
+    reshard::detail::text_list fresh_;
     std::vector<std::vector<segment>> patterns_;
     std::vector<std::vector<attribute>> attributes_;
     std::vector<aoa::origin> origins_;
@@ -153,8 +153,12 @@ RESHARD_DECL bool is_removal(program const& code, statement const& one);
 /// Whether a statement is `_ -> key`.
 RESHARD_DECL bool is_addition(program const& code, statement const& one);
 
+namespace detail {
+
 /// `model.aoa:3:1`: the place of a piece of the program's text.
 RESHARD_DECL std::string place_text(program const& whole, text_span where);
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

@@ -18,7 +18,7 @@
 /// Tensors that several statements hold pieces of and none holds whole: statements that put them
 /// together.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Writes statements that read tensors of the target alone, so that they can come before all
 /// others.
@@ -53,7 +53,7 @@ private:
     std::unordered_set<std::string> read_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/reassembler.ipp>

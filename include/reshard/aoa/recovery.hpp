@@ -15,7 +15,7 @@
 /// \file
 /// Which values of a program can be recovered from what it makes, and why others cannot.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Why a value is lost: the statement that loses it, and what it does.
 struct loss_reason {
@@ -111,7 +111,7 @@ private:
     std::vector<bool> is_needed_; ///< by statement
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/recovery.ipp>

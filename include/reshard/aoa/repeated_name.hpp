@@ -11,14 +11,14 @@
 /// \file
 /// Names that stand twice in a list.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The first name that has stood before in the list, or null.
 ///
 /// \pre each is a text or a temporary
 RESHARD_DECL name const* repeated_name(std::span<name const> names);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/repeated_name.ipp>

@@ -12,15 +12,11 @@
 /// \file
 /// The shape that a `reshape` or a `resize` asks for.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The extents with what is left of `count` elements in the place of the one that is not said.
 RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& extents,
                                     index_t count, attribute const& one);
-
-} // namespace detail
 
 /// The shape that a tensor of `shape` has after `reshape="[...]"`.
 ///
@@ -41,7 +37,7 @@ RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute co
 /// \throws statement_error with errc::syntax
 RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute const& one);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/reshape_text.ipp>

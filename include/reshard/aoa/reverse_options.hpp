@@ -27,7 +27,8 @@ struct reversal {
     program code;                  ///< over the text of the program that was reversed
     std::vector<finding> findings; ///< `describe(code, finding)` has the words
     std::optional<errc> first_error;
-    std::vector<loss> losses = {}; ///< of the program as it stands, those that are allowed too
+    std::vector<reshard::detail::loss> losses =
+        {}; ///< of the program as it stands, those that are allowed too
 };
 
 } // namespace reshard::aoa

@@ -14,9 +14,7 @@
 /// \file
 /// The first half of `lower`: statements run, and names get their values.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Runs the statements of a program one after the other, each binding what it makes.
 class statement_runner {
@@ -77,9 +75,7 @@ private:
     head_widths heads_;
 };
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/run_statements.ipp>

@@ -16,7 +16,7 @@
 /// \file
 /// `scales="_scale_inv", blocks="[128, 128]"`: which keys are the scales of a block-scaled tensor.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The ending that a statement's attributes give to scales, if they do.
 ///
@@ -57,7 +57,7 @@ private:
 RESHARD_DECL void check_scales(std::vector<attribute> const& list,
                                std::vector<state_suffix> const& suffixes, scale_places& places);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/scale_suffix.ipp>

@@ -15,9 +15,7 @@
 /// \file
 /// Optimizer state follows its parameter.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Refuses scales that are not one for each block of their tensor.
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
@@ -42,8 +40,6 @@ RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::siz
 RESHARD_DECL expression make_state(source_names const& source, bound_value const& parameter,
                                    state_suffix const& state, std::string const& key);
 
-} // namespace detail
-
 /// Whether each tensor that a value is made of has that state; nothing where only some have it.
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state);
@@ -60,7 +56,7 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/state_rule.ipp>

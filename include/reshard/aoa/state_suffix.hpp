@@ -32,6 +32,8 @@ struct state_suffix {
 /// The endings of PaddlePaddle, in the order in which they are tried.
 RESHARD_DECL std::vector<state_suffix> default_state_suffixes();
 
+namespace detail {
+
 /// The ending of a key that is state, or null.
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  std::vector<state_suffix> const& suffixes);
@@ -50,6 +52,8 @@ void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
     if (parameter.size() < entry.key.size() && !keys.find(parameter))
         visit(std::string_view(entry.key));
 }
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

@@ -12,7 +12,7 @@
 /// \file
 /// Statements that are one to the user.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The statements that macros have made of one that the user wrote, for one set of numbers: those
 /// that hang together by temporaries.
@@ -37,7 +37,7 @@ private:
     std::unordered_set<std::uint32_t> made_, unread_, unmade_; ///< temporaries
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/statement_group.ipp>

@@ -41,20 +41,21 @@ private:
     /// The statements that lead to a text from the tensors that `begins` is true for.
     template <class Begins>
     std::vector<std::size_t> makers(std::optional<std::uint32_t> id, Begins const& begins) const {
-        if (!id || last_[*id] == name_chain::none)
+        if (!id || last_[*id] == detail::name_chain::none)
             return {};
         std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from such a tensor
         std::vector<std::size_t> numbers;
         for (std::uint32_t const version : behind(last_[*id])) {
             std::uint32_t const maker = chain_.maker(version);
-            if (maker == name_chain::none) {
+            if (maker == detail::name_chain::none) {
                 leads[version] = begins(version);
                 continue;
             }
             statement const& one = chain_.statements()[maker];
             bool found = false;
             for (std::uint32_t i = 0; i < one.left; ++i)
-                if (std::uint32_t const read = chain_.version(one, i); read != name_chain::none)
+                if (std::uint32_t const read = chain_.version(one, i);
+                    read != detail::name_chain::none)
                     found = found || leads[read];
             leads[version] = found;
             if (found)
@@ -66,7 +67,7 @@ private:
     }
 
     program const& code_;
-    name_chain chain_;
+    detail::name_chain chain_;
     std::vector<std::uint32_t> last_; ///< of each text, the version that it is in the end
     std::vector<state_suffix> suffixes_;
     std::unordered_map<std::string_view, std::size_t> added_; ///< by key, the statement

@@ -12,7 +12,7 @@
 /// \file
 /// Which value a name of a program means where it stands: names are bound again, values are not.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The values that run through a program, by number: the tensors of the source that its statements
 /// read, and whatever they bind.
@@ -79,7 +79,7 @@ private:
     std::vector<std::uint32_t> version_of_; ///< by place of the name in the program
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/version_table.ipp>

@@ -10,6 +10,8 @@
 
 namespace reshard::aoa {
 
+namespace detail {
+
 /// What stands behind an attribute's word.
 enum class value_kind {
     none,   ///< nothing: the word stands alone, as in `fused_ffn`
@@ -57,17 +59,23 @@ constexpr attribute_word const* find_attribute_word(std::string_view text) {
     return nullptr;
 }
 
+} // namespace detail
+
 /// Whether a character may stand in a name without quotes and means itself.
 constexpr bool is_plain_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';
 }
 
+namespace detail {
+
 /// Whether a tensor of that name has to be quoted.
 constexpr bool is_reserved(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && word->reserved;
 }
+
+} // namespace detail
 
 } // namespace reshard::aoa
 

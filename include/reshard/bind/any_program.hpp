@@ -18,12 +18,16 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A program that has a function `mapping_of(program, source, target)` in its own namespace, as
 /// `aoa::program` has.
 template <class P>
 concept catalog_program = requires(P const& program, catalog const& source, catalog const* target) {
     { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
 };
+
+} // namespace detail
 
 /// A mapping, AOA text that was parsed, or a function of the catalogs of both sides.
 ///
@@ -44,7 +48,7 @@ public:
             program_ = std::move(*known);
     }
 
-    template <catalog_program Program>
+    template <detail::catalog_program Program>
     any_program(Program program)
         : program_(function(
               [kept = std::move(program)](catalog const& source, catalog const* target) -> mapping {

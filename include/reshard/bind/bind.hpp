@@ -15,6 +15,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///
 /// Refers to all four, which must live as long.
@@ -51,11 +53,13 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
 /// \pre the transfer has a source: `t.source_key != zero_source`
 RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& t);
 
+} // namespace detail
+
 /// Runs a transfer whose two ends are in this process.
 ///
 /// \pre    this process plays both holders, or the target alone where the transfer is zeros
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t);
+RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t);
 
 } // namespace reshard
 

@@ -14,14 +14,10 @@
 /// \file
 /// Does a rank hold everything that a layout assigns to it?
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The shards of a holder that have elements.
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
-
-} // namespace detail
 
 /// Refuses tensors among which a shard is missing that `whole` gives to `holder`. A shard without
 /// elements may be left out.
@@ -37,7 +33,7 @@ void check_complete(shard_views<View> const& views, compact_layout const& whole,
         tensor_spread const& spread = whole.spread_of(tensor);
         auto& shards = held[tensor.spread];
         if (!shards)
-            shards = detail::shards_held(spread.view(), holder);
+            shards = shards_held(spread.view(), holder);
         for (std::uint32_t const i : *shards)
             if (!views.contains(t, i))
                 fail(errc::bad_layout,
@@ -49,7 +45,7 @@ void check_complete(shard_views<View> const& views, compact_layout const& whole,
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/bind/impl/check_complete.ipp>

@@ -10,14 +10,10 @@
 /// \file
 /// Copies the elements that two shards have in common.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// A table of that shard alone.
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
-
-} // namespace detail
 
 /// Copies the elements of a tensor that both shards have from the one to the other, and returns how
 /// many there are; the target's others keep their content.
@@ -30,7 +26,7 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 ///             the two shards has elements, where both must
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/bind/impl/copy_shared.ipp>

@@ -14,7 +14,7 @@
 /// \file
 /// Copies that are prepared once for all places that have the same shape.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Prepared copies, each different one once.
 ///
@@ -49,7 +49,7 @@ private:
     std::vector<prepared_copy> copies_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/bind/impl/copy_table.ipp>

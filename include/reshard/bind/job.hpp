@@ -31,17 +31,18 @@ class shared_arena;
 template <class View>
 class side {
 public:
-    side(basic_state_dict<View> given = {}, std::optional<compact_layout> known = std::nullopt,
-         shared_arena const* memory = nullptr)
+    side(detail::basic_state_dict<View> given = {},
+         std::optional<compact_layout> known = std::nullopt, shared_arena const* memory = nullptr)
         : tensors(std::move(given)), layout(std::move(known)), arena(memory) {}
 
     /// Of tensors that may be written, for reading.
     template <class Other>
-        requires(!std::same_as<Other, View> &&
-                 std::convertible_to<basic_state_dict<Other>, basic_state_dict<View>>)
-    side(basic_state_dict<Other> const& given) : tensors(given) {}
+        requires(
+            !std::same_as<Other, View> &&
+            std::convertible_to<detail::basic_state_dict<Other>, detail::basic_state_dict<View>>)
+    side(detail::basic_state_dict<Other> const& given) : tensors(given) {}
 
-    basic_state_dict<View> tensors;
+    detail::basic_state_dict<View> tensors;
     std::optional<compact_layout> layout;
     shared_arena const* arena = nullptr;
 };
@@ -90,7 +91,7 @@ public:
     bool was_kept() const;
 
     /// The rounds of a job with `options::allocate`, the same on every rank; else none.
-    plan_rounds const& rounds() const;
+    detail::plan_rounds const& rounds() const;
 
     /// The memory in which elements were staged: in rounds, the most of one that has run.
     ///

@@ -27,7 +27,7 @@ struct planned_job;
 } // namespace detail
 
 /// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
-using plan_cache = digest_cache<detail::planned_job>;
+using plan_cache = detail::digest_cache<detail::planned_job>;
 
 /// How ranks of a node exchange what lies in memory of their own.
 enum class node_exchange : std::uint8_t {
@@ -55,7 +55,7 @@ struct options {
     /// rounds, those of `rounds_of`: in each, targets are allocated and filled, and sources that no
     /// later round reads are given up. Sources that the program does not name are neither counted
     /// nor given up. The target is given as a layout without tensors; all travels in messages.
-    index_t memory_budget = any_budget;
+    index_t memory_budget = detail::any_budget;
     /// This rank's shards of these target tensors, allocated now; where there is one, tensors are
     /// filled in rounds.
     std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};

@@ -13,9 +13,7 @@
 /// \file
 /// Refuses tensors that share memory before anything is written into them.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 struct used_memory {
     address_range bytes;
@@ -25,8 +23,6 @@ struct used_memory {
 };
 
 RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one);
-
-} // namespace detail
 
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///
@@ -38,7 +34,7 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one)
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/bind/impl/overlap.ipp>

@@ -9,7 +9,7 @@
 /// \file
 /// From global coordinates to a place in the memory of a shard.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Where the elements of a box lie in a shard's memory.
 ///
@@ -47,6 +47,6 @@ memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vecto
     return place;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -104,7 +104,7 @@ private:
             want.check();
             for (auto const& [descriptor, tensor] : want)
                 filled.add(descriptor, tensor);
-            reshard::check_memory({&live, 1}, {&filled, 1});
+            reshard::detail::check_memory({&live, 1}, {&filled, 1});
             moving = bind_(ready, shards_in(live, round.source), want);
         });
         moving->run();

@@ -16,7 +16,7 @@
 /// \file
 /// Which tensor in memory is which shard of a layout.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The tensors of the holders that this process plays, found by shard.
 ///
@@ -97,6 +97,6 @@ private:
     boost::unordered_flat_map<place, View> views_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -18,20 +18,16 @@
 /// A block of a block-cyclic array has a few hundred bytes in each of its rows, and the rows lie
 /// far apart; the memory is fastest when all blocks of a row are touched before the next row is.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// One end of a copy: of its loop's strides, those of the source or those of the target.
 using copy_end = index_vector affine_copy::*;
-
-namespace detail {
 
 /// True where two copies are blocks of equally many rows, equally far apart in the array at `end`.
 RESHARD_DECL bool are_alike(prepared_copy const& a, prepared_copy const& b, copy_end end);
 
 /// True where `next`, which is not before `first`, is less than a row's distance behind it.
 RESHARD_DECL bool is_in_row(void const* first, void const* next, index_t pitch);
-
-} // namespace detail
 
 /// Puts copies into the order of their addresses at `end`, and marks those that continue in the
 /// same rows.
@@ -46,8 +42,8 @@ void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, 
     for (std::size_t i = 0; i + 1 < items.size(); ++i) {
         prepared_copy const& copy = copies[items[first].copy];
         items[i].joins_next =
-            detail::are_alike(copy, copies[items[i + 1].copy], end) &&
-            detail::is_in_row(address(items[first]), address(items[i + 1]), (copy.loop.*end)[0]);
+            are_alike(copy, copies[items[i + 1].copy], end) &&
+            is_in_row(address(items[first]), address(items[i + 1]), (copy.loop.*end)[0]);
         if (!items[i].joins_next)
             first = i + 1;
     }
@@ -66,15 +62,15 @@ private:
     static constexpr std::size_t most = 64;
 
     /// Adds a block, or makes the last one wider where that ends at its beginning on both sides.
-    void append(detail::row_block const& one);
+    void append(row_block const& one);
 
     void run_blocks(index_t rows, bool streaming);
 
-    detail::row_block blocks_[most];
+    row_block blocks_[most];
     std::size_t count_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/bind/impl/side_by_side.ipp>

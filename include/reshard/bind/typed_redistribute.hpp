@@ -20,29 +20,31 @@
 #include <utility>
 
 /// \file
-/// Where the shards of typed layouts lie, and running a typed plan with every rank in this process: nothing is
-/// planned and nothing allocated.
+/// Where the shards of typed layouts lie, and running a typed plan with every rank in this process:
+/// nothing is planned and nothing allocated.
 
 namespace reshard {
+
+namespace typed {
 
 /// The address of each shard of each rank of `Layout`, in memory of its own: nothing is allocated.
 ///
 /// Shards are dense, the last axis fastest. `Byte` is `std::byte`, or `std::byte const` for shards
 /// that are only read.
 template <class Layout, class Byte>
-class typed_addresses {
+class addresses {
     using view_type = std::conditional_t<std::is_const_v<Byte>, const_tensor_view, tensor_view>;
 
 public:
     static constexpr std::size_t ranks = Layout::ranks.rank_count();
 
-    typed_addresses() = default;
+    addresses() = default;
 
     /// The addresses of the shards of all ranks; element `r` is what rank `r` holds.
     ///
     /// \throws error with errc::bad_layout where a rank does not hold what the layout gives it, or
     ///         holds it with gaps between the elements
-    explicit typed_addresses(std::span<basic_state_dict<view_type> const> held) {
+    explicit addresses(std::span<detail::basic_state_dict<view_type> const> held) {
         if (held.size() != ranks)
             fail(errc::bad_layout, "state dicts of " + std::to_string(held.size()) +
                                        " ranks for a layout of " + std::to_string(ranks));
@@ -66,14 +68,14 @@ public:
     Byte* const* all() const { return all_.data(); }
 
 private:
-    void add(holder_t rank, basic_state_dict<view_type> const& held) {
+    void add(holder_t rank, detail::basic_state_dict<view_type> const& held) {
         std::array<bool, Layout::keys.size()> has{};
         for (auto const& [shard, tensor] : held) {
-            std::size_t const place = Layout::keys.find(hashed_key(shard.key));
+            std::size_t const place = Layout::keys.find(detail::hashed_key(shard.key));
             if (place == has.size() || has[place] || !is_there(place, rank, shard))
                 fail(errc::bad_layout,
                      named(rank, to_string(shard)) + ", which the layout does not give it");
-            if (!is_row_major(tensor.shape, tensor.strides))
+            if (!detail::is_row_major(tensor.shape, tensor.strides))
                 fail(errc::bad_layout, named(rank, to_string(shard)) + " with the strides " +
                                            to_string(tensor.strides) +
                                            "; a typed plan moves dense shards only");
@@ -92,13 +94,15 @@ private:
     }
 
     static bool is_there(std::size_t place, holder_t rank, shard_descriptor const& shard) {
-        typed_kind const& kind = *Layout::kinds[place];
+        kind const& kind = *Layout::kinds[place];
         return shard.global_shape == kind.shape && shard.dtype == kind.dtype && !shard.flat &&
                shard.cycles.empty() && kind.how().region(rank) == shard.region;
     }
 
     std::array<Byte*, Layout::keys.size() * ranks> all_{};
 };
+
+} // namespace typed
 
 namespace detail {
 
@@ -180,8 +184,8 @@ using pattern_runner = void (*)(operand_rows<std::byte const> const&, std::byte*
 /// \pre every shard of the layouts has an address and its elements there; the memory of a target
 ///      shard is that of no other shard
 template <class Plan>
-void run_locally(typed_addresses<typename Plan::source_layout, std::byte const> const& source,
-                 typed_addresses<typename Plan::target_layout, std::byte> const& target) {
+void run_locally(typed::addresses<typename Plan::source_layout, std::byte const> const& source,
+                 typed::addresses<typename Plan::target_layout, std::byte> const& target) {
     static constexpr auto runners =
         Plan::template by_target<detail::pattern_function, detail::pattern_runner>();
     static constexpr auto operands = Plan::operands();
@@ -199,9 +203,9 @@ void run_locally(typed_addresses<typename Plan::source_layout, std::byte const> 
 ///         written then
 template <class Plan>
 void redistribute(std::span<const_state_dict const> source, std::span<state_dict const> target) {
-    typed_addresses<typename Plan::source_layout, std::byte const> const from(source);
-    typed_addresses<typename Plan::target_layout, std::byte> const to(target);
-    check_memory(source, target);
+    typed::addresses<typename Plan::source_layout, std::byte const> const from(source);
+    typed::addresses<typename Plan::target_layout, std::byte> const to(target);
+    detail::check_memory(source, target);
     run_locally<Plan>(from, to);
 }
 

@@ -10,6 +10,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// Element `i` of the loop goes from `source_offset + i . source_strides` to the same of the
 /// target.
 ///
@@ -28,8 +30,12 @@ struct affine_copy {
     constexpr bool operator==(affine_copy const&) const = default;
 };
 
+} // namespace detail
+
 /// The number of elements that it copies.
-constexpr index_t element_count(affine_copy const& copy) { return element_count(copy.extent); }
+constexpr index_t element_count(detail::affine_copy const& copy) {
+    return element_count(copy.extent);
+}
 
 namespace detail {
 
@@ -77,8 +83,6 @@ constexpr void push_axis(affine_copy& copy, loop_axis const& axis) {
     copy.target_strides.push_back(axis.target_stride);
 }
 
-} // namespace detail
-
 /// The same copy with as few axes as possible, the target's fastest one innermost.
 ///
 /// Axes of extent 1 are dropped, axes that continue each other on both sides are one, and the
@@ -89,27 +93,28 @@ constexpr void push_axis(affine_copy& copy, loop_axis const& axis) {
 ///       copy has the one extent 0
 constexpr affine_copy fuse(affine_copy const& copy) {
     affine_copy fused{{}, copy.source_offset, {}, copy.target_offset, {}};
-    detail::loop_axis axes[max_ndim] = {};
+    loop_axis axes[max_ndim] = {};
     std::size_t count = 0;
     for (std::size_t i = 0; i < copy.ndim(); ++i) {
         if (copy.extent[i] == 0)
             return {{0}, copy.source_offset, {1}, copy.target_offset, {1}};
         if (copy.extent[i] != 1)
-            detail::insert_axis(
+            insert_axis(
                 axes, count++,
-                detail::forwards({copy.extent[i], copy.source_strides[i], copy.target_strides[i]},
-                                 fused));
+                forwards({copy.extent[i], copy.source_strides[i], copy.target_strides[i]}, fused));
     }
     for (std::size_t i = 0; i < count; ++i) {
-        detail::loop_axis const next = axes[i];
-        if (i + 1 < count && detail::is_continued_by(next, axes[i + 1]))
+        loop_axis const next = axes[i];
+        if (i + 1 < count && is_continued_by(next, axes[i + 1]))
             axes[i + 1] = {next.extent * axes[i + 1].extent, axes[i + 1].source_stride,
                            axes[i + 1].target_stride};
         else
-            detail::push_axis(fused, next);
+            push_axis(fused, next);
     }
     return fused;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -9,7 +9,7 @@
 /// \file
 /// Which kernel does a copy: a look at its strides and its data types.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What happens to elements on the way: the type in which they are stored, and the casts in order.
 struct element_conversion {
@@ -44,8 +44,6 @@ constexpr std::string_view name(copy_kernel kernel) {
     return names[static_cast<std::size_t>(kernel)];
 }
 
-namespace detail {
-
 /// The first axis but the last whose elements lie one after the other in the source, or
 /// `copy.ndim()`.
 constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
@@ -67,8 +65,6 @@ constexpr bool is_transposed(affine_copy const& copy) {
            contiguous_source_axis(copy) < copy.ndim();
 }
 
-} // namespace detail
-
 /// The kernel for a copy.
 ///
 /// \pre `copy` is fused
@@ -78,16 +74,16 @@ constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& 
     bool const is_packed = bits(conversion.source) < 8 || bits(conversion.target()) < 8;
     if (conversion.chain.empty())
         return is_packed ? copy_kernel::packed
-               : !detail::has_rows(copy)
-                   ? detail::is_transposed(copy) ? copy_kernel::transposed : copy_kernel::strided
+               : !has_rows(copy)
+                   ? is_transposed(copy) ? copy_kernel::transposed : copy_kernel::strided
                : copy.ndim() <= 1 ? copy_kernel::contiguous
                                   : copy_kernel::rows;
-    return is_packed                     ? copy_kernel::convert_strided
-           : detail::has_rows(copy)      ? copy_kernel::convert_rows
-           : detail::is_transposed(copy) ? copy_kernel::convert_transposed
-                                         : copy_kernel::convert_strided;
+    return is_packed             ? copy_kernel::convert_strided
+           : has_rows(copy)      ? copy_kernel::convert_rows
+           : is_transposed(copy) ? copy_kernel::convert_transposed
+                                 : copy_kernel::convert_strided;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

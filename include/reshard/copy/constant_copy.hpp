@@ -8,7 +8,7 @@
 /// \file
 /// A copy that is known to the compiler.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// An affine copy and what happens to its elements: what `run_constant` takes.
 struct constant_copy {
@@ -18,6 +18,6 @@ struct constant_copy {
     constexpr bool operator==(constant_copy const&) const = default;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

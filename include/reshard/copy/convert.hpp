@@ -13,6 +13,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The format of a floating-point data type; nothing for integers, `bool` and complex numbers.
 constexpr std::optional<float_format> float_format_of(data_type dtype) {
     switch (dtype) {
@@ -31,8 +33,6 @@ constexpr std::optional<float_format> float_format_of(data_type dtype) {
     default: return std::nullopt;
     }
 }
-
-namespace detail {
 
 constexpr bool is_signed_integer(data_type dtype) {
     return dtype == data_type::i8 || dtype == data_type::i16 || dtype == data_type::i32 ||
@@ -59,8 +59,6 @@ constexpr std::uint64_t encode_integer(data_type dtype, number const& value) {
     return to_integer(value, lowest - 1, lowest) & low_mask(width);
 }
 
-} // namespace detail
-
 /// The number that an element stands for, its bits being the lowest of `bits`.
 ///
 /// A `bool` is 1 where any of its bits is set.
@@ -72,7 +70,7 @@ constexpr number decode(data_type dtype, std::uint64_t bits) {
         return decode(*format, bits);
     if (dtype == data_type::boolean)
         return {number::kind_type::finite, false, 0, bits != 0};
-    return detail::decode_integer(dtype, bits);
+    return decode_integer(dtype, bits);
 }
 
 /// The element for a number, rounded once.
@@ -86,8 +84,10 @@ constexpr std::uint64_t encode(data_type dtype, number const& value) {
         return encode(format_f32, value);
     if (dtype == data_type::boolean)
         return !value.is_zero();
-    return detail::encode_integer(dtype, value);
+    return encode_integer(dtype, value);
 }
+
+} // namespace detail
 
 /// The element of type `target` for the element `bits` of type `source`: bits in and out.
 ///
@@ -100,7 +100,7 @@ constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_
         fail(errc::dtype_mismatch, "elements of type complex64 cannot be cast to " +
                                        std::string(name(target)) +
                                        ": a real number cannot hold an imaginary part");
-    return encode(target, decode(source, bits));
+    return detail::encode(target, detail::decode(source, bits));
 }
 
 } // namespace reshard

@@ -13,7 +13,7 @@
 /// \file
 /// Moves elements: every plan ends here.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How results reach the memory.
 enum class stores : std::uint8_t {
@@ -28,8 +28,8 @@ inline constexpr index_t streaming_threshold = index_t{4} << 20;
 /// A prepared copy, to be run any number of times: fused, with its kernel chosen.
 struct prepared_copy {
     copy_kernel kernel = copy_kernel::nothing;
-    affine_copy loop;                 ///< offsets and strides in `unit_bits`
-    detail::element_sizes sizes = {}; ///< of what the kernel takes for an element, in `unit_bits`
+    affine_copy loop;         ///< offsets and strides in `unit_bits`
+    element_sizes sizes = {}; ///< of what the kernel takes for an element, in `unit_bits`
     detail::conversion conversion;
     bool streaming = false;
 };
@@ -58,7 +58,7 @@ inline void copy_elements(affine_copy const& copy, element_conversion const& con
     run(prepare(copy, conversion), source, target);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/copy/impl/copy_elements.ipp>

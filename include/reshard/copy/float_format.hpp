@@ -8,7 +8,7 @@
 /// \file
 /// Floating-point formats of up to 64 bits as values.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Which patterns of a format are no finite numbers.
 enum class special_values : std::uint8_t {
@@ -94,6 +94,6 @@ constexpr std::uint64_t overflow_bits(float_format format) {
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

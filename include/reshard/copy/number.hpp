@@ -12,7 +12,7 @@
 /// \file
 /// The exact number between two data types, so that a conversion rounds once.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// `significand * 2^exponent` with its sign, an infinity or a NaN.
 ///
@@ -34,8 +34,6 @@ struct number {
 
     constexpr bool operator==(number const&) const = default;
 };
-
-namespace detail {
 
 /// The payload of a NaN, highest bit first; formats with a single NaN give the quiet one.
 constexpr std::uint64_t payload(float_format format, std::uint64_t bits) {
@@ -93,13 +91,11 @@ constexpr std::uint64_t encode_magnitude(float_format format, number const& valu
     }
 }
 
-} // namespace detail
-
 /// The number that a pattern of `format` stands for.
 constexpr number decode(float_format format, std::uint64_t bits) {
     bool const negative = (bits & sign_mask(format)) != 0;
     if (is_nan(format, bits))
-        return {number::kind_type::nan, negative, 0, detail::payload(format, bits)};
+        return {number::kind_type::nan, negative, 0, payload(format, bits)};
     std::uint64_t const magnitude = bits & magnitude_mask(format);
     if (magnitude > largest_finite(format))
         return {number::kind_type::infinite, negative, 0, 0};
@@ -125,7 +121,7 @@ constexpr number decode(float_format format, std::uint64_t bits) {
 constexpr std::uint64_t encode(float_format format, number value) {
     if (format.specials == special_values::power && value.negative && !value.is_zero())
         value = {number::kind_type::nan, false, 0, 0};
-    std::uint64_t const bits = detail::encode_magnitude(format, value);
+    std::uint64_t const bits = encode_magnitude(format, value);
     bool const drops_sign = (format.specials == special_values::zero_nan && bits == 0) ||
                             (format.specials == special_values::none && value.is_nan());
     return value.negative && !drops_sign ? bits | sign_mask(format) : bits;
@@ -149,6 +145,6 @@ constexpr std::uint64_t to_integer(number const& value, std::uint64_t largest_po
     return value.negative ? 0 - magnitude : magnitude;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

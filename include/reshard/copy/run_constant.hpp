@@ -12,9 +12,7 @@
 /// \file
 /// Runs a copy that is known to the compiler: loops of constant extents.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// True where a copy is runs of bytes that are found in a cache later.
 constexpr bool is_runs(constant_copy const& copy) {
@@ -41,8 +39,6 @@ void copy_runs(unsigned char const* source, unsigned char* target) {
     }
 }
 
-} // namespace detail
-
 /// Runs the `constant_copy` `Copy::value`.
 ///
 /// Runs of bytes are loops of constant extents; other kernels are chosen and prepared once, at the
@@ -54,17 +50,17 @@ void run_constant(unsigned char const* source, unsigned char* target) {
     constexpr copy_kernel kernel = choose(Copy::value.loop, Copy::value.conversion);
     if constexpr (kernel == copy_kernel::nothing) {
         return;
-    } else if constexpr (detail::is_runs(Copy::value)) {
+    } else if constexpr (is_runs(Copy::value)) {
         constexpr auto size = static_cast<std::size_t>(bits(Copy::value.conversion.source) / 8);
         constexpr auto unit = static_cast<index_t>(size);
-        detail::copy_runs<Copy, size>(source + Copy::value.loop.source_offset * unit,
-                                      target + Copy::value.loop.target_offset * unit);
+        copy_runs<Copy, size>(source + Copy::value.loop.source_offset * unit,
+                              target + Copy::value.loop.target_offset * unit);
     } else {
         static prepared_copy const ready = prepare(Copy::value.loop, Copy::value.conversion);
         run(ready, source, target);
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

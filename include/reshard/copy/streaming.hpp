@@ -12,9 +12,7 @@
 /// \file
 /// Copies of bytes with non-temporal stores, for results too large to be found there later.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Copies like memcpy, whole lines with non-temporal stores; `streaming_fence` must follow.
 inline void stream_bytes(unsigned char* target, unsigned char const* source, std::size_t bytes) {
@@ -28,8 +26,6 @@ inline void stream_bytes(unsigned char* target, unsigned char const* source, std
         std::memcpy(target + done, source + done, bytes - done);
 }
 
-} // namespace detail
-
 /// Copies `bytes` bytes with non-temporal stores: faster than memcpy where neither side is needed
 /// soon.
 ///
@@ -39,11 +35,11 @@ inline void stream_bytes(unsigned char* target, unsigned char const* source, std
 inline void copy_bytes_streaming(void* target, void const* source, std::size_t bytes) {
     if (bytes == 0)
         return;
-    detail::stream_bytes(static_cast<unsigned char*>(target),
-                         static_cast<unsigned char const*>(source), bytes);
-    detail::streaming_fence();
+    stream_bytes(static_cast<unsigned char*>(target), static_cast<unsigned char const*>(source),
+                 bytes);
+    streaming_fence();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -18,6 +18,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// Along one axis of a region, blocks of which the first begins and the last ends where the region
 /// does.
 ///
@@ -133,8 +135,10 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visi
     }
 }
 
+} // namespace detail
+
 /// ` axis 0: 36 of 72`, for each cycle; nothing where there is none.
-RESHARD_DECL std::string to_string(axis_cycles const& cycles);
+RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles);
 
 } // namespace reshard
 

@@ -14,7 +14,7 @@
 /// \file
 /// Axes that are several factors in one: what a reshape makes of the axes of a tensor.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Which of neighbouring factors are one axis, on the two sides of a move.
 ///
@@ -33,8 +33,6 @@ struct axis_joins {
 
     constexpr bool operator==(axis_joins const&) const = default;
 };
-
-namespace detail {
 
 constexpr bool is_joined(std::uint8_t joins, std::size_t factor) {
     return (joins >> factor & 1) != 0;
@@ -77,9 +75,9 @@ constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
 
 /// Refuses what are no factors of two boxes.
 ///
-/// \throws error with errc::shape_mismatch where the order does not name each factor once, with errc::overflow
-///         where the factors have too many elements, with errc::bad_layout where they are no extents, or joins
-///         are not those of so many factors
+/// \throws error with errc::shape_mismatch where the order does not name each factor once, with
+///         errc::overflow where the factors have too many elements, with errc::bad_layout where
+///         they are no extents, or joins are not those of so many factors
 constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
     if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
         fail(errc::shape_mismatch,
@@ -93,8 +91,6 @@ constexpr void check_factors(permutation order, index_vector const& extents, axi
              "it has factors " + to_string(extents) + " that are joined to no axes");
 }
 
-} // namespace detail
-
 /// The strides of factors of these extents, given those of the axes that they make up.
 ///
 /// \pre `strides` has a number an axis
@@ -107,12 +103,12 @@ constexpr index_vector factor_strides(index_vector const& strides, index_vector 
     index_t inner = 1;
     for (std::size_t k = extents.size(); k-- > 0;) {
         result[k] = axis > 0 ? strides[axis - 1] * inner : 0;
-        inner = detail::is_joined(joins, k) ? inner * extents[k] : 1;
-        axis -= axis > 0 && !detail::is_joined(joins, k);
+        inner = is_joined(joins, k) ? inner * extents[k] : 1;
+        axis -= axis > 0 && !is_joined(joins, k);
     }
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -46,15 +46,21 @@ constexpr box whole(index_vector const& shape) {
     return {index_vector::filled(shape.size(), 0), shape};
 }
 
+namespace detail {
+
 /// True where some extent is zero. A scalar is not empty.
 constexpr bool is_empty(box const& region) {
     return std::find(region.shape.begin(), region.shape.end(), index_t{0}) != region.shape.end();
 }
 
+} // namespace detail
+
 /// The number of elements: 1 for a scalar, 0 where an extent is zero.
 ///
 /// \throws error with errc::overflow when it does not fit 64 bits
 constexpr index_t element_count(box const& region) { return element_count(region.shape); }
+
+namespace detail {
 
 /// True where the box has as many extents as offsets, all of them sound numbers: none is negative,
 /// and the ends fit 64 bits.
@@ -67,6 +73,8 @@ constexpr bool is_sound(box const& region) {
             return false;
     return true;
 }
+
+} // namespace detail
 
 /// The elements that `a` and `b` share, or nothing.
 ///
@@ -98,6 +106,8 @@ constexpr bool contains(box const& outer, box const& inner) {
     return true;
 }
 
+namespace detail {
+
 /// The smallest box around two boxes.
 ///
 /// \pre `a.ndim() == b.ndim()`
@@ -120,6 +130,8 @@ constexpr box relative_to(box region, index_vector const& offset) {
         region.offset[axis] -= offset[axis];
     return region;
 }
+
+} // namespace detail
 
 /// `[0:2, 4:8]`, half-open, one interval an axis.
 RESHARD_DECL std::string to_string(box const& region);

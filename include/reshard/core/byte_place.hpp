@@ -10,7 +10,7 @@
 /// \file
 /// Where an element begins in memory, which counts bytes.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// An offset in elements as whole bytes and the elements behind them.
 ///
@@ -29,6 +29,6 @@ constexpr byte_place byte_place_of(index_t elements, data_type dtype) {
     return {(elements - rest) / together * (together * bits(dtype) / 8), rest};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,9 +13,7 @@
 /// \file
 /// The data types that an element passes through on its way, rounding at each.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// What a number format can hold: significant bits, the range of its exponents, and its special
 /// values.
@@ -64,8 +62,6 @@ constexpr number_range range_of(data_type dtype) {
     return {};
 }
 
-} // namespace detail
-
 /// True where every value of `from`, with zeros, infinities and NaN, is a value of `to`.
 ///
 /// Integer minimum values count: they are powers of two, so a type of at least as many digits holds
@@ -75,8 +71,8 @@ constexpr bool is_lossless(data_type from, data_type to) {
         return true;
     if (from == data_type::c64)
         return false;
-    auto const a = detail::range_of(from);
-    auto const b = detail::range_of(to);
+    auto const a = range_of(from);
+    auto const b = range_of(to);
     return a.precision <= b.precision && a.lowest >= b.lowest && a.highest <= b.highest &&
            (!a.is_signed || b.is_signed) && (!a.has_zero || b.has_zero) &&
            (!a.has_infinity || b.has_infinity) && (!a.has_nan || b.has_nan) &&
@@ -137,6 +133,6 @@ constexpr cast_chain then(cast_chain chain, data_type source, data_type dtype) {
     return chain;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

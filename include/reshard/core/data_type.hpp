@@ -51,6 +51,8 @@ enum class data_type : std::uint8_t {
     u64,
 };
 
+namespace detail {
+
 /// What the library knows of a data type.
 struct data_type_facts {
     std::string_view code; ///< the name in a safetensors header
@@ -93,14 +95,18 @@ constexpr data_type_facts const& facts(data_type dtype) {
     return all_data_types[static_cast<std::size_t>(dtype)];
 }
 
+} // namespace detail
+
 /// The size of one element in bits.
-constexpr int bits(data_type dtype) { return facts(dtype).bits; }
+constexpr int bits(data_type dtype) { return detail::facts(dtype).bits; }
 
 /// The safetensors code, as in `"BF16"`.
-constexpr std::string_view code(data_type dtype) { return facts(dtype).code; }
+constexpr std::string_view code(data_type dtype) { return detail::facts(dtype).code; }
 
 /// The name in AOA programs, as in `"bfloat16"`.
-constexpr std::string_view name(data_type dtype) { return facts(dtype).name; }
+constexpr std::string_view name(data_type dtype) { return detail::facts(dtype).name; }
+
+namespace detail {
 
 /// The data type of a safetensors code (case matters, as there), or nothing.
 constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
@@ -110,12 +116,14 @@ constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
     return std::nullopt;
 }
 
+} // namespace detail
+
 /// The data type of an AOA name, or nothing.
 ///
 /// \par Source AOA knows float16, float32 and bfloat16; here every data type has a name
 constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
-    for (std::size_t i = 0; i < data_type_count; ++i)
-        if (all_data_types[i].name == text)
+    for (std::size_t i = 0; i < detail::data_type_count; ++i)
+        if (detail::all_data_types[i].name == text)
             return static_cast<data_type>(i);
     return std::nullopt;
 }
@@ -160,40 +168,44 @@ struct float16 {
 template <class T>
 struct data_type_traits;
 
+namespace detail {
+
 /// A data type as a type: a base of `data_type_traits`, or an element type where C++ has none.
 template <data_type Value>
 struct data_type_constant {
     static constexpr data_type value = Value;
 };
 
+} // namespace detail
+
 template <>
-struct data_type_traits<bool> : data_type_constant<data_type::boolean> {};
+struct data_type_traits<bool> : detail::data_type_constant<data_type::boolean> {};
 template <>
-struct data_type_traits<std::uint8_t> : data_type_constant<data_type::u8> {};
+struct data_type_traits<std::uint8_t> : detail::data_type_constant<data_type::u8> {};
 template <>
-struct data_type_traits<std::int8_t> : data_type_constant<data_type::i8> {};
+struct data_type_traits<std::int8_t> : detail::data_type_constant<data_type::i8> {};
 template <>
-struct data_type_traits<std::uint16_t> : data_type_constant<data_type::u16> {};
+struct data_type_traits<std::uint16_t> : detail::data_type_constant<data_type::u16> {};
 template <>
-struct data_type_traits<std::int16_t> : data_type_constant<data_type::i16> {};
+struct data_type_traits<std::int16_t> : detail::data_type_constant<data_type::i16> {};
 template <>
-struct data_type_traits<std::uint32_t> : data_type_constant<data_type::u32> {};
+struct data_type_traits<std::uint32_t> : detail::data_type_constant<data_type::u32> {};
 template <>
-struct data_type_traits<std::int32_t> : data_type_constant<data_type::i32> {};
+struct data_type_traits<std::int32_t> : detail::data_type_constant<data_type::i32> {};
 template <>
-struct data_type_traits<std::uint64_t> : data_type_constant<data_type::u64> {};
+struct data_type_traits<std::uint64_t> : detail::data_type_constant<data_type::u64> {};
 template <>
-struct data_type_traits<std::int64_t> : data_type_constant<data_type::i64> {};
+struct data_type_traits<std::int64_t> : detail::data_type_constant<data_type::i64> {};
 template <>
-struct data_type_traits<float16> : data_type_constant<data_type::f16> {};
+struct data_type_traits<float16> : detail::data_type_constant<data_type::f16> {};
 template <>
-struct data_type_traits<bfloat16> : data_type_constant<data_type::bf16> {};
+struct data_type_traits<bfloat16> : detail::data_type_constant<data_type::bf16> {};
 template <>
-struct data_type_traits<float> : data_type_constant<data_type::f32> {};
+struct data_type_traits<float> : detail::data_type_constant<data_type::f32> {};
 template <>
-struct data_type_traits<double> : data_type_constant<data_type::f64> {};
+struct data_type_traits<double> : detail::data_type_constant<data_type::f64> {};
 template <>
-struct data_type_traits<std::complex<float>> : data_type_constant<data_type::c64> {};
+struct data_type_traits<std::complex<float>> : detail::data_type_constant<data_type::c64> {};
 
 /// The data type of elements of type `T`.
 template <class T>

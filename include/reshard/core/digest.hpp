@@ -20,9 +20,7 @@
 /// \file
 /// A number that stands for a value: ranks compare it before they act.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 template <class T>
 concept numeral = std::integral<T> || std::is_enum_v<T>;
@@ -47,34 +45,32 @@ inline constexpr bool is_array_prefix = false;
 template <class Array, class Count>
 inline constexpr bool is_array_prefix<array_prefix<Array, Count>> = true;
 
-} // namespace detail
-
 /// Adds all that a value says: how many elements, whether there is one, and each member.
 template <class T>
 constexpr void add_value(hasher& digest, T const& value) {
-    if constexpr (detail::numeral<T>) {
+    if constexpr (numeral<T>) {
         digest.add(static_cast<std::uint64_t>(value));
     } else if constexpr (std::convertible_to<T const&, std::string_view>) {
         digest.add(std::string_view(value));
-    } else if constexpr (detail::is_optional<T>) {
+    } else if constexpr (is_optional<T>) {
         digest.add(std::uint64_t{value.has_value()});
         if (value)
             add_value(digest, *value);
-    } else if constexpr (detail::is_variant<T>) {
+    } else if constexpr (is_variant<T>) {
         digest.add(static_cast<std::uint64_t>(value.index()));
         std::visit([&](auto const& held) { add_value(digest, held); }, value);
-    } else if constexpr (detail::is_array_prefix<T>) {
+    } else if constexpr (is_array_prefix<T>) {
         digest.add(static_cast<std::uint64_t>(value.count));
         for (std::size_t i = 0; i < value.count; ++i)
             add_value(digest, value.values[i]);
-    } else if constexpr (detail::is_pair<T>) {
+    } else if constexpr (is_pair<T>) {
         add_value(digest, value.first);
         add_value(digest, value.second);
-    } else if constexpr (detail::listing_members<T>) {
+    } else if constexpr (listing_members<T>) {
         T::members(value, [&](auto const&... members) { (add_value(digest, members), ...); });
-    } else if constexpr (detail::made_by_recipe<T>) {
+    } else if constexpr (made_by_recipe<T>) {
         add_value(digest, value.recipe());
-    } else if constexpr (detail::packed_list<T>) {
+    } else if constexpr (packed_list<T>) {
         digest.add(static_cast<std::uint64_t>(value.size()));
         for (std::size_t i = 0; i < value.size(); ++i)
             add_value(digest, value[i]);
@@ -94,6 +90,6 @@ constexpr std::uint64_t digest_of(T const& value) {
     return digest.value();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,7 +13,7 @@
 /// \file
 /// The few rows of a packed list whose axes are several factors in one.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a packed list does not have room for: the factors of one of its rows.
 struct factor_row {
@@ -60,6 +60,6 @@ private:
     std::vector<factor_row> rows_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -11,7 +11,7 @@
 /// \file
 /// A text that may be a template argument: the key of a tensor as part of a type.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// `N - 1` characters and a terminating zero, from a string literal.
 template <std::size_t N>
@@ -33,6 +33,6 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

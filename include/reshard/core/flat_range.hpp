@@ -54,8 +54,6 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
     return run;
 }
 
-} // namespace detail
-
 /// The boxes whose elements are exactly those of `range`, in order; each is contiguous in row-major
 /// order.
 ///
@@ -70,7 +68,7 @@ constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const&
                                        " elements of a box of shape " + to_string(shape));
     std::vector<box> boxes;
     for (index_t position = range.begin; position < range.end;) {
-        boxes.push_back(detail::contiguous_box(position, range.end, shape));
+        boxes.push_back(contiguous_box(position, range.end, shape));
         position += element_count(boxes.back());
     }
     return boxes;
@@ -111,6 +109,8 @@ constexpr std::optional<flat_range> flat_range_of(std::vector<box> const& boxes,
     }
     return joined;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -13,7 +13,7 @@
 /// \file
 /// A constexpr hash of what plans are made from: to find equal things, and to see that ranks agree.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Mixes numbers and texts, in order, into 64 bits. The same on every machine; not for adversaries.
 ///
@@ -57,6 +57,6 @@ private:
     std::uint64_t words_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

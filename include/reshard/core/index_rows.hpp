@@ -17,7 +17,7 @@
 /// \file
 /// Many index vectors of one length, packed: what tables of boxes are stored in.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Rows of `ndim` numbers in one block of memory.
 ///
@@ -202,6 +202,6 @@ private:
     index_rows shapes_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

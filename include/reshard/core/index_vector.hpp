@@ -93,7 +93,7 @@ struct index_vector {
     constexpr index_t const* end() const { return values + count; }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(array_prefix{self.values, self.count});
+        visit(detail::array_prefix{self.values, self.count});
     }
 
     /// \throws error with errc::limit_exceeded when the vector is full
@@ -113,6 +113,8 @@ struct index_vector {
     }
 };
 
+namespace detail {
+
 /// `a * b`.
 ///
 /// \param what the factors, for the message
@@ -121,7 +123,7 @@ struct index_vector {
 constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (a != 0 && b > std::numeric_limits<index_t>::max() / a)
-        detail::fail_product(a, b, what);
+        fail_product(a, b, what);
     return a * b;
 }
 
@@ -133,9 +135,11 @@ constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what =
 constexpr index_t checked_add(index_t a, index_t b, std::string_view what = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (b > std::numeric_limits<index_t>::max() - a)
-        detail::fail_sum(a, b, what);
+        fail_sum(a, b, what);
     return a + b;
 }
+
+} // namespace detail
 
 /// The product of all extents: 1 for a scalar, 0 where an extent is zero.
 ///
@@ -147,7 +151,7 @@ constexpr index_t element_count(index_vector const& shape) {
         return 0;
     index_t product = 1;
     for (index_t const extent : shape)
-        product = checked_multiply(product, extent);
+        product = detail::checked_multiply(product, extent);
     return product;
 }
 

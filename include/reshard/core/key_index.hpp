@@ -13,7 +13,7 @@
 /// \file
 /// Where each key stands in a list that grows at its end.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A hash table of the places of a list's keys; the keys stay in the list, which `key_at(place)`
 /// shows.
@@ -84,7 +84,7 @@ private:
     std::uint32_t count_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/core/impl/key_index.ipp>

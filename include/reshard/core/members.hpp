@@ -17,17 +17,20 @@
 /// - by a static function `members(self, visit)` that calls `visit` with all members, in their
 ///   order; `self` may be `const`. Most types are of this kind:
 ///
-///       static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape); }
+///       static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape);
+///       }
 ///
 /// - by `recipe()`, a value that it is made of again by its constructor: a class that has worked
 ///   out other members from those that it was given;
 /// - by `push_back` and `operator[]`, where it is a `packed_list` of such values.
 ///
-/// What can go wrong in bytes of others is refused by `validate(value)`, a function beside the type:
-/// it throws an `error` where the invariant of the type does not hold. It is called for each value
-/// that was read, a part before the whole, and for recipes before anything is made of them.
+/// What can go wrong in bytes of others is refused by `validate(value)`, a function beside the
+/// type: it throws an `error` where the invariant of the type does not hold. It is called for each
+/// value that was read, a part before the whole, and for recipes before anything is made of them.
 
 namespace reshard {
+
+namespace detail {
 
 /// The first `count` of an array, as one member: the elements behind them say nothing.
 template <class Array, class Count>
@@ -60,8 +63,6 @@ struct stored_form {
 template <class T>
 inline constexpr stored_form form_of{"value"};
 
-namespace detail {
-
 struct member_ignorer {
     constexpr void operator()(auto const&...) const {}
 };
@@ -86,17 +87,16 @@ concept packed_list = requires(T& list, T const& held) {
 template <class T>
 concept validated = requires(T const& value) { validate(value); };
 
-} // namespace detail
-
 /// A class of which bytes and digests can be made.
 template <class T>
-concept storable =
-    detail::listing_members<std::remove_cv_t<T>> || detail::made_by_recipe<std::remove_cv_t<T>> ||
-    detail::packed_list<std::remove_cv_t<T>>;
+concept storable = listing_members<std::remove_cv_t<T>> || made_by_recipe<std::remove_cv_t<T>> ||
+                   packed_list<std::remove_cv_t<T>>;
 
 /// One that can stand alone: what it is stands in front of it.
 template <class T>
 concept storable_alone = storable<T> && form_of<std::remove_cv_t<T>>.number != 0;
+
+} // namespace detail
 
 } // namespace reshard
 

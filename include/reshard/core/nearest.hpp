@@ -14,7 +14,7 @@
 /// \file
 /// Suggestions for names that do not exist.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The characters that have to be inserted, removed, replaced or exchanged with their neighbour to
 /// make `b` of `a`; where they are more than `most`, `most + 1`.
@@ -82,7 +82,7 @@ std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf co
     return search.question();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/core/impl/nearest.ipp>

@@ -13,7 +13,7 @@
 /// \file
 /// An index vector that takes little memory, for use in large numbers.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// An `index_vector` that is as large as its numbers: 24 bytes for up to two of them, not 72.
 ///
@@ -53,6 +53,6 @@ private:
     short_list<index_t, 2> numbers_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

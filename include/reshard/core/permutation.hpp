@@ -106,6 +106,8 @@ private:
     std::uint32_t nibbles_ = 0;
 };
 
+namespace detail {
+
 /// The axes in their order, as an index vector.
 constexpr index_vector axes_of(permutation order, std::size_t ndim) {
     index_vector axes;
@@ -113,6 +115,8 @@ constexpr index_vector axes_of(permutation order, std::size_t ndim) {
         axes.push_back(static_cast<index_t>(order[axis]));
     return axes;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

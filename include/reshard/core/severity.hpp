@@ -9,7 +9,7 @@
 /// \file
 /// The severity of a finding.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How severe a finding is.
 enum class severity {
@@ -24,6 +24,6 @@ constexpr std::string_view name_of(severity level) {
     return names[static_cast<std::size_t>(level)];
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -16,7 +16,7 @@
 /// \file
 /// A list that usually has few elements.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A list whose elements take no memory of their own while there are `Short` of them at most.
 ///
@@ -118,6 +118,6 @@ private:
     storage elements_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -23,9 +23,11 @@ constexpr index_vector row_major_strides(index_vector const& shape) {
     if (element_count(shape) == 0)
         return strides;
     for (std::size_t axis = shape.size(); axis-- > 1;)
-        strides[axis - 1] = checked_multiply(strides[axis], shape[axis]);
+        strides[axis - 1] = detail::checked_multiply(strides[axis], shape[axis]);
     return strides;
 }
+
+namespace detail {
 
 /// Strides in which the first axis runs fastest ("Fortran order"); all 1 where there is no element.
 ///
@@ -90,6 +92,8 @@ constexpr bool is_row_major(index_vector const& shape, index_vector const& strid
     }
     return true;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -11,7 +11,7 @@
 /// \file
 /// Many texts, packed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Texts one after the other in one allocation, numbered in the order in which they came.
 class text_list {
@@ -34,7 +34,7 @@ private:
     std::vector<std::size_t> ends_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/core/impl/text_list.ipp>

@@ -14,7 +14,7 @@
 /// The scales of a tensor in narrow floating point numbers, one for each block of it: they follow
 /// the tensor.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The scales of one source tensor.
 struct scale_source {
@@ -32,8 +32,6 @@ constexpr index_vector block_counts(index_vector const& shape, index_vector cons
         counts[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0 ? 1 : 0);
     return counts;
 }
-
-namespace detail {
 
 /// Refuses a box that begins or ends inside a block; `side` says of which tensor.
 constexpr void check_blocks(box const& p, index_vector const& shape, index_vector const& block,
@@ -76,8 +74,6 @@ constexpr void check_scaled(piece const& p, index_vector const& block) {
                                        std::to_string(p.extent.size()));
 }
 
-} // namespace detail
-
 /// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
 ///
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
@@ -97,18 +93,18 @@ constexpr expression block_scales(expression const& tensor, index_vector const& 
     piece_list pieces(tensor.ndim());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece p = tensor.pieces[i];
-        detail::check_scaled(p, block);
+        check_scaled(p, block);
         index_vector const target_block = p.order.apply(block);
         if (permuted_block && *permuted_block != target_block)
             fail(errc::shape_mismatch, "blocks of " + to_string(*permuted_block) + " and of " +
                                            to_string(target_block) +
                                            " cannot be combined in one tensor");
         permuted_block = target_block;
-        detail::check_blocks(p.target_box(), tensor.shape, target_block, "target");
-        box const target = detail::in_blocks(p.target_box(), target_block);
+        check_blocks(p.target_box(), tensor.shape, target_block, "target");
+        box const target = in_blocks(p.target_box(), target_block);
         if (p.source != zero_source) {
             scale_source const from = source_of(p.source);
-            detail::check_blocks(p.source_box(), from.shape, block, "source");
+            check_blocks(p.source_box(), from.shape, block, "source");
             if (from.dtype != dtype)
                 fail(errc::dtype_mismatch, "scales of " + std::string(name(from.dtype)) + " and " +
                                                std::string(name(dtype)) +
@@ -116,7 +112,7 @@ constexpr expression block_scales(expression const& tensor, index_vector const& 
             p.source = from.scales;
         }
         p.stored = dtype;
-        p.source_offset = detail::in_blocks(p.source_box(), block).offset;
+        p.source_offset = in_blocks(p.source_box(), block).offset;
         p.target_offset = target.offset;
         p.extent = target.shape;
         pieces.push_back(p);
@@ -124,6 +120,6 @@ constexpr expression block_scales(expression const& tensor, index_vector const& 
     return {block_counts(tensor.shape, permuted_block.value_or(block)), dtype, std::move(pieces)};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,14 +13,10 @@
 /// \file
 /// The default program: every target tensor is the source tensor of the same name.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// `wanted by rank 2`, for the first rank that has a shard of the tensor.
 RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards);
-
-} // namespace detail
 
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
@@ -33,14 +29,14 @@ mapping by_name(catalog const& source, Layout const& target) {
     for (auto const& tensor : target.tensors)
         if (!source.find(tensor.key))
             fail(errc::unknown_key, "'" + tensor.key + "' is " +
-                                        detail::wanted_by_rank(held_in(target, tensor).shards) +
+                                        wanted_by_rank(held_in(target, tensor).shards) +
                                         ", but the source does not have it" +
                                         did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);
     return identity_mapping(source, &wanted);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/by_name.ipp>

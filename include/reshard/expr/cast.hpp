@@ -19,14 +19,14 @@ namespace reshard {
 ///             more than 15 roundings follow one another
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
-    if (!is_castable(tensor.dtype, dtype))
+    if (!detail::is_castable(tensor.dtype, dtype))
         fail(errc::dtype_mismatch, "a cast from " + std::string(name(tensor.dtype)) + " to " +
                                        std::string(name(dtype)) + " would lose the imaginary part");
-    expression result{tensor.shape, dtype, piece_list(tensor.ndim())};
+    expression result{tensor.shape, dtype, detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece rounded = tensor.pieces[i];
-        rounded.casts = then(rounded.casts, rounded.stored, dtype);
+        rounded.casts = detail::then(rounded.casts, rounded.stored, dtype);
         result.pieces.push_back(rounded);
     }
     return result;

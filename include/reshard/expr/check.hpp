@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A fault of a mapping, or something worth knowing.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a note `unused`, `rounded` or
@@ -29,11 +31,13 @@ struct mapping_finding {
     bool operator==(mapping_finding const&) const = default;
 };
 
+} // namespace detail
+
 /// What `check` says of a mapping.
 struct report {
-    std::vector<mapping_finding> findings; ///< errors first
-    key_classes keys;
-    std::vector<loss> losses; ///< what the mapping destroys
+    std::vector<detail::mapping_finding> findings; ///< errors first
+    detail::key_classes keys;
+    std::vector<detail::loss> losses; ///< what the mapping destroys
 
     bool ok() const;
     bool invertible() const { return losses.empty(); }

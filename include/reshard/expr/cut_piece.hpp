@@ -15,9 +15,7 @@
 /// \file
 /// What of a piece makes up a box of its target, or comes from a box of its source.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Removes factor `k` from a side's joins; the axis that it began is begun by the next one.
 constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
@@ -169,8 +167,6 @@ constexpr void take_all(piece const& whole, std::vector<box> const& boxes, Take&
         take_factors(whole, factors, counted);
 }
 
-} // namespace detail
-
 /// The part of a piece that makes up `region` of the target.
 ///
 /// \pre `contains(whole.target_box(), region)`, and the piece has no joined axes
@@ -196,10 +192,10 @@ template <class Take>
 constexpr void cut_to_target(piece const& whole, box const& region, Take&& take) {
     if (!whole.joins.any())
         return take(cut_to_target(whole, region));
-    detail::take_all(whole,
-                     detail::factor_boxes(relative_to(region, whole.target_offset), whole.extent,
-                                          whole.joins.target),
-                     take);
+    take_all(
+        whole,
+        factor_boxes(relative_to(region, whole.target_offset), whole.extent, whole.joins.target),
+        take);
 }
 
 /// The box of the target that is made of `region` of the source.
@@ -223,14 +219,13 @@ template <class Take>
 constexpr void cut_to_source(piece const& whole, box const& region, Take&& take) {
     if (!whole.joins.any())
         return take(cut_to_target(whole, target_box_of(whole, region)));
-    std::vector<box> boxes =
-        detail::factor_boxes(relative_to(region, whole.source_offset),
-                             whole.order.undo(whole.extent), whole.joins.source);
+    std::vector<box> boxes = factor_boxes(relative_to(region, whole.source_offset),
+                                          whole.order.undo(whole.extent), whole.joins.source);
     for (box& factors : boxes)
         factors = {whole.order.apply(factors.offset), whole.order.apply(factors.shape)};
-    detail::take_all(whole, boxes, take);
+    take_all(whole, boxes, take);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

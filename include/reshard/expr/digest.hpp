@@ -11,14 +11,14 @@
 /// \file
 /// A number that stands for a mapping: ranks compare it before they act.
 
-namespace reshard {
+namespace reshard::detail {
 
-/// A digest of sources, outputs and removed keys, which are what is carried out; relations are not, so it is
-/// not that of all members.
+/// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
+/// so it is not that of all members.
 /// Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/digest.ipp>

@@ -18,6 +18,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A piece and the shard of its source tensor that holds it.
 struct located_piece {
     piece part;
@@ -25,8 +27,6 @@ struct located_piece {
 
     bool operator==(located_piece const&) const = default;
 };
-
-namespace detail {
 
 /// \throws error with errc::shape_mismatch when `region` is not a box of the tensor
 RESHARD_DECL void check_region(std::string const& key, index_vector const& shape,
@@ -43,6 +43,8 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
 ///            errc::shape_mismatch when `region` is not a box of it
 RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view key,
                                         std::optional<box> const& region = {});
+
+namespace detail {
 
 /// A piece, and the target tensor that it is in.
 struct destination {
@@ -67,6 +69,8 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
 ///
 /// \pre `p.source` is the tensor that `source` holds
 RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -19,9 +19,9 @@ namespace reshard {
 /// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is
 ///            empty
 struct expression {
-    packed_vector shape;
+    detail::packed_vector shape;
     data_type dtype{};
-    piece_list pieces;
+    detail::piece_list pieces;
 
     constexpr std::size_t ndim() const { return shape.size(); }
 
@@ -41,12 +41,12 @@ constexpr void validate(expression const& value) {
                                    " axes of a tensor of shape " + to_string(value.shape));
 }
 
+namespace detail {
+
 /// `1 axis`, `2 axes`: how many a tensor has, for messages.
 inline std::string axis_count(std::size_t ndim) {
     return std::to_string(ndim) + (ndim == 1 ? " axis" : " axes");
 }
-
-namespace detail {
 
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
@@ -63,17 +63,19 @@ constexpr void check_axis(expression const& tensor, std::size_t axis) {
                                        to_string(tensor.shape));
 }
 
-} // namespace detail
-
 /// Source tensor number `source`, whole and unchanged.
 constexpr expression source_tensor(key_id source, index_vector const& shape, data_type dtype) {
-    return detail::one_piece(source, shape, dtype);
+    return one_piece(source, shape, dtype);
 }
+
+} // namespace detail
 
 /// A tensor of zeros.
 constexpr expression zeros(index_vector const& shape, data_type dtype) {
-    return detail::one_piece(zero_source, shape, dtype);
+    return detail::one_piece(detail::zero_source, shape, dtype);
 }
+
+namespace detail {
 
 /// True where the expression is one box of one source tensor, in the order of its axes and uncast.
 ///
@@ -86,6 +88,8 @@ constexpr bool is_source_box(expression const& tensor) {
     return only.order == permutation::identity(tensor.ndim()) && !only.joins.any() &&
            only.casts.empty();
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -18,15 +18,11 @@
 /// \file
 /// Tensors whose shapes may differ on the two sides, as that of a padded vocabulary does.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Notes which patterns match, and whether one does.
 RESHARD_DECL bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
                                std::vector<bool>& used);
-
-} // namespace detail
 
 /// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
 /// axis is cropped, or extended with zeros, at its tail.
@@ -44,7 +40,7 @@ mapping fit_shapes(mapping program, Layout const& target, std::vector<std::strin
     std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
     std::vector<bool> used(patterns.size());
     for (auto const& tensor : target.tensors) {
-        if (!detail::note_matches(patterns, tensor.key, used))
+        if (!note_matches(patterns, tensor.key, used))
             continue;
         index_vector const& wanted = held_in(target, tensor).shape;
         mapping_output const* const output = program.find(tensor.key);
@@ -64,7 +60,7 @@ mapping fit_shapes(mapping program, Layout const& target, std::vector<std::strin
     return program;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/fit_shapes.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// What a mapping does to each key.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The keys of a mapping by what happens to them; those of the target, but for `removed`.
 struct key_classes {
@@ -29,7 +29,7 @@ struct key_classes {
 /// source has under another name is renamed.
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/key_classes.ipp>

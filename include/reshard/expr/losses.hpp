@@ -13,7 +13,7 @@
 /// \file
 /// What of the source does not reach the target: why a mapping cannot be undone.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What is lost of a source tensor, and how. Whatever has no losses can be undone.
 struct loss {
@@ -62,7 +62,7 @@ inline std::vector<loss> losses_of(mapping const& map) { return losses_of(map, u
 /// The words that go on after the key of a lost tensor.
 RESHARD_DECL std::string describe(loss const& one, mapping_source const& source);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/losses.ipp>

@@ -49,10 +49,8 @@ struct by_key {
     bool operator()(auto const& a, auto const& b) const { return key_of(a) < key_of(b); }
 };
 
-} // namespace detail
-
 /// Target tensors in the order of their keys, each key once.
-using mapping_outputs = std::set<mapping_output, detail::by_key>;
+using mapping_outputs = std::set<mapping_output, by_key>;
 
 /// Tensors that belong together: what a statement says of one holds for the other.
 struct relation {
@@ -75,6 +73,8 @@ struct relation {
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{4, "the kind of relation"};
 
+} // namespace detail
+
 /// What each target tensor is made of.
 ///
 /// ```
@@ -93,10 +93,10 @@ public:
     /// catalog.
     explicit mapping(catalog const& source);
 
-    source_list const& sources() const { return sources_; }
-    mapping_outputs const& outputs() const { return outputs_; }
+    detail::source_list const& sources() const { return sources_; }
+    detail::mapping_outputs const& outputs() const { return outputs_; }
     std::vector<std::string> const& removed() const { return removed_; }
-    std::vector<relation> const& relations() const { return relations_; }
+    std::vector<detail::relation> const& relations() const { return relations_; }
 
     /// The source tensor of that key as an expression; makes it known where it is new.
     ///
@@ -107,7 +107,7 @@ public:
     /// Source tensor number `id` as an expression.
     ///
     /// \pre `id < sources().size()`
-    expression source(key_id id) const;
+    expression source(detail::key_id id) const;
 
     /// Defines the target tensor `key`; an earlier definition is replaced.
     void define(std::string_view key, expression value) {
@@ -121,7 +121,7 @@ public:
     void remove(std::string_view key) { removed_.emplace_back(key); }
 
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
-    void relate(relation entry) { relations_.push_back(std::move(entry)); }
+    void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
     /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const;
@@ -136,15 +136,17 @@ private:
     void put(mapping_output output);
 
     /// Source tensor number `i`, if it is of that shape and data type.
-    expression known(key_id i, index_vector const& shape, data_type dtype) const;
+    expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
-    source_list sources_;
-    key_index source_places_; ///< of the first `placed_` sources
-    key_id placed_ = 0;       ///< the others are noted when `source` looks for a key
-    mapping_outputs outputs_;
+    detail::source_list sources_;
+    detail::key_index source_places_; ///< of the first `placed_` sources
+    detail::key_id placed_ = 0;       ///< the others are noted when `source` looks for a key
+    detail::mapping_outputs outputs_;
     std::vector<std::string> removed_;
-    std::vector<relation> relations_;
+    std::vector<detail::relation> relations_;
 };
+
+namespace detail {
 
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 3};
@@ -152,8 +154,10 @@ inline constexpr stored_form form_of<mapping>{"mapping", 3};
 /// Of what is carried out (see `expr/digest.hpp`).
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
-/// \throws error with errc::bad_layout where a source stands twice, or where an output is not made of the
-///         sources, each of its elements once
+} // namespace detail
+
+/// \throws error with errc::bad_layout where a source stands twice, or where an output is not made
+///         of the sources, each of its elements once
 RESHARD_DECL void validate(mapping const& program);
 
 /// The mapping in which every key of `target` is the source tensor of that name; without a target,

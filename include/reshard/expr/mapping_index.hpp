@@ -13,7 +13,7 @@
 /// \file
 /// Which pieces make up a box of any tensor of a mapping, for frequent queries.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A mapping prepared for queries.
 ///
@@ -46,7 +46,7 @@ private:
     std::unordered_map<mapping_output const*, piece_index> indices_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/mapping_index.ipp>

@@ -52,7 +52,7 @@ constexpr piece permuted(piece p, permutation order) {
 ///
 /// \pre `order` is an order of `tensor.ndim()` axes, as `permutation::of` and `identity` make them
 constexpr expression permute(expression const& tensor, permutation order) {
-    expression result{order.apply(tensor.shape), tensor.dtype, piece_list(tensor.ndim())};
+    expression result{order.apply(tensor.shape), tensor.dtype, detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         result.pieces.push_back(detail::permuted(tensor.pieces[i], order));

@@ -15,11 +15,15 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The number of a source tensor: its place in whatever list the expressions were made from.
 using key_id = std::uint32_t;
 
 /// The source of a piece that is no tensor: zeros.
 inline constexpr key_id zero_source = 0xffffffff;
+
+} // namespace detail
 
 /// A box of a target tensor and where its elements come from.
 ///
@@ -28,14 +32,14 @@ inline constexpr key_id zero_source = 0xffffffff;
 ///
 /// \par Units  elements, in global coordinates of the two tensors
 struct piece {
-    key_id source = zero_source;
+    detail::key_id source = detail::zero_source;
     data_type stored{}; ///< the data type in which the source holds the elements
     permutation order;  ///< target factor `j` is source factor `order[j]`
-    cast_chain casts;
+    detail::cast_chain casts;
     index_vector source_offset;
     index_vector target_offset;
     index_vector extent; ///< of the factors, in the order of the target
-    axis_joins joins = {};
+    detail::axis_joins joins = {};
 
     constexpr std::size_t ndim() const { return target_offset.size(); }
     static constexpr void members(auto& self, auto&& visit) {
@@ -53,11 +57,12 @@ struct piece {
     constexpr bool operator==(piece const&) const = default;
 };
 
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are none, or the
-///         order of axes is not one of theirs
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
+///         none, or the order of axes is not one of theirs
 constexpr void validate(piece const& part) {
     detail::check_factors(part.order, part.extent, part.joins);
-    if (!is_sound(part.target_box()) || !is_sound(part.source_box()) || is_empty(part.target_box()))
+    if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()) ||
+        detail::is_empty(part.target_box()))
         fail(errc::bad_layout, "it has a piece of the extents " + to_string(part.extent) +
                                    " from " + to_string(part.source_offset) + " to " +
                                    to_string(part.target_offset));

@@ -14,7 +14,7 @@
 /// \file
 /// Which pieces of one tensor make up a box of it, without looking at all of them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The pieces of one tensor by the places of their target boxes.
 ///
@@ -95,6 +95,6 @@ private:
     box_index tree_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,7 +12,7 @@
 /// \file
 /// How many pieces an operation may make.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Counts pieces, and refuses too many: pieces of a few elements
 /// take more memory than the elements.
@@ -47,6 +47,6 @@ private:
     bool is_exceeded_ = false;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

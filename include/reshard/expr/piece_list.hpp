@@ -19,7 +19,7 @@
 /// \file
 /// The pieces of one tensor, in as much memory as they need.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes where `piece` takes 248.
 ///
@@ -34,8 +34,8 @@ public:
     static constexpr piece_list whole_of(key_id source, index_vector const& shape,
                                          data_type stored) {
         piece_list list(shape.size());
-        auto const facts = std::bit_cast<std::array<index_t, detail::row_form::facts>>(
-            detail::row_facts{source, permutation::identity(shape.size()), stored, 0, {}});
+        auto const facts = std::bit_cast<std::array<index_t, row_form::facts>>(
+            row_facts{source, permutation::identity(shape.size()), stored, 0, {}});
         list.numbers_.reserve(list.row_.length());
         list.numbers_.append(facts.data(), facts.size());
         list.numbers_.append(shape.begin(), shape.size());
@@ -58,8 +58,8 @@ public:
     /// \pre `p.target_offset.size() == ndim()`
     constexpr void push_back(piece const& p) {
         BOOST_ASSERT(p.target_offset.size() == ndim());
-        widen(std::max(detail::kind_of(p), size_ > 0 ? row_kind::plain : row_kind::whole));
-        index_t row[detail::row_form::longest] = {};
+        widen(std::max(kind_of(p), size_ > 0 ? row_kind::plain : row_kind::whole));
+        index_t row[row_form::longest] = {};
         row_.write(p, row);
         numbers_.append(row, row_.length());
         ++size_;
@@ -86,7 +86,7 @@ public:
 
     /// \name Of piece number `i < size()`
     /// \{
-    constexpr key_id source(std::size_t i) const { return detail::facts_in(row(i)).source; }
+    constexpr key_id source(std::size_t i) const { return facts_in(row(i)).source; }
     constexpr box target_box(std::size_t i) const { return row_.target_box(row(i)); }
     /// Where its target box begins, and ends, along an axis.
     constexpr index_t target_offset(std::size_t i, std::size_t axis) const {
@@ -121,8 +121,6 @@ public:
     }
 
 private:
-    using row_kind = detail::row_kind;
-
     static constexpr std::uint8_t narrow(std::size_t ndim) {
         BOOST_ASSERT(ndim <= max_ndim);
         return static_cast<std::uint8_t>(ndim);
@@ -139,7 +137,7 @@ private:
         if (row_.kind == other.row_.kind)
             return numbers_.append(other.numbers_.data(), other.numbers_.size());
         for (std::size_t i = 0; i < other.size_; ++i) {
-            index_t row[detail::row_form::longest] = {};
+            index_t row[row_form::longest] = {};
             std::copy_n(other.row(i), other.row_.length(), row);
             numbers_.append(row, row_.length());
         }
@@ -157,9 +155,9 @@ private:
 
     short_list<index_t, 4> numbers_; ///< row after row
     std::uint32_t size_ = 0;
-    detail::row_form row_;
+    row_form row_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -171,14 +171,14 @@ private:
 /// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may be the last
 ///             operation only, and merges the first two axes and all others
 constexpr expression reshape(expression const& tensor, index_vector const& shape,
-                             piece_limit& limit) {
+                             detail::piece_limit& limit) {
     index_t const count = element_count(shape);
     if (count != element_count(tensor.shape))
         fail(errc::shape_mismatch, "the shape " + to_string(tensor.shape) + " has " +
                                        std::to_string(element_count(tensor.shape)) +
                                        " elements, and " + to_string(shape) + " has " +
                                        std::to_string(count));
-    expression result{shape, tensor.dtype, piece_list(shape.size())};
+    expression result{shape, tensor.dtype, detail::piece_list(shape.size())};
     if (count == 0)
         return result;
     auto const factors = detail::factors_of(tensor.shape, shape);
@@ -193,7 +193,7 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
 
 /// The same with the default limit of one operation.
 constexpr expression reshape(expression const& tensor, index_vector const& shape) {
-    piece_limit limit;
+    detail::piece_limit limit;
     return reshape(tensor, shape, limit);
 }
 

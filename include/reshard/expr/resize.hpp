@@ -63,7 +63,7 @@ constexpr void add_margins(expression& tensor, index_vector const& kept) {
 /// \par Source the resize attribute of AOA, which PaddlePaddle does not have
 constexpr expression resize(expression const& tensor, index_vector const& shape) {
     detail::check_resize(tensor, shape);
-    std::vector<axis_range> both;
+    std::vector<detail::axis_range> both;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         both.push_back({0, std::min(shape[axis], tensor.shape[axis])});
     expression result = slice(tensor, both);

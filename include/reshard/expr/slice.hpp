@@ -17,6 +17,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The elements `[first, last)` of an axis; without `last`, all from `first` on.
 struct axis_range {
     index_t first = 0;
@@ -25,8 +27,10 @@ struct axis_range {
     constexpr bool operator==(axis_range const&) const = default;
 };
 
+} // namespace detail
+
 /// `2:5`, or `2:` without `last`.
-inline std::string to_string(axis_range const& range) {
+inline std::string to_string(detail::axis_range const& range) {
     return std::to_string(range.first) + ':' + (range.last ? std::to_string(*range.last) : "");
 }
 
@@ -71,13 +75,13 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 ///             range that exceeds its axis or ends before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are those of
 ///             Python; but there bounds outside the axis are moved to its ends, here refused
-constexpr expression slice(expression const& tensor, std::span<axis_range const> ranges) {
+constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
-    expression result{region.shape, tensor.dtype, piece_list(tensor.ndim())};
+    expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece const whole = tensor.pieces[i];
         if (auto const common = intersect(whole.target_box(), region))
-            cut_to_target(whole, *common, [&](piece p) {
+            detail::cut_to_target(whole, *common, [&](piece p) {
                 for (std::size_t axis = 0; axis < region.ndim(); ++axis)
                     p.target_offset[axis] -= region.offset[axis];
                 result.pieces.push_back(p);
@@ -87,8 +91,9 @@ constexpr expression slice(expression const& tensor, std::span<axis_range const>
 }
 
 /// The same for ranges that are written out.
-constexpr expression slice(expression const& tensor, std::initializer_list<axis_range> ranges) {
-    return slice(tensor, std::span<axis_range const>(ranges.begin(), ranges.size()));
+constexpr expression slice(expression const& tensor,
+                           std::initializer_list<detail::axis_range> ranges) {
+    return slice(tensor, std::span<detail::axis_range const>(ranges.begin(), ranges.size()));
 }
 
 } // namespace reshard

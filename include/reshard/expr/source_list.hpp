@@ -16,7 +16,7 @@
 /// \file
 /// The source tensors of a mapping, packed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A source tensor of a mapping; its place in the list is its `key_id`.
 struct mapping_source {
@@ -94,7 +94,7 @@ private:
     std::vector<index_t> extents_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/expr/impl/source_list.ipp>

@@ -75,13 +75,14 @@ constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t cons
 ///             than `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::span<index_t const> sizes, piece_limit& limit) {
+                                        std::span<index_t const> sizes,
+                                        detail::piece_limit& limit) {
     detail::check_sizes(tensor, axis, sizes);
     std::vector<expression> results;
     std::vector<index_t> begins;
     index_t sum = 0;
     for (index_t const size : sizes) {
-        results.push_back({tensor.shape, tensor.dtype, piece_list(tensor.ndim())});
+        results.push_back({tensor.shape, tensor.dtype, detail::piece_list(tensor.ndim())});
         results.back().shape[axis] = size;
         begins.push_back(sum);
         sum += size;
@@ -94,7 +95,7 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 /// The same with the default limit of one operation.
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes) {
-    piece_limit limit;
+    detail::piece_limit limit;
     return split(tensor, axis, sizes, limit);
 }
 
@@ -107,7 +108,7 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 /// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as
 ///             there
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::size_t parts, piece_limit& limit) {
+                                        std::size_t parts, detail::piece_limit& limit) {
     detail::check_axis(tensor, axis);
     auto const count = static_cast<index_t>(parts);
     if (count < 1 || tensor.shape[axis] % count != 0)
@@ -122,7 +123,7 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 /// The same with the default limit of one operation.
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::size_t parts) {
-    piece_limit limit;
+    detail::piece_limit limit;
     return split(tensor, axis, parts, limit);
 }
 

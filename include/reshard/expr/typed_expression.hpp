@@ -68,16 +68,18 @@ constexpr index_t sum_of(index_vector const& sizes) {
 
 } // namespace detail
 
+namespace typed {
+
 /// Tensors one behind the other along an axis: `concat`.
-template <std::size_t Axis, typed_expression First, typed_expression... Others>
-struct typed_concat {
+template <std::size_t Axis, expression First, expression... Others>
+struct concat {
     static_assert(Axis < First::shape.size(), "a concat joins along an axis that its tensors have");
     static_assert((detail::join_along(First::shape, Others::shape, Axis) && ...),
                   "the tensors of a concat have equal extents along all other axes");
     static_assert(((First::dtype == Others::dtype) && ...),
-                  "the tensors of a concat have one data type; cast the others with typed_cast");
+                  "the tensors of a concat have one data type; cast the others with typed::cast");
 
-    using keyless = typed_concat<Axis, typename First::keyless, typename Others::keyless...>;
+    using keyless = concat<Axis, typename First::keyless, typename Others::keyless...>;
     using sources = boost::mp11::mp_append<typename First::sources, typename Others::sources...>;
 
     static constexpr index_vector shape = detail::with_extent(
@@ -86,20 +88,20 @@ struct typed_concat {
     static constexpr data_type dtype = First::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return concat({First::value(source), Others::value(source)...}, Axis);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return reshard::concat({First::value(source), Others::value(source)...}, Axis);
     }
 };
 
 /// Part number `Part` of a tensor that is split along an axis into parts of these sizes: `split`.
-template <typed_expression Of, std::size_t Axis, index_vector Sizes, std::size_t Part>
-struct typed_split {
+template <expression Of, std::size_t Axis, index_vector Sizes, std::size_t Part>
+struct split {
     static_assert(Axis < Of::shape.size(), "a split cuts an axis that its tensor has");
     static_assert(detail::sum_of(Sizes) == detail::extent_of(Of::shape, Axis),
                   "the sizes of a split sum to the extent of its axis");
     static_assert(Part < Sizes.size(), "a part of a split is one of its sizes");
 
-    using keyless = typed_split<typename Of::keyless, Axis, Sizes, Part>;
+    using keyless = split<typename Of::keyless, Axis, Sizes, Part>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape =
@@ -107,18 +109,19 @@ struct typed_split {
     static constexpr data_type dtype = Of::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return std::move(split(Of::value(source), Axis, {Sizes.begin(), Sizes.size()})[Part]);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return std::move(
+            reshard::split(Of::value(source), Axis, {Sizes.begin(), Sizes.size()})[Part]);
     }
 };
 
 /// The axes of a tensor in another order: `permute`.
-template <typed_expression Of, index_vector Order>
-struct typed_permute {
+template <expression Of, index_vector Order>
+struct permute {
     static_assert(detail::is_order(Order, Of::shape.size()),
                   "a permutation names each axis of its tensor once");
 
-    using keyless = typed_permute<typename Of::keyless, Order>;
+    using keyless = permute<typename Of::keyless, Order>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = [] {
@@ -131,38 +134,38 @@ struct typed_permute {
     static constexpr data_type dtype = Of::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return permute(Of::value(source), Order);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return reshard::permute(Of::value(source), Order);
     }
 };
 
 /// The same elements under another shape: `reshape`.
-template <typed_expression Of, index_vector Shape>
-struct typed_reshape {
+template <expression Of, index_vector Shape>
+struct reshape {
     static_assert(detail::is_shape(Shape) && element_count(Shape) == element_count(Of::shape),
                   "a reshape keeps the number of elements");
 
-    using keyless = typed_reshape<typename Of::keyless, Shape>;
+    using keyless = reshape<typename Of::keyless, Shape>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return reshape(Of::value(source), Shape);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return reshard::reshape(Of::value(source), Shape);
     }
 };
 
 /// The box of a tensor from `First` to `Last`, which is not part of it: `slice`.
-template <typed_expression Of, index_vector First, index_vector Last>
-struct typed_slice {
+template <expression Of, index_vector First, index_vector Last>
+struct slice {
     static_assert(First.size() == Of::shape.size() && Last.size() == Of::shape.size(),
                   "a slice has a range for each axis of its tensor");
     static_assert(detail::are_ranges(Of::shape, First, Last),
                   "the ranges of a slice lie within the extents of its tensor");
 
-    using keyless = typed_slice<typename Of::keyless, First, Last>;
+    using keyless = slice<typename Of::keyless, First, Last>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = [] {
@@ -174,69 +177,71 @@ struct typed_slice {
     static constexpr data_type dtype = Of::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        std::vector<axis_range> ranges;
+    static constexpr reshard::expression value(SourceOf&& source) {
+        std::vector<detail::axis_range> ranges;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             ranges.push_back({First[axis], Last[axis]});
-        return slice(Of::value(source), ranges);
+        return reshard::slice(Of::value(source), ranges);
     }
 };
 
 /// A tensor that is cropped, or enlarged with zeros, at the tail of its axes: `resize`.
-template <typed_expression Of, index_vector Shape>
-struct typed_resize {
+template <expression Of, index_vector Shape>
+struct resize {
     static_assert(detail::is_shape(Shape) && Shape.size() == Of::shape.size(),
                   "a resize has an extent for each axis of its tensor");
 
-    using keyless = typed_resize<typename Of::keyless, Shape>;
+    using keyless = resize<typename Of::keyless, Shape>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return resize(Of::value(source), Shape);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return reshard::resize(Of::value(source), Shape);
     }
 };
 
 /// A tensor that has no source: `zeros`.
 template <class T, index_vector Shape>
-struct typed_zeros {
-    static_assert(detail::has_data_type<T>, "the element type of typed_zeros has no data type");
+struct zeros {
+    static_assert(detail::has_data_type<T>, "the element type of typed::zeros has no data type");
     static_assert(detail::is_shape(Shape),
-                  "the shape of typed_zeros has a negative extent or too many elements");
+                  "the shape of typed::zeros has a negative extent or too many elements");
 
-    using keyless = typed_zeros;
+    using keyless = zeros;
     using sources = boost::mp11::mp_list<>;
 
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&&) {
-        return zeros(Shape, dtype);
+    static constexpr reshard::expression value(SourceOf&&) {
+        return reshard::zeros(Shape, dtype);
     }
 };
 
 /// The elements in another data type: `cast`.
-template <typed_expression Of, class T>
-struct typed_cast {
-    static_assert(detail::has_data_type<T>, "the element type of a typed_cast has no data type");
-    static_assert(is_castable(Of::dtype, detail::named_data_type<T>()),
+template <expression Of, class T>
+struct cast {
+    static_assert(detail::has_data_type<T>, "the element type of a typed::cast has no data type");
+    static_assert(detail::is_castable(Of::dtype, detail::named_data_type<T>()),
                   "a cast from complex to real numbers would lose the imaginary part");
 
-    using keyless = typed_cast<typename Of::keyless, T>;
+    using keyless = cast<typename Of::keyless, T>;
     using sources = typename Of::sources;
 
     static constexpr index_vector shape = Of::shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return cast(Of::value(source), dtype);
+    static constexpr reshard::expression value(SourceOf&& source) {
+        return reshard::cast(Of::value(source), dtype);
     }
 };
+
+} // namespace typed
 
 } // namespace reshard
 

@@ -17,6 +17,8 @@
 
 namespace reshard {
 
+namespace typed {
+
 /// An expression whose shape and data type are known to the compiler, a type of
 /// `typed_expression.hpp`.
 ///
@@ -24,12 +26,16 @@ namespace reshard {
 /// the order of the list `sources`. `keyless` is the same
 /// expression of tensors without keys.
 template <class T>
-concept typed_expression = requires {
+concept expression = requires {
     typename T::keyless;
     typename T::sources;
     { T::shape } -> std::convertible_to<index_vector>;
     { T::dtype } -> std::convertible_to<data_type>;
 };
+
+} // namespace typed
+
+namespace detail {
 
 /// A tensor of the source without its key: equal expressions of different tensors are one of these.
 template <class T, index_vector Shape>
@@ -38,7 +44,7 @@ struct typed_operand {
     using sources = boost::mp11::mp_list<>;
 
     static constexpr index_vector shape = Shape;
-    static constexpr data_type dtype = detail::named_data_type<T>();
+    static constexpr data_type dtype = named_data_type<T>();
 
     template <class SourceOf>
     static constexpr expression value(SourceOf&& source) {
@@ -46,25 +52,31 @@ struct typed_operand {
     }
 };
 
+} // namespace detail
+
+namespace typed {
+
 /// A tensor of the source.
-template <fixed_string Key, class T, index_vector Shape>
-struct typed_source {
-    static_assert(detail::has_data_type<T>, "the element type of a typed_source has no data type");
+template <detail::fixed_string Key, class T, index_vector Shape>
+struct source {
+    static_assert(detail::has_data_type<T>, "the element type of a typed::source has no data type");
     static_assert(detail::is_shape(Shape),
-                  "the shape of a typed_source has a negative extent or too many elements");
+                  "the shape of a typed::source has a negative extent or too many elements");
 
-    using keyless = typed_operand<T, Shape>;
-    using sources = boost::mp11::mp_list<typed_source>;
+    using keyless = detail::typed_operand<T, Shape>;
+    using sources = boost::mp11::mp_list<source>;
 
-    static constexpr hashed_key hashed = hashed_key(Key.view());
+    static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
     template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(SourceOf&& source) {
         return source(std::string_view(Key));
     }
 };
+
+} // namespace typed
 
 } // namespace reshard
 

@@ -20,7 +20,7 @@ namespace reshard {
 ///
 /// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule
 ///         does not fit a tensor
-RESHARD_DECL layout_table apply(layout_rules const& rules, catalog const& tensors);
+RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catalog const& tensors);
 
 } // namespace reshard
 

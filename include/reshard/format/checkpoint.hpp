@@ -25,7 +25,7 @@ namespace reshard {
 ///         contradict their format, an index that contradicts its files, or files that contradict
 ///         one another; it names the files, the tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
-                                                 safetensors_options const& options = {});
+                                                 detail::safetensors_options const& options = {});
 
 } // namespace reshard
 

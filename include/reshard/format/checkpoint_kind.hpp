@@ -11,7 +11,7 @@
 /// \file
 /// Which kind of checkpoint stands at a path.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a path was found to be.
 enum class checkpoint_kind {
@@ -29,12 +29,8 @@ struct checkpoint_files {
     bool operator==(checkpoint_files const&) const = default;
 };
 
-namespace detail {
-
 /// The names in a directory, sorted.
 RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path const& directory);
-
-} // namespace detail
 
 /// What stands at `path`.
 ///
@@ -42,7 +38,7 @@ RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path co
 ///         checkpoint; it says what was found
 RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/checkpoint_kind.ipp>

@@ -18,6 +18,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A file of a checkpoint.
 struct checkpoint_file {
     std::filesystem::path path;
@@ -49,14 +51,16 @@ struct checkpoint_tensor {
     bool operator==(checkpoint_tensor const&) const = default;
 };
 
+} // namespace detail
+
 /// A checkpoint without its data.
 ///
 /// \invariant `tensors` is sorted by key, each key once; each shard lies in its tensor and its file
 struct checkpoint_metadata {
     std::string format; ///< `safetensors`, `huggingface` or `sharded_safetensors`
     std::filesystem::path path;
-    std::vector<checkpoint_file> files;
-    std::vector<checkpoint_tensor> tensors;
+    std::vector<detail::checkpoint_file> files;
+    std::vector<detail::checkpoint_tensor> tensors;
     std::map<std::string, std::string>
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file

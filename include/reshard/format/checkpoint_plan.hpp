@@ -13,7 +13,7 @@
 /// \file
 /// A checkpoint that is to be written: all of it but the data.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What opening the checkpoint will give, and what stands in its files before the data.
 ///
@@ -44,7 +44,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target);
 RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors,
                                               index_t most_bytes = 5'000'000'000);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/checkpoint_plan.ipp>

@@ -14,14 +14,10 @@
 /// \file
 /// The explicit form of a layout file: every shard of every tensor, by rank, offset and shape.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The number of ranks: what the file says, or one more than the largest.
 RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
-
-} // namespace detail
 
 /// The layout in the explicit form.
 ///
@@ -34,7 +30,7 @@ RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_v
 /// \post `parse_layout_file` gives the same table, but for file and notes
 RESHARD_DECL std::string to_json(layout_table const& table);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/explicit_layout.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// How many files a sharded checkpoint has, so that one that is lost is missed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The key in `__metadata__` under which each file says which of how many it is.
 ///
@@ -50,7 +50,7 @@ private:
     std::string first_file_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/file_numbers.ipp>

@@ -15,7 +15,7 @@
 /// \file
 /// What one file of a checkpoint holds, in global coordinates.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A shard in a file.
 ///
@@ -32,12 +32,8 @@ struct file_shard {
     bool operator==(file_shard const&) const = default;
 };
 
-namespace detail {
-
 /// The number of elements; an error names `what`.
 RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_view what);
-
-} // namespace detail
 
 /// A tensor that stands whole in its file.
 ///
@@ -45,7 +41,7 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
 RESHARD_DECL file_shard whole_tensor(safetensors_entry const& entry, std::uint64_t data_offset,
                                      std::string_view file);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/file_shard.ipp>

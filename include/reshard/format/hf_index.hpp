@@ -18,7 +18,7 @@
 /// A model in several safetensors files: `model.safetensors.index.json`, and which tensor goes
 /// where.
 
-namespace reshard {
+namespace reshard::detail {
 
 inline constexpr std::string_view hf_index_name = "model.safetensors.index.json";
 inline constexpr std::string_view hf_single_name = "model.safetensors";
@@ -55,7 +55,7 @@ RESHARD_DECL std::string hf_file_name(std::size_t number, std::size_t count);
 RESHARD_DECL std::vector<std::vector<std::size_t>>
 split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes = 5'000'000'000);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/hf_index.ipp>

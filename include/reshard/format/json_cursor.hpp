@@ -16,7 +16,7 @@
 /// \file
 /// Reading a JSON document by what should stand where: each error names the file and the place.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A value of a document, and how one gets there.
 ///
@@ -78,7 +78,7 @@ private:
     std::string place_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/json_cursor.ipp>

@@ -16,7 +16,7 @@
 /// \file
 /// A whole JSON document in which no key stands twice.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// `line:column` of a byte, both counted from 1.
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position);
@@ -27,7 +27,7 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
 ///         ...`
 RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file, errc code);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/json_document.ipp>

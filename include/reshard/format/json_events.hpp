@@ -19,7 +19,7 @@
 /// JSON as a sequence of events: what a document cannot show, such as keys that stand twice, is
 /// seen here.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a number is.
 enum class json_number {
@@ -50,8 +50,6 @@ struct json_fault {
     std::size_t position = 0; ///< bytes from the beginning of the text
     std::string text;
 };
-
-namespace detail {
 
 /// What Boost.JSON's parser calls: joins the parts of long strings and passes whole ones on.
 template <json_handler Handler>
@@ -132,8 +130,6 @@ private:
 
 RESHARD_DECL std::string sentence(boost::json::error_code ec);
 
-} // namespace detail
-
 /// Sends the events of `text` to `handler`; returns what is wrong with the text, or nothing.
 ///
 /// \par Units  `max_depth` in arrays and objects within one another
@@ -144,19 +140,19 @@ std::optional<json_fault> send_json_events(std::string_view text, Handler& handl
                                            std::size_t max_depth) {
     boost::json::parse_options options;
     options.max_depth = max_depth;
-    boost::json::basic_parser<detail::json_adapter<Handler>> parser(options, handler);
+    boost::json::basic_parser<json_adapter<Handler>> parser(options, handler);
     boost::json::error_code ec;
     std::size_t const read = parser.write_some(false, text.data(), text.size(), ec);
     if (ec) {
         std::string const refusal = handler.refusal();
-        return json_fault{read, refusal.empty() ? detail::sentence(ec) : refusal};
+        return json_fault{read, refusal.empty() ? sentence(ec) : refusal};
     }
     if (read < text.size())
         return json_fault{read, "something follows the end of the JSON text"};
     return std::nullopt;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/json_events.ipp>

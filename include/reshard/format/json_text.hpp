@@ -14,7 +14,7 @@
 /// \file
 /// Values as JSON text.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// `text` in quotes, escaped.
 inline std::string json_quoted(std::string_view text) {
@@ -30,6 +30,6 @@ std::string json_list(Numbers const& numbers) {
     return text + "]";
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -14,7 +14,7 @@
 /// \file
 /// Layouts as JSON files, in both of their forms.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A layout file: the shards themselves, or rules that need to be told shapes.
 using layout_file = std::variant<layout_table, layout_rules>;
@@ -40,7 +40,7 @@ RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shape
 /// \throws error with errc::bad_layout for the rules form
 RESHARD_DECL layout_table const& explicit_table(layout_file const& file);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/layout_file.ipp>

@@ -18,7 +18,7 @@
 /// \file
 /// The rules form of a layout file: a mesh, pipeline stages, and how keys of a pattern are cut.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How the keys of a pattern are cut.
 struct layout_rule {
@@ -54,7 +54,7 @@ struct layout_rules {
 ///         that names the file and the place in it
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/layout_rules.ipp>

@@ -13,7 +13,7 @@
 /// \file
 /// A layout as a file gives it: data types may be left to the program.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// One tensor of a layout file.
 struct layout_row {
@@ -43,8 +43,6 @@ struct completed_layout {
     std::vector<std::string> notes;
 };
 
-namespace detail {
-
 /// The shards in the order of their holders, as `layout_of` gives them.
 RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards);
 
@@ -55,8 +53,6 @@ inline std::string quoted(layout_table const& table, layout_row const& row) {
 /// What the program yields and the layout does not ask for.
 RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
                                                   layout const& target);
-
-} // namespace detail
 
 /// The layout of a source: each data type must be given.
 ///
@@ -74,7 +70,7 @@ RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog c
 /// The layout as a table without a data type left open.
 RESHARD_DECL layout_table table_of(layout const& whole_layout);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/layout_table.ipp>

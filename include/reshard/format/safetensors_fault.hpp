@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The verdicts of a safetensors reader.
 ///
 /// \par Source `SafeTensorError` of the reference reader (Hugging Face, Rust); `not_strict` is
@@ -52,12 +54,18 @@ constexpr std::string_view name(safetensors_fault fault) {
     return names[static_cast<std::size_t>(fault)];
 }
 
+} // namespace detail
+
 /// Throws what is wrong with a safetensors file: `file: text [Name]`.
-[[noreturn]] RESHARD_DECL void fail(safetensors_fault fault, std::string_view file,
+[[noreturn]] RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
                                     std::string const& text);
+
+namespace detail {
 
 /// The verdict that a message of `fail` above ends with, or nothing for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
+
+} // namespace detail
 
 } // namespace reshard
 

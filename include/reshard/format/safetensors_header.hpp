@@ -21,6 +21,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// One tensor of a safetensors file, as its header has it.
 ///
 /// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
@@ -61,6 +63,8 @@ struct safetensors_options {
     }
 };
 
+} // namespace detail
+
 /// `[2, 3]`.
 RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents);
 
@@ -95,8 +99,6 @@ RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view f
 /// Sorts the tensors by their data.
 RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
 
-} // namespace detail
-
 /// Refuses tensors that do not cover the data of the file exactly: in order, without gap or
 /// overlap.
 ///
@@ -105,6 +107,8 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
 /// \par Source `Metadata::validate` of the reference reader, the same checks in the same order
 RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
                              std::string_view file);
+
+} // namespace detail
 
 } // namespace reshard
 

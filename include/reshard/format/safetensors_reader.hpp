@@ -15,7 +15,7 @@
 /// \file
 /// Reads the header of a safetensors file.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The length of the JSON of a header, from the first eight bytes of a file.
 ///
@@ -51,7 +51,7 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
                                                         safetensors_options const& options = {});
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/safetensors_reader.ipp>

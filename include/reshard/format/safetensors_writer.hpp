@@ -17,7 +17,7 @@
 /// \file
 /// Where each tensor goes in a safetensors file, and the bytes of its header.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A tensor that is to be written.
 struct safetensors_tensor {
@@ -38,8 +38,6 @@ struct safetensors_layout {
     std::uint64_t file_bytes() const { return header.size() + data_bytes; }
 };
 
-namespace detail {
-
 RESHARD_DECL void check_name(std::string_view name, std::string_view file);
 
 /// The entry of a tensor whose data begins at `begin`.
@@ -49,8 +47,6 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
 RESHARD_DECL std::string json_of(safetensors_entry const& tensor);
 
 RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metadata);
-
-} // namespace detail
 
 /// The file that holds `tensors`, each row-major, one after the other without a gap.
 ///
@@ -64,7 +60,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
                                                  std::map<std::string, std::string> const& metadata,
                                                  std::string_view file);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/safetensors_writer.ipp>

@@ -16,7 +16,7 @@
 /// \file
 /// safetensors files that hold shards of tensors: where each shard lies is in `__metadata__`.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The metadata keys of the format: torch's, and ours for what torch's cannot say.
 ///
@@ -34,14 +34,10 @@ RESHARD_DECL std::string sharded_file_name(std::size_t rank, std::size_t number 
 /// True where the metadata of a file says which shards its tensors are, as torch writes it.
 RESHARD_DECL bool is_sharded(safetensors_header const& header);
 
-namespace detail {
-
 RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored,
                              std::string_view what);
 
 RESHARD_DECL void check_region(file_shard const& shard, std::string_view what);
-
-} // namespace detail
 
 /// What a file with `DCP_SHARDING_INFO` holds, in the order of its data.
 ///
@@ -57,7 +53,7 @@ RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& 
 RESHARD_DECL std::map<std::string, std::string>
 sharding_metadata(std::span<file_shard const> shards);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/sharded_safetensors.ipp>

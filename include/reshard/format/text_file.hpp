@@ -13,7 +13,7 @@
 /// \file
 /// Reading the beginning of a file, or all of a small one.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A file opened for reading, and its length.
 struct open_file {
@@ -38,7 +38,7 @@ RESHARD_DECL std::string read_bytes(open_file& file, std::uint64_t bytes, std::s
 RESHARD_DECL std::string read_text_file(std::filesystem::path const& path,
                                         std::uint64_t limit = std::uint64_t{1} << 32);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/text_file.ipp>

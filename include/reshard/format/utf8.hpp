@@ -9,9 +9,7 @@
 /// \file
 /// Whether bytes are UTF-8.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 constexpr unsigned byte_at(std::string_view text, std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -43,8 +41,6 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     return has_third && has_fourth && is_between(second, lowest, highest) ? 4 : 0;
 }
 
-} // namespace detail
-
 /// The position of the first byte that does not belong to a well-formed character, or the size.
 ///
 /// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
@@ -52,7 +48,7 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
 constexpr std::size_t find_invalid_utf8(std::string_view text) {
     std::size_t i = 0;
     while (i < text.size()) {
-        std::size_t const length = detail::utf8_length(text, i);
+        std::size_t const length = utf8_length(text, i);
         if (length == 0)
             break;
         i += length;
@@ -62,6 +58,6 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
 
 constexpr bool is_utf8(std::string_view text) { return find_invalid_utf8(text) == text.size(); }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -20,15 +20,13 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// What a rank has to report before the next collective: nothing, or its error.
 using local_error = std::optional<error>;
 
-namespace detail {
-
 /// What is being handled, in a `catch`.
 [[gnu::cold]] RESHARD_DECL error current_error();
-
-} // namespace detail
 
 /// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what
 /// the system refused, memory among it.
@@ -38,11 +36,9 @@ local_error attempt(Work&& work) {
         std::forward<Work>(work)();
         return std::nullopt;
     } catch (...) {
-        return detail::current_error();
+        return current_error();
     }
 }
-
-namespace detail {
 
 RESHARD_DECL std::string encode(local_error const& problem);
 
@@ -60,7 +56,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank
 ///         begins another call
 template <group Group>
-void agree(Group const& world, local_error const& mine) {
+void agree(Group const& world, detail::local_error const& mine) {
     std::vector<std::string> const all = world.all_gather(detail::encode(mine));
     for (std::string const& bytes : all)
         if (auto const problem = detail::decode(bytes))
@@ -78,8 +74,10 @@ void agree(Group const& world, local_error const& mine) {
 /// \par Collective every rank of the group, in the same order; `work` itself must not communicate
 template <group Group, class Work>
 void agree_on(Group const& world, Work&& work) {
-    agree(world, attempt(std::forward<Work>(work)));
+    agree(world, detail::attempt(std::forward<Work>(work)));
 }
+
+namespace detail {
 
 /// Refuses ranks that do different things: the first collective of every entry point.
 ///
@@ -92,21 +90,22 @@ template <group Group>
 void agree_to_run(Group const& world, std::string_view operation, std::uint64_t digest,
                   local_error const& mine = std::nullopt) {
     std::string const call = std::string(operation) + '#' + std::to_string(digest);
-    std::vector<std::string> const all =
-        world.all_gather(mine ? detail::encode(mine) : '\0' + call);
+    std::vector<std::string> const all = world.all_gather(mine ? encode(mine) : '\0' + call);
     for (std::string const& bytes : all)
-        if (auto const problem = detail::decode(bytes))
+        if (auto const problem = decode(bytes))
             throw error(*problem);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0]) {
-            std::string const first = detail::named_call(all[0]);
-            std::string const other = detail::named_call(all[rank]);
+            std::string const first = named_call(all[0]);
+            std::string const other = named_call(all[rank]);
             fail(errc::ranks_disagree,
                  "rank 0 runs " + first + " and rank " + std::to_string(rank) + " runs " +
                      (other == first ? "it with a different program or different options" : other) +
                      "; every rank must make the same call");
         }
 }
+
+} // namespace detail
 
 } // namespace reshard
 

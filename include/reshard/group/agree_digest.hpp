@@ -13,7 +13,7 @@
 /// \file
 /// Ranks compare what they have by a number that stands for it.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Refuses ranks whose `digest` of `what` differs, or which have an error already.
 ///
@@ -24,9 +24,9 @@ template <group Group>
 void agree_on_digest(Group const& world, std::string_view what, std::uint64_t digest,
                      local_error const& mine = std::nullopt) {
     std::vector<std::string> const all =
-        world.all_gather(mine ? detail::encode(mine) : '\0' + std::to_string(digest));
+        world.all_gather(mine ? encode(mine) : '\0' + std::to_string(digest));
     for (std::string const& bytes : all)
-        if (auto const problem = detail::decode(bytes))
+        if (auto const problem = decode(bytes))
             throw error(*problem);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
@@ -36,6 +36,6 @@ void agree_on_digest(Group const& world, std::string_view what, std::uint64_t di
                                            "; every rank must have the same");
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

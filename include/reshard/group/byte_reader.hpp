@@ -28,16 +28,16 @@ namespace reshard::detail {
 
 /// Takes values off bytes, and never more than there are.
 ///
-/// What it reads is not larger in memory, by more than a factor, than the bytes that it was given, whatever
-/// lengths they claim. Texts that are views refer to the bytes.
+/// What it reads is not larger in memory, by more than a factor, than the bytes that it was given,
+/// whatever lengths they claim. Texts that are views refer to the bytes.
 class byte_reader {
 public:
     byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
 
     std::size_t left() const { return rest_.size(); }
 
-    /// \throws error with errc::corrupt_file for bytes that end too early or are no such value, or as
-    ///         `validate` of the value or of its parts
+    /// \throws error with errc::corrupt_file for bytes that end too early or are no such value, or
+    ///         as `validate` of the value or of its parts
     template <class T>
     T get() {
         if constexpr (std::same_as<T, bool>) {

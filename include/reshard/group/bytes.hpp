@@ -21,16 +21,15 @@
 /// \file
 /// Values as bytes, and back with suspicion: the one form in which they are sent and kept.
 ///
-/// Numbers have their own width, lowest byte first, on every machine; enumerations, truth values and
-/// numbers of axes have one byte; texts and lists have their length in front, in eight bytes.
+/// Numbers have their own width, lowest byte first, on every machine; enumerations, truth values
+/// and numbers of axes have one byte; texts and lists have their length in front, in eight bytes.
 
-namespace reshard {
+namespace reshard::detail {
 
-/// The version of the form. It goes up when the form or the members of a value change; what has another
-/// one is refused. Up to 2 there were archives of Boost.Serialization, with versions by type.
+/// The version of the form. It goes up when the form or the members of a value change; what has
+/// another one is refused. Up to 2 there were archives of Boost.Serialization, with versions by
+/// type.
 inline constexpr std::uint8_t wire_version = 4;
-
-namespace detail {
 
 /// Stands in front of a value and behind it, so that no other bytes are taken for one.
 inline constexpr std::uint32_t wire_mark = 0x72736864;
@@ -136,19 +135,17 @@ T content_from(std::string_view bytes, std::string_view name) {
     });
 }
 
-} // namespace detail
-
 /// A value as bytes, with what it is in front.
 ///
 /// \post `from_bytes<T>(to_bytes(value)) == value`
 template <storable_alone T>
 std::string to_bytes(T const& value) {
-    detail::byte_writer to;
-    to.add(detail::wire_mark);
+    byte_writer to;
+    to.add(wire_mark);
     to.add(form_of<T>.number);
     to.add(wire_version);
     to.add(value);
-    to.add(detail::wire_mark);
+    to.add(wire_mark);
     return to.take();
 }
 
@@ -160,11 +157,11 @@ std::string to_bytes(T const& value) {
 template <storable_alone T>
 T from_bytes(std::string_view bytes) {
     constexpr stored_form form = form_of<T>;
-    return detail::blame_archive(form.name, [&] {
-        detail::byte_reader from(bytes, form.name);
-        detail::check_head(from, form);
+    return blame_archive(form.name, [&] {
+        byte_reader from(bytes, form.name);
+        check_head(from, form);
         T value = from.get<T>();
-        detail::check_mark(from, form);
+        check_mark(from, form);
         from.end();
         return value;
     });
@@ -173,7 +170,7 @@ T from_bytes(std::string_view bytes) {
 /// A list as bytes, for ranks of one program; its elements may be parts of other values.
 template <class T>
 std::string list_to_bytes(std::vector<T> const& list) {
-    return detail::content_bytes(list);
+    return content_bytes(list);
 }
 
 /// The list that `list_to_bytes` made bytes of.
@@ -181,11 +178,10 @@ std::string list_to_bytes(std::vector<T> const& list) {
 /// \throws error with errc::corrupt_file for bytes that it did not make
 template <class T>
 std::vector<T> list_from_bytes(std::string_view bytes) {
-    return detail::content_from<std::vector<T>>(bytes,
-                                                "list of " + std::string(form_of<T>.name) + "s");
+    return content_from<std::vector<T>>(bytes, "list of " + std::string(form_of<T>.name) + "s");
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/bytes.ipp>

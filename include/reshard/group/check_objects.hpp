@@ -16,15 +16,13 @@
 /// \file
 /// Does every cell of every array of objects have one content?
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A cell and what is in it.
 struct held_object {
     object_cell cell;
     std::string_view bytes;
 };
-
-namespace detail {
 
 /// A cell as some rank has it; of the content only the digest is known.
 struct object_copy {
@@ -49,8 +47,6 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
 /// Checks the copies of all ranks: each array has all its cells, and equal cells equal content.
 RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 
-} // namespace detail
-
 /// Refuses arrays of objects that lack a cell, and copies of a cell that differ.
 ///
 /// Only digests travel.
@@ -65,10 +61,10 @@ void check_objects(Group const& world, std::vector<held_object> const& objects) 
                      for (held_object const& object : objects)
                          check(object.cell);
                  }));
-    detail::check_copies(detail::joined(gather_values(world, detail::copies_of(objects))));
+    check_copies(joined(gather_values(world, copies_of(objects))));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/check_objects.ipp>

@@ -46,11 +46,12 @@ RESHARD_DECL std::size_t unused_rule(std::size_t rules,
 ///         rules differ; on every rank alike
 template <group Group>
 void check_rules(Group const& world, shard_rules const& layer,
-                 std::vector<named_tensor> const& tensors, ruled_shards const& result) {
-    agree_to_run(world, "check_rules", detail::digest_of_rules(layer), attempt([&] {
-                     if (layer.others == unruled::refuse)
-                         detail::refuse_unruled(result.unruled);
-                 }));
+                 std::vector<detail::named_tensor> const& tensors,
+                 detail::ruled_shards const& result) {
+    detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
+                             if (layer.others == detail::unruled::refuse)
+                                 detail::refuse_unruled(result.unruled);
+                         }));
     std::string used;
     for (bool const one : result.used)
         used += one ? '1' : '0';

@@ -17,14 +17,10 @@
 /// \file
 /// Is a layout made for as many ranks as there are?
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// `what` is for `wanted` ranks; the group has another number of them.
 RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there);
-
-} // namespace detail
 
 /// Refuses a mesh of more or fewer ranks than the group has, and meshes that differ among ranks.
 ///
@@ -39,8 +35,7 @@ void check_world(Group const& world, mesh const& ranks) {
         digest.add(static_cast<std::uint64_t>(axis.extent));
     }
     agree_to_run(world, "check_world", digest.value(), attempt([&] {
-                     detail::check_ranks("the mesh " + to_string(ranks), ranks.rank_count(),
-                                         world.size());
+                     check_ranks("the mesh " + to_string(ranks), ranks.rank_count(), world.size());
                  }));
 }
 
@@ -52,13 +47,13 @@ void check_world(Group const& world, mesh const& ranks) {
 template <group Group>
 void check_world(Group const& world, layout const& held) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
-                     detail::check_ranks("a layout of " + std::to_string(held.tensors.size()) +
-                                             (held.tensors.size() == 1 ? " tensor" : " tensors"),
-                                         held.holders, world.size());
+                     check_ranks("a layout of " + std::to_string(held.tensors.size()) +
+                                     (held.tensors.size() == 1 ? " tensor" : " tensors"),
+                                 held.holders, world.size());
                  }));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/check_world.ipp>

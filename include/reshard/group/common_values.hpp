@@ -20,15 +20,13 @@
 /// \file
 /// Values that every rank has, and that have to be equal on all of them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A value by its name: `iteration`, `args`. What it means is the caller's affair.
 struct common_value {
     std::string_view name;
     std::string_view bytes;
 };
-
-namespace detail {
 
 /// A value of which only the digest is known.
 struct value_digest {
@@ -48,8 +46,6 @@ RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values);
 RESHARD_DECL void compare_values(value_digests const& first, value_digests const& other,
                                  std::size_t rank);
 
-} // namespace detail
-
 /// Refuses values that are not the same on every rank.
 ///
 /// Only digests travel, and names only where something differs.
@@ -61,7 +57,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 template <group Group>
 void check_common(Group const& world, std::vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // which values differ is told in more words
-    detail::value_digests const mine = detail::digests_of(values);
+    value_digests const mine = digests_of(values);
     hasher digest;
     add_value(digest, mine);
     auto const digests = gather_values(world, digest.value());
@@ -70,10 +66,10 @@ void check_common(Group const& world, std::vector<common_value> const& values) {
         return;
     auto const all = gather_values(world, mine);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
-        detail::compare_values(all.front(), all[rank], rank);
+        compare_values(all.front(), all[rank], rank);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/common_values.ipp>

@@ -36,7 +36,7 @@ layout layout_of_all(Group const& world, std::vector<shard_descriptor> const& he
 ///         errc::ranks_disagree where ranks do something else
 template <group Group>
 layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
-    agree_to_run(world, "gather_layout", 0);
+    detail::agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, held);
 }
 

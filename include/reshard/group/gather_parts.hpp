@@ -17,7 +17,7 @@
 /// \file
 /// From the parts that ranks have to the tensor that they make up, where parts need not be equal.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A tensor as its rank has it.
 struct local_part {
@@ -35,8 +35,6 @@ struct local_part {
     bool operator==(local_part const&) const = default;
 };
 
-namespace detail {
-
 RESHARD_DECL void check_part(local_part const& local);
 
 /// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
@@ -50,8 +48,6 @@ RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
 /// The descriptor of rank `rank`'s part number `i`, when all are known.
 RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& all,
                                          std::size_t rank, std::size_t i);
-
-} // namespace detail
 
 /// The descriptors of this rank's parts, in their order, from what all ranks of the group have.
 ///
@@ -74,7 +70,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
     std::vector<local_part> sorted;
     local_error const problem = attempt([&] {
         for (std::size_t const i : order) {
-            detail::check_part(tensors[i]);
+            check_part(tensors[i]);
             if (!sorted.empty() && sorted.back().key == tensors[i].key)
                 fail(errc::bad_layout, "'" + tensors[i].key + "' appears twice on one rank");
             sorted.push_back(tensors[i]);
@@ -83,17 +79,17 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
     agree_to_run(world, "gather_parts", 0, problem);
     auto const all = gather_values(world, sorted);
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        detail::check_same_keys(all[0], all[rank], rank);
+        check_same_keys(all[0], all[rank], rank);
         for (std::size_t i = 0; i < all[0].size(); ++i)
-            detail::check_same_tensor(all[0][i], all[rank][i], rank);
+            check_same_tensor(all[0][i], all[rank][i], rank);
     }
     std::vector<shard_descriptor> shards(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
-        shards[order[i]] = detail::place_part(all, static_cast<std::size_t>(world.rank()), i);
+        shards[order[i]] = place_part(all, static_cast<std::size_t>(world.rank()), i);
     return shards;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/gather_parts.ipp>

@@ -19,9 +19,7 @@
 /// \file
 /// A layout that some ranks know becomes one that all know.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The lowest rank that gave a text, or nothing.
 ///
@@ -55,8 +53,6 @@ replicate_known(Group const& world, std::optional<compact_layout> mine, std::str
     return mine;
 }
 
-} // namespace detail
-
 /// The layout that the ranks know, on every rank; nothing where no rank knows one.
 ///
 /// Ranks compare digests. Where all know it no more is sent; otherwise the lowest rank that does
@@ -69,11 +65,11 @@ replicate_known(Group const& world, std::optional<compact_layout> mine, std::str
 template <group Group>
 std::optional<compact_layout>
 replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
-    agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
+    detail::agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
     return detail::replicate_known(world, std::move(mine), what);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/replicate_layout.ipp>

@@ -18,8 +18,8 @@
 #include <utility>
 
 /// \file
-/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, behind how
-/// many these are. An archive of text holds the bytes as numbers.
+/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, behind
+/// how many these are. An archive of text holds the bytes as numbers.
 
 namespace reshard::detail {
 
@@ -58,14 +58,14 @@ std::string read_bytes(Archive& archive) {
 
 namespace boost::serialization {
 
-template <reshard::storable T>
+template <reshard::detail::storable T>
 struct implementation_level_impl<T const> {
     using tag = mpl::integral_c_tag;
     using type = mpl::int_<object_serializable>;
     static constexpr int value = object_serializable;
 };
 
-template <reshard::storable T>
+template <reshard::detail::storable T>
 struct tracking_level_impl<T const> {
     using tag = mpl::integral_c_tag;
     using type = mpl::int_<track_never>;
@@ -76,7 +76,7 @@ struct tracking_level_impl<T const> {
 /// match than its own function for all types.
 ///
 /// \throws reshard::error on reading, as `from_bytes`; the value is left alone
-template <class Archive, reshard::storable T>
+template <class Archive, reshard::detail::storable T>
 void serialize(Archive& archive, T& value, version_type) {
     if constexpr (Archive::is_saving::value) {
         std::string const bytes = reshard::detail::archived_bytes<std::remove_cv_t<T>>(value);
@@ -87,7 +87,8 @@ void serialize(Archive& archive, T& value, version_type) {
         try {
             bytes = reshard::detail::read_bytes(archive);
         } catch (boost::archive::archive_exception const& problem) {
-            reshard::detail::refuse_archive("of a " + std::string(reshard::form_of<T>.name) +
+            reshard::detail::refuse_archive("of a " +
+                                            std::string(reshard::detail::form_of<T>.name) +
                                             " cannot be read to its end: " + problem.what());
         }
         value = reshard::detail::from_archived_bytes<T>(bytes);

@@ -15,7 +15,7 @@
 /// \file
 /// Which of many boxes overlap a given one, without looking at all of them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A static search tree over the boxes of one tensor.
 ///
@@ -139,6 +139,6 @@ private:
     box_list around_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,13 +13,11 @@
 /// \file
 /// Regions of a tensor sorted into buckets of about their own size.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or
 /// fewer where rounding up leaves none for the last.
 using bucket_level = index_vector;
-
-namespace detail {
 
 /// The extent of a bucket: `extent / 2^level`, rounded up, and 1 at least.
 constexpr index_t bucket_extent(index_t extent, index_t level) {
@@ -39,8 +37,6 @@ constexpr void visit_buckets(box const& region, index_vector const& extents, std
     }
 }
 
-} // namespace detail
-
 /// The finest level on which a bucket is at least as large as `region`, so that it touches two
 /// buckets along an axis at most; but none of more than `most` buckets: a sliver of a tensor would
 /// else make everybody who wants all of it look into as many buckets as it has elements.
@@ -51,8 +47,8 @@ constexpr bucket_level level_of(box const& region, index_vector const& shape, in
     index_t halvings = 0;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t level = 0;
-        while (detail::bucket_extent(shape[axis], level) > 1 &&
-               detail::bucket_extent(shape[axis], level + 1) >= region.shape[axis])
+        while (bucket_extent(shape[axis], level) > 1 &&
+               bucket_extent(shape[axis], level + 1) >= region.shape[axis])
             ++level;
         levels.push_back(level);
         halvings += level;
@@ -72,11 +68,11 @@ constexpr void for_each_bucket(box const& region, index_vector const& shape,
                                bucket_level const& level, Visitor&& visit) {
     index_vector extents;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        extents.push_back(detail::bucket_extent(shape[axis], level[axis]));
+        extents.push_back(bucket_extent(shape[axis], level[axis]));
     index_vector bucket = index_vector::filled(shape.size(), 0);
-    detail::visit_buckets(region, extents, 0, bucket, visit);
+    visit_buckets(region, extents, 0, bucket, visit);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -38,10 +38,10 @@ struct catalog_entry {
     constexpr bool operator==(catalog_entry const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or the parts are
-///         not those of its axes
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or the
+///         parts are not those of its axes
 constexpr void validate(catalog_entry const& entry) {
-    check_tensor(entry.key, entry.dtype, entry.shape);
+    detail::check_tensor(entry.key, entry.dtype, entry.shape);
     if (entry.parts.size() != entry.shape.size() ||
         std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }) ||
         entry.uneven >> entry.shape.size() != 0)
@@ -85,8 +85,12 @@ private:
     std::vector<catalog_entry> entries_;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<catalog>{"catalog", 2};
+
+} // namespace detail
 
 /// \throws error with errc::bad_layout where keys are out of order, or one stands twice
 constexpr void validate(catalog const& all) { detail::check_sorted(all); }
@@ -136,8 +140,6 @@ constexpr void add_parts(catalog_entry& entry, std::size_t axis,
         entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
 }
 
-} // namespace detail
-
 /// What a program sees of a tensor: along each axis, how many different places there are at which
 /// shards that are not empty begin, and whether they are those of equal parts.
 ///
@@ -147,16 +149,18 @@ constexpr void add_parts(catalog_entry& entry, std::size_t axis,
 constexpr catalog_entry entry_of(tensor_layout const& tensor) {
     catalog_entry entry{tensor.key, tensor.dtype, tensor.shape, {}};
     for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
-        detail::add_parts(entry, axis, detail::begins_of(tensor.shards, axis));
+        add_parts(entry, axis, begins_of(tensor.shards, axis));
     return entry;
 }
+
+} // namespace detail
 
 /// The catalog of a layout: its tensors without who holds what.
 constexpr catalog catalog_of(layout const& whole_layout) {
     std::vector<catalog_entry> entries;
     entries.reserve(whole_layout.tensors.size());
     for (tensor_layout const& tensor : whole_layout.tensors)
-        entries.push_back(entry_of(tensor));
+        entries.push_back(detail::entry_of(tensor));
     return catalog(std::move(entries));
 }
 

@@ -18,6 +18,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// A way of spreading a tensor of one shape: computed where it can be.
 struct tensor_spread {
     index_vector shape; ///< global
@@ -44,6 +46,8 @@ struct compact_tensor {
     bool operator==(compact_tensor const&) const = default;
 };
 
+} // namespace detail
+
 /// All tensors of a state dict; those that are spread alike share a spread.
 ///
 /// A layout of a thousand tensors over 100,000 ranks as a `layout` is 100 million boxes; here it is
@@ -52,11 +56,11 @@ struct compact_tensor {
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
 struct compact_layout {
     holder_t holders = 0;
-    std::vector<tensor_spread> spreads;
-    std::vector<compact_tensor> tensors;
+    std::vector<detail::tensor_spread> spreads;
+    std::vector<detail::compact_tensor> tensors;
 
     /// \pre `tensor` is one of `tensors`
-    tensor_spread const& spread_of(compact_tensor const& tensor) const {
+    detail::tensor_spread const& spread_of(detail::compact_tensor const& tensor) const {
         return spreads[tensor.spread];
     }
 
@@ -67,14 +71,18 @@ struct compact_layout {
     bool operator==(compact_layout const&) const = default;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<compact_layout>{"compact layout", 7};
 
 /// \throws error with errc::bad_layout or errc::overflow where shards are not parts of the tensor
 RESHARD_DECL void validate(tensor_spread const& spread);
 
-/// \throws error with errc::bad_layout or errc::overflow where the invariant does not hold, or where a tensor is
-///         spread in no way
+} // namespace detail
+
+/// \throws error with errc::bad_layout or errc::overflow where the invariant does not hold, or
+///         where a tensor is spread in no way
 RESHARD_DECL void validate(compact_layout const& all);
 
 /// The layout in which tensors that are spread alike share their list of shards.
@@ -87,8 +95,8 @@ RESHARD_DECL layout layout_of(compact_layout const& all);
 /// without elements are left out. A rank behind the layout's last one holds nothing.
 ///
 /// \pre `tensor` is one of the layout's
-RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all,
-                                                     compact_tensor const& tensor, holder_t rank);
+RESHARD_DECL std::vector<shard_descriptor>
+shards_of(compact_layout const& all, detail::compact_tensor const& tensor, holder_t rank);
 
 /// The same of all tensors, in their order.
 RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all, holder_t rank);

@@ -18,7 +18,7 @@
 /// \file
 /// Do the shards of a tensor cover it, and cover each element once?
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Boxes, each once, and which of them each of the given boxes is.
 ///
@@ -63,8 +63,6 @@ struct cover_fault {
 
     constexpr bool operator==(cover_fault const&) const = default;
 };
-
-namespace detail {
 
 /// A region, and the numbers of the boxes that share elements with it.
 struct open_region {
@@ -135,25 +133,23 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
-} // namespace detail
-
 /// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
 /// nothing. The boxes may share elements.
 ///
 /// \par Source the k-d partition of Overmars and Yap, which stops where one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
-    std::vector<detail::open_region> open;
+    std::vector<open_region> open;
     open.push_back({region, index.overlapping(region)});
     while (!open.empty()) {
-        detail::open_region const now = std::move(open.back());
+        open_region const now = std::move(open.back());
         open.pop_back();
         if (now.over.empty())
-            return detail::grown(now.region, region, index);
+            return grown(now.region, region, index);
         if (std::any_of(now.over.begin(), now.over.end(),
                         [&](std::uint32_t i) { return contains(index[i], now.region); }))
             continue;
-        auto [before, behind] = detail::halves_of(now, index);
+        auto [before, behind] = halves_of(now, index);
         open.push_back(std::move(behind));
         open.push_back(std::move(before));
     }
@@ -200,6 +196,6 @@ constexpr std::optional<cover_fault> find_cover_fault(box const& region, box_ind
     return overlap ? overlap : find_gap(region, index);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

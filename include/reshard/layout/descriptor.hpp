@@ -32,7 +32,7 @@ struct shard_descriptor {
     index_vector global_shape;
     box region;
     std::optional<flat_range> flat{}; ///< counted in the row-major order of `region`
-    axis_cycles cycles{};             ///< the axes along which only blocks of `region` are meant
+    detail::axis_cycles cycles{};     ///< the axes along which only blocks of `region` are meant
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.global_shape, self.region, self.flat, self.cycles);
@@ -41,16 +41,23 @@ struct shard_descriptor {
     constexpr bool operator==(shard_descriptor const&) const = default;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<shard_descriptor>{"shard"};
 
-/// The shape of the tensor that holds the shard: the region's, one axis where the shard is flat, and
-/// that of blocks side by side where it is cyclic.
+} // namespace detail
+
+/// The shape of the tensor that holds the shard: the region's, one axis where the shard is flat,
+/// and that of blocks side by side where it is cyclic.
 ///
 /// \pre the shard passes `check`
 constexpr index_vector local_shape(shard_descriptor const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : held_shape(shard.region, shard.cycles);
+    return shard.flat ? index_vector{shard.flat->size()}
+                      : detail::held_shape(shard.region, shard.cycles);
 }
+
+namespace detail {
 
 /// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
 /// them.
@@ -75,6 +82,8 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
     for_each_block(region, cycles, [&](box const& block) { blocks.push_back(block); });
     return blocks;
 }
+
+} // namespace detail
 
 /// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat, or
 /// ` axis 1: 2 of 4` where it is two of each four elements along that axis.
@@ -117,14 +126,12 @@ constexpr bool is_countable(index_vector const& shape, index_t each) {
     return left > 0;
 }
 
-} // namespace detail
-
 /// Refuses a tensor whose elements 64 bits cannot count.
 ///
 /// \pre    no extent is negative
 /// \throws error with errc::overflow that names key and shape
 constexpr void check_count(std::string_view key, index_vector const& shape) {
-    if (!detail::is_countable(shape, 1))
+    if (!is_countable(shape, 1))
         fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
                                  " has more than " +
                                  std::to_string(std::numeric_limits<index_t>::max()) +
@@ -136,13 +143,15 @@ constexpr void check_count(std::string_view key, index_vector const& shape) {
 /// \pre    no extent is negative
 /// \throws error with errc::overflow that names key, shape and data type
 constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
-    if (!detail::is_countable(shape, bits(dtype)))
+    if (!is_countable(shape, bits(dtype)))
         fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
                                  " with " + std::to_string(bits(dtype)) + " bits per element (" +
                                  std::string(name(dtype)) + ") has more than " +
                                  std::to_string(std::numeric_limits<index_t>::max()) +
                                  " bits; its shape must be smaller");
 }
+
+} // namespace detail
 
 /// Refuses a shard that is not a part of its tensor.
 ///
@@ -160,7 +169,7 @@ constexpr void check(shard_descriptor const& shard) {
                                    to_string(shard.global_shape));
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
-    check_size(shard.key, shard.global_shape, shard.dtype);
+    detail::check_size(shard.key, shard.global_shape, shard.dtype);
     if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
                        shard.flat->end > element_count(shard.region)))
         fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
@@ -169,12 +178,16 @@ constexpr void check(shard_descriptor const& shard) {
     detail::check_cycles(shard);
 }
 
+namespace detail {
+
 /// Refuses a tensor that there cannot be.
 ///
 /// \throws error with errc::bad_layout or errc::overflow
 constexpr void check_tensor(std::string const& key, data_type dtype, index_vector const& shape) {
     check(shard_descriptor{key, dtype, shape, whole(shape), {}});
 }
+
+} // namespace detail
 
 } // namespace reshard
 

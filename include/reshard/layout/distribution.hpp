@@ -50,8 +50,8 @@ public:
             if (shape[axis] < 0)
                 fail(errc::bad_layout, quoted(key) + "axis " + std::to_string(axis) +
                                            " has the extent " + std::to_string(shape[axis]));
-        check_count(key, shape);
-        if (auto const fault = find_fault(this->ranks().shape(), placements_, shape))
+        detail::check_count(key, shape);
+        if (auto const fault = detail::find_fault(this->ranks().shape(), placements_, shape))
             fail(errc::bad_layout,
                  quoted(key) + detail::sentence(*fault, this->ranks(), placements_));
     }
@@ -77,7 +77,7 @@ public:
             return std::nullopt;
         index_vector const at = ranks().coordinates_of(*place);
         box held = whole(shape_);
-        for (index_t const ordinal : cut_order(placements_)) {
+        for (index_t const ordinal : detail::cut_order(placements_)) {
             auto const i = static_cast<std::size_t>(ordinal);
             placement const& how = placements_[i];
             if (how.what == placement::kind::only && how.coordinate != at[i])
@@ -98,8 +98,8 @@ public:
     /// The axes along which only blocks of a rank's region are its.
     ///
     /// \pre the region has the shape of one that `region` returned
-    constexpr axis_cycles cycles_in(box const& region) const {
-        axis_cycles cycles;
+    constexpr detail::axis_cycles cycles_in(box const& region) const {
+        detail::axis_cycles cycles;
         for (std::size_t i = 0; i < placements_.size(); ++i)
             detail::add_cycle(cycles, placements_[i], ranks().all_axes[i].extent, region);
         return cycles;
@@ -117,6 +117,8 @@ private:
 
 /// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
 RESHARD_DECL std::string to_string(distribution const& how);
+
+namespace detail {
 
 /// Adds the shards of all ranks, in rank order.
 ///
@@ -147,6 +149,8 @@ constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_ty
     return shard_descriptor{std::move(key), dtype, how.shape(),
                             *region,        {},    how.cycles_in(*region)};
 }
+
+} // namespace detail
 
 } // namespace reshard
 

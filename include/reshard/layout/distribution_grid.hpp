@@ -14,10 +14,10 @@
 /// \file
 /// The grid of shards that a distribution makes.
 
-namespace reshard {
+namespace reshard::detail {
 
-/// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes of one rank do not
-/// matter.
+/// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes
+/// of one rank do not matter.
 constexpr shard_grid grid_of(distribution const& how) {
     BOOST_ASSERT(how.held_by().is_plain());
     index_vector const extents = how.ranks().shape();
@@ -33,6 +33,6 @@ constexpr shard_grid grid_of(distribution const& how) {
     return {how.shape(), static_cast<holder_t>(first), axes};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

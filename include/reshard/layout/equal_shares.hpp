@@ -18,14 +18,14 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// Share `index` of `count` equal ones along an axis.
 struct equal_share {
     std::size_t axis = 0;
     index_t index = 0; ///< from 0
     index_t count = 1;
 };
-
-namespace detail {
 
 /// Refuses a share along an axis that is not there, that is none of `share.count`, or that makes an
 /// extent that 64 bits cannot count.
@@ -55,8 +55,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 ///
 /// \pre    `rank < ranks.rank_count()`
 /// \throws error with errc::bad_layout where the mesh has no axis of that name
-constexpr equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
-                               std::size_t axis) {
+constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
+                                       std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
 }
@@ -74,10 +74,10 @@ constexpr equal_share share_on(mesh const& ranks, holder_t rank, std::string_vie
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
                                         index_vector const& local_shape,
-                                        std::initializer_list<equal_share> shares) {
+                                        std::initializer_list<detail::equal_share> shares) {
     shard_descriptor result{std::move(key), dtype, local_shape, whole(local_shape), {}};
     index_vector seen = index_vector::filled(local_shape.size(), 0);
-    for (equal_share const& share : shares) {
+    for (detail::equal_share const& share : shares) {
         detail::check_share(result.key, local_shape, share);
         if (seen[share.axis]++ != 0)
             fail(errc::bad_layout,

@@ -21,7 +21,7 @@
 /// \file
 /// Shards of a part of a tensor by arithmetic, those that ZeRO cuts flat among them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How replicas of a box share it: each has a slice of its elements.
 struct grid_sharing {
@@ -54,8 +54,8 @@ struct flat_recipe {
 class flat_grid {
 public:
     /// \param offset of the grid's tensor in the whole one
-    /// \pre   along the axes of `sharing` the grid replicates, its slices hold each box, and it deals
-    ///        out no blocks
+    /// \pre   along the axes of `sharing` the grid replicates, its slices hold each box, and it
+    ///        deals out no blocks
     constexpr flat_grid(index_vector offset, shard_grid grid,
                         std::optional<grid_sharing> sharing = {})
         : offset_(offset), grid_(std::move(grid)), sharing_(std::move(sharing)) {
@@ -117,7 +117,7 @@ public:
         box const region = grid_.box_at(at.box);
         if (!sharing_)
             return placed(region);
-        auto const runs = reshard::boxes_of(region, range(element_count(region), at.slice));
+        auto const runs = reshard::detail::boxes_of(region, range(element_count(region), at.slice));
         if (at.run < runs.size())
             return placed(runs[at.run]);
         return {offset_, index_vector::filled(offset_.size(), 0)};
@@ -265,7 +265,7 @@ private:
             index_t const slice = slice_of(slices_for(elements), *position);
             flat_range const held = range(elements, slice);
             auto next = (index_t{number} * slices_ + slice) * runs_;
-            for (box const& run : reshard::boxes_of(region, held)) {
+            for (box const& run : reshard::detail::boxes_of(region, held)) {
                 if (auto const shared = intersect(run, common))
                     visit(static_cast<std::uint32_t>(next), placed(*shared));
                 ++next;
@@ -284,7 +284,7 @@ private:
 /// \throws error with errc::bad_layout where slices do not hold the boxes that they are of
 RESHARD_DECL void validate(flat_recipe const& flat);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/flat_grid.ipp>

@@ -14,7 +14,7 @@
 /// \file
 /// A box cut flat: which range of its elements each of several ranks has, as ZeRO cuts them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The first element of `region`, in the row-major order of `shape`, from `position` on.
 ///
@@ -83,6 +83,6 @@ constexpr index_t slice_of(flat_slices const& slices, index_t position) {
     return (slices.begin + position) / slices.length;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,7 +12,7 @@
 /// \file
 /// One axis of a grid of shards, by strides.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A mesh axis that a tensor is on: what it does, its ranks, and how far they are apart.
 struct held_axis {
@@ -68,11 +68,11 @@ struct grid_recipe {
 /// \throws error with errc::bad_layout where two shards have one holder, or there are too many
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or where
-///         holders or placements do not fit
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or
+///         where holders or placements do not fit
 RESHARD_DECL void validate(grid_recipe const& grid);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/grid_axis.ipp>

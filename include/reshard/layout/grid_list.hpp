@@ -20,7 +20,7 @@
 /// \file
 /// The shards of a tensor that is spread part by part, by arithmetic.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in
 /// memory that does not depend on the number of ranks.
@@ -185,7 +185,7 @@ private:
 /// \throws error with errc::bad_layout where there is none, or where they have different axes
 RESHARD_DECL void validate(std::vector<flat_grid> const& grids);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/grid_list.ipp>

@@ -12,14 +12,14 @@
 /// \file
 /// Descriptors as keys of hash tables: by all that they say.
 ///
-/// \par Source the index of Flex Checkpoint is (key, offset), so that two flat shares of one box are
-///             one entry; here the flat range counts too
+/// \par Source the index of Flex Checkpoint is (key, offset), so that two flat shares of one box
+///             are one entry; here the flat range counts too
 
 /// For `std::unordered_map` and its like.
 template <>
 struct std::hash<reshard::shard_descriptor> {
     std::size_t operator()(reshard::shard_descriptor const& shard) const {
-        return static_cast<std::size_t>(reshard::digest_of(shard));
+        return static_cast<std::size_t>(reshard::detail::digest_of(shard));
     }
 };
 

@@ -12,7 +12,7 @@
 /// \file
 /// A tensor of either kind of layout, seen alike.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A tensor of a layout that lists its shards, or of one that computes them. Refers to the layout.
 struct held_tensor {
@@ -27,7 +27,7 @@ RESHARD_DECL held_tensor held_in(layout const&, tensor_layout const& tensor);
 
 RESHARD_DECL held_tensor held_in(compact_layout const& all, compact_tensor const& tensor);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/held_tensor.ipp>

@@ -23,13 +23,13 @@ enum class copies {
     main, ///< of each different shard the one of the lowest rank
 };
 
+namespace detail {
+
 /// Some axes of a mesh: bit `i` stands for axis `i`.
 using axis_set = std::uint8_t;
 
 /// Whether axis `axis` is one of them.
 constexpr bool has_axis(axis_set axes, std::size_t axis) { return (axes >> axis & 1) != 0; }
-
-namespace detail {
 
 /// The numbers `first <= i < last`.
 struct part_range {
@@ -180,10 +180,8 @@ constexpr axis_set replicating_axes(distribution const& how) {
     return static_cast<axis_set>(axes);
 }
 
-} // namespace detail
-
-/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. Where blocks are dealt
-/// out, `how.cycles_in(region)` are those of the rank.
+/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. Where blocks are
+/// dealt out, `how.cycles_in(region)` are those of the rank.
 ///
 /// Takes time in proportion to the number of calls, and to the number of explicit sizes where a
 /// placement has them. Ranks come in the order of their places, which is ascending unless a
@@ -199,9 +197,11 @@ constexpr void for_each_holder(distribution const& how, box const& wanted, copie
     auto const visit_rank = [&](holder_t place, box const& region) {
         visit(how.held_by().rank_at(place), region);
     };
-    axis_set const at_zero = which == copies::main ? detail::replicating_axes(how) : axis_set{};
-    detail::holder_walk(how, wanted, at_zero, visit_rank).run();
+    axis_set const at_zero = which == copies::main ? replicating_axes(how) : axis_set{};
+    holder_walk(how, wanted, at_zero, visit_rank).run();
 }
+
+} // namespace detail
 
 /// The ranks whose regions share elements with `wanted`, ascending.
 ///
@@ -210,8 +210,8 @@ constexpr void for_each_holder(distribution const& how, box const& wanted, copie
 constexpr std::vector<holder_t> holders_of(distribution const& how, box const& wanted,
                                            copies which = copies::all) {
     std::vector<holder_t> ranks;
-    for_each_holder(how, wanted, which,
-                    [&ranks](holder_t rank, box const&) { ranks.push_back(rank); });
+    detail::for_each_holder(how, wanted, which,
+                            [&ranks](holder_t rank, box const&) { ranks.push_back(rank); });
     std::sort(ranks.begin(), ranks.end());
     return ranks;
 }

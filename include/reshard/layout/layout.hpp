@@ -22,7 +22,7 @@ struct tensor_layout {
     std::string key;
     data_type dtype{};
     index_vector shape; ///< global
-    shard_table shards;
+    detail::shard_table shards;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.shards);
@@ -30,6 +30,8 @@ struct tensor_layout {
 
     constexpr bool operator==(tensor_layout const&) const = default;
 };
+
+namespace detail {
 
 /// Shard `i` of a tensor as a descriptor of its own.
 ///
@@ -52,6 +54,8 @@ constexpr auto find_tensor(std::vector<Tensor> const& tensors, std::string_view 
     return place != tensors.end() && place->key == key ? place : tensors.end();
 }
 
+} // namespace detail
+
 /// All tensors of a state dict with all their shards.
 ///
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
@@ -61,7 +65,7 @@ struct layout {
 
     /// The tensor of that key, or null.
     constexpr tensor_layout const* find(std::string_view key) const {
-        auto const place = find_tensor(tensors, key);
+        auto const place = detail::find_tensor(tensors, key);
         return place != tensors.end() ? &*place : nullptr;
     }
 
@@ -70,10 +74,10 @@ struct layout {
     constexpr bool operator==(layout const&) const = default;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<layout>{"layout", 1};
-
-namespace detail {
 
 /// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
 constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor const& shard,
@@ -90,10 +94,6 @@ constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor c
                  " on rank " + std::to_string(other) + " and " + std::string(name(shard.dtype)) +
                  " on rank " + std::to_string(holder));
 }
-
-} // namespace detail
-
-namespace detail {
 
 /// Refuses keys out of order, so also a key that stands twice.
 constexpr void check_sorted(auto const& list) {
@@ -112,16 +112,16 @@ constexpr void check_holders(shard_table const& shards, std::string const& key, 
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or where shards are
-///         not parts of it
+/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or
+///         where shards are not parts of it
 constexpr void validate(tensor_layout const& tensor) {
-    check_tensor(tensor.key, tensor.dtype, tensor.shape);
+    detail::check_tensor(tensor.key, tensor.dtype, tensor.shape);
     if (tensor.shards.ndim() != tensor.shape.size())
         fail(errc::bad_layout, "it has shards of " + std::to_string(tensor.shards.ndim()) +
                                    " axes for '" + tensor.key + "', shape " +
                                    to_string(tensor.shape));
     for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-        check(descriptor_of(tensor, i));
+        check(detail::descriptor_of(tensor, i));
 }
 
 /// \throws error with errc::bad_layout where the invariant does not hold
@@ -130,6 +130,8 @@ constexpr void validate(layout const& all) {
     for (tensor_layout const& tensor : all.tensors)
         detail::check_holders(tensor.shards, tensor.key, all.holders);
 }
+
+namespace detail {
 
 /// The same layout with a shard for each block of those that are blocks.
 constexpr layout with_blocks_listed(layout all) {
@@ -147,6 +149,8 @@ constexpr layout with_blocks_listed(layout all) {
     }
     return all;
 }
+
+} // namespace detail
 
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///
@@ -179,7 +183,7 @@ constexpr layout layout_of(std::vector<std::vector<shard_descriptor>> const& hel
         shard_descriptor const& shard = *entries[i].shard;
         if (result.tensors.empty() || result.tensors.back().key != shard.key)
             result.tensors.push_back({shard.key, shard.dtype, shard.global_shape,
-                                      shard_table(shard.global_shape.size())});
+                                      detail::shard_table(shard.global_shape.size())});
         else
             detail::check_same_tensor(result.tensors.back(), shard, entries[i].holder);
         result.tensors.back().shards.push_back(entries[i].holder, shard.region, shard.flat,

@@ -14,9 +14,7 @@
 /// \file
 /// Each different shard once: what is written to a disk.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// `table` with a box in the place of each flat range that is one.
 constexpr shard_table with_boxes(shard_table const& table) {
@@ -33,15 +31,13 @@ constexpr shard_table with_boxes(shard_table const& table) {
     return result;
 }
 
-} // namespace detail
-
 /// The places in `shards` of the main copies: of equal shards the one of the lowest holder,
 /// ascending.
 ///
 /// A flat range that is a box counts as that box. Shards without elements are left out, unless the
 /// table has no others: then one stands for the tensor.
 constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
-    shard_table const table = detail::with_boxes(shards);
+    shard_table const table = with_boxes(shards);
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < table.size(); ++i)
         if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))
@@ -63,6 +59,6 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
     return order;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

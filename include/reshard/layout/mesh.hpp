@@ -92,14 +92,14 @@ struct mesh {
     /// \pre  `rank < rank_count()`
     /// \post `rank_at(coordinates_of(rank)) == rank`
     constexpr index_vector coordinates_of(holder_t rank) const {
-        return unravel_index(rank, shape());
+        return detail::unravel_index(rank, shape());
     }
 
     /// The rank that stands there.
     ///
     /// \pre each coordinate is not negative and less than the axis's extent
     constexpr holder_t rank_at(index_vector const& coordinates) const {
-        return static_cast<holder_t>(ravel_index(coordinates, shape()));
+        return static_cast<holder_t>(detail::ravel_index(coordinates, shape()));
     }
 
     /// The number of the axis of that name.

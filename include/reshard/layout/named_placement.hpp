@@ -14,7 +14,7 @@
 /// \file
 /// Placements by the names of the mesh axes that they belong to.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A placement and the name of the mesh axis that it belongs to.
 struct named_placement {
@@ -40,6 +40,6 @@ constexpr std::vector<placement> placements_on(mesh const& ranks,
     return placements;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

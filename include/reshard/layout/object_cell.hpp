@@ -13,6 +13,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// One place of an array of objects. What an object is, is the caller's affair: here it is bytes.
 ///
 /// \par Source `ShardedObject` of Megatron-Core
@@ -28,10 +30,14 @@ struct object_cell {
     bool operator==(object_cell const&) const = default;
 };
 
+} // namespace detail
+
 /// `'rng' [1] of [4]`.
-inline std::string to_string(object_cell const& cell) {
+inline std::string to_string(detail::object_cell const& cell) {
     return "'" + cell.key + "' " + to_string(cell.index) + " of " + to_string(cell.array);
 }
+
+namespace detail {
 
 /// Refuses a cell that its array does not have.
 ///
@@ -39,18 +45,16 @@ inline std::string to_string(object_cell const& cell) {
 ///         it names the key
 RESHARD_DECL void check(object_cell const& cell);
 
-namespace detail {
-
 /// `1.0`.
 RESHARD_DECL std::string dotted(index_vector const& numbers);
-
-} // namespace detail
 
 /// The key under which a checkpoint has the bytes of a cell, as a tensor of U8 with one axis:
 /// `rng/shard_1_4`, with dots between the numbers of several axes.
 inline std::string tensor_key(object_cell const& cell) {
-    return cell.key + "/shard_" + detail::dotted(cell.index) + "_" + detail::dotted(cell.array);
+    return cell.key + "/shard_" + dotted(cell.index) + "_" + dotted(cell.array);
 }
+
+} // namespace detail
 
 } // namespace reshard
 

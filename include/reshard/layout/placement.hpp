@@ -30,18 +30,22 @@ struct only {
     constexpr bool operator==(only const&) const = default;
 };
 
+namespace detail {
+
 /// How an extent is cut.
 enum class split_rule {
     ceil, ///< parts of extent / parts, rounded up; the last ones shorter or empty
     even, ///< equal parts; the number of parts must divide the extent
 };
 
+} // namespace detail
+
 /// The mesh axis cuts that axis of the tensor.
 ///
 /// \par Source `Shard` of PyTorch's DTensor, which always rounds up
 struct shard {
     std::size_t axis = 0;
-    split_rule rule = split_rule::ceil;
+    detail::split_rule rule = detail::split_rule::ceil;
 
     constexpr bool operator==(shard const&) const = default;
 };
@@ -52,13 +56,13 @@ struct shard {
 ///             there with a split factor, which here follows from the mesh
 struct strided_shard {
     std::size_t axis = 0;
-    split_rule rule = split_rule::ceil;
+    detail::split_rule rule = detail::split_rule::ceil;
 
     constexpr bool operator==(strided_shard const&) const = default;
 };
 
-/// The mesh axis deals out that axis of the tensor in blocks of equal extents, the last one shorter:
-/// block `b` goes to coordinate `b mod P` of the `P` that there are.
+/// The mesh axis deals out that axis of the tensor in blocks of equal extents, the last one
+/// shorter: block `b` goes to coordinate `b mod P` of the `P` that there are.
 ///
 /// A rank stores its blocks side by side, in one array. It is the last cut of its tensor axis.
 ///
@@ -103,7 +107,7 @@ struct placement {
     constexpr placement(replicate) {}
     constexpr placement(only where) : what(kind::only), coordinate(where.coordinate) {}
     constexpr placement(shard cut)
-        : what(cut.rule == split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
+        : what(cut.rule == detail::split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
     constexpr placement(strided_shard cut) : placement(shard{cut.axis, cut.rule}) {
         strided = true;
     }
@@ -124,12 +128,18 @@ struct placement {
     constexpr bool operator==(placement const&) const = default;
 };
 
+namespace detail {
+
 template <>
 inline constexpr enum_range range_of_enum<placement::kind>{6, "the placement"};
+
+} // namespace detail
 
 /// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`,
 /// `block cyclic 0 by 36`.
 RESHARD_DECL std::string to_string(placement const& how);
+
+namespace detail {
 
 /// The numbers of the mesh axes in the order in which they cut: those that are not strided first.
 ///
@@ -142,6 +152,8 @@ constexpr index_vector cut_order(std::vector<placement> const& placements) {
                 order.push_back(static_cast<index_t>(i));
     return order;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

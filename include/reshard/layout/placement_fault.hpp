@@ -16,7 +16,7 @@
 /// \file
 /// What placements make of a tensor's extents, and what keeps them from doing so.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What is wrong with placements of a tensor on a mesh.
 struct placement_fault {
@@ -39,8 +39,6 @@ struct placement_fault {
 
     constexpr bool operator==(placement_fault const&) const = default;
 };
-
-namespace detail {
 
 /// A half-open interval of one axis, as first element and extent.
 struct interval {
@@ -140,8 +138,6 @@ constexpr std::optional<placement_fault> cut_extents(placement const& how, std::
     return std::nullopt;
 }
 
-} // namespace detail
-
 /// The first thing that keeps a tensor of that shape from being placed so, or nothing.
 ///
 /// \pre no extent of the tensor is negative
@@ -170,16 +166,16 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
         if (dealt_out[how.axis])
             return placement_fault{kind::dealt_out, i, static_cast<index_t>(how.axis),
                                    dealt_out[how.axis] - 1};
-        if (auto const fault = detail::find_block_fault(how, i))
+        if (auto const fault = find_block_fault(how, i))
             return fault;
         if (how.what == placement::kind::cyclic)
             dealt_out[how.axis] = ordinal + 1;
-        else if (auto const fault = detail::cut_extents(how, i, mesh_shape[i], extents[how.axis]))
+        else if (auto const fault = cut_extents(how, i, mesh_shape[i], extents[how.axis]))
             return fault;
     }
     return std::nullopt;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,7 +12,7 @@
 /// \file
 /// Which copy of a shard is the main one: numbers of replicas, by arithmetic, or as a program says.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the main
 /// copy.
@@ -38,7 +38,7 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
 RESHARD_DECL void check_replicas(tensor_layout const& tensor, std::vector<index_t> const& replicas);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/replica.ipp>

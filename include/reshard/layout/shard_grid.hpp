@@ -20,7 +20,7 @@
 /// \file
 /// The shards of one tensor by arithmetic: what a `shard_table` lists, without a list.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The shards of a tensor that placements on a mesh make: all questions about them are answered in
 /// time that does not depend on the number of ranks.
@@ -90,8 +90,8 @@ public:
         return left == 0 ? std::optional(static_cast<std::uint32_t>(shard)) : std::nullopt;
     }
 
-    /// What shard `i` is; where it has no elements, a box at offset = extent. Where blocks are dealt
-    /// out, all from its first to its last one, of which `cycles` says which are its.
+    /// What shard `i` is; where it has no elements, a box at offset = extent. Where blocks are
+    /// dealt out, all from its first to its last one, of which `cycles` says which are its.
     ///
     /// \pre `i < size()`
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
@@ -134,7 +134,7 @@ public:
         axis_cycles cycles;
         for (std::uint8_t const next : cutting_)
             if (axes_[next].how.what == placement::kind::cyclic)
-                detail::add_cycle(cycles, axes_[next].how, axes_[next].extent, box_at(number));
+                add_cycle(cycles, axes_[next].how, axes_[next].extent, box_at(number));
         return cycles;
     }
 
@@ -161,8 +161,8 @@ public:
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones; for each block of it, where blocks are dealt out. Takes time in proportion to
-    /// the number of calls.
+    /// the shared ones; for each block of it, where blocks are dealt out. Takes time in proportion
+    /// to the number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
     template <class Visitor>
@@ -256,7 +256,7 @@ private:
             extent = bounds[1] - bounds[0];
             return;
         }
-        auto const share = detail::interval_of(axis.how, extent, axis.extent, i);
+        auto const share = interval_of(axis.how, extent, axis.extent, i);
         offset += share.offset;
         extent = share.extent;
     }
@@ -326,6 +326,6 @@ private:
     index_t replicas_ = 1;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -8,7 +8,7 @@
 /// \file
 /// A box by the shard that it belongs to.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// One box of a shard: the shard itself, or one of the few boxes that a flat range is.
 struct shard_part {
@@ -18,6 +18,6 @@ struct shard_part {
     constexpr bool operator==(shard_part const&) const = default;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

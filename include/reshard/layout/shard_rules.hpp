@@ -17,6 +17,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// How the tensors are cut whose names match.
 struct shard_rule {
     key_pattern match;
@@ -29,12 +31,16 @@ enum class unruled {
     refuse,    ///< they are an error
 };
 
+} // namespace detail
+
 /// The rules of a layer, of which the first that matches counts, and where the layer stands.
 struct shard_rules {
     std::string prefix; ///< put before each name: `model.layers.3.`
-    std::vector<shard_rule> rules;
-    unruled others = unruled::replicate;
+    std::vector<detail::shard_rule> rules;
+    detail::unruled others = detail::unruled::replicate;
 };
+
+namespace detail {
 
 /// A tensor as its rank has it.
 struct named_tensor {
@@ -50,6 +56,8 @@ struct ruled_shards {
     std::vector<std::string> unruled;     ///< the keys that no rule matches
 };
 
+} // namespace detail
+
 /// The descriptors of a layer's tensors: `share` of a group of equal ones, as the rules say, and
 /// a copy where no rule matches.
 ///
@@ -59,8 +67,9 @@ struct ruled_shards {
 /// \throws     error as `equal_shares`
 /// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are
 ///             names alone, and one that matches nothing stays unnoticed
-RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
-                                equal_share share);
+RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
+                                        std::vector<detail::named_tensor> const& tensors,
+                                        detail::equal_share share);
 
 } // namespace reshard
 

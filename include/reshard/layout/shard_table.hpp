@@ -15,7 +15,7 @@
 /// \file
 /// Who holds which part of one tensor.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A shard of a tensor: who holds what of it.
 struct table_shard {
@@ -30,8 +30,8 @@ struct table_shard {
     }
 };
 
-/// \throws error with errc::bad_layout where offset and shape have different axes, or where the flat range is
-///         none
+/// \throws error with errc::bad_layout where offset and shape have different axes, or where the
+///         flat range is none
 constexpr void validate(table_shard const& shard) {
     if (shard.region.offset.size() != shard.region.shape.size())
         fail(errc::bad_layout, "it has the shard " + to_string(shard.region.shape) + " at offset " +
@@ -99,8 +99,8 @@ public:
         push_back(shard.holder, shard.region, shard.flat, shard.cycles);
     }
 
-    /// The boxes of shard `i`: those of a flat range in the order in which it stores them, blocks in
-    /// row-major order.
+    /// The boxes of shard `i`: those of a flat range in the order in which it stores them, blocks
+    /// in row-major order.
     constexpr std::vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
@@ -132,6 +132,6 @@ private:
     axis_cycles none_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

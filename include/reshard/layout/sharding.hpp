@@ -19,6 +19,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// How a box that a distribution gives to several ranks is shared by them: slice after slice.
 struct flat_sharing {
     /// Of the mesh: the ranks along them have slices 0, 1, ..., along the last axis first.
@@ -42,18 +44,20 @@ struct sharding_part {
     constexpr bool operator==(sharding_part const&) const = default;
 };
 
+} // namespace detail
+
 /// A tensor and how it is spread over ranks, in memory that does not depend on their number.
 ///
 /// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
 /// one behind the other.
 ///
-/// \invariant parts that are not copies do not overlap; all whose ranks are not listed have the same
-///            number of ranks
+/// \invariant parts that are not copies do not overlap; all whose ranks are not listed have the
+///            same number of ranks
 struct tensor_sharding {
     std::string key;
     data_type dtype{};
     index_vector shape; ///< global
-    std::vector<sharding_part> parts;
+    std::vector<detail::sharding_part> parts;
 
     constexpr bool operator==(tensor_sharding const&) const = default;
 };
@@ -122,7 +126,7 @@ constexpr void check_flat(std::string const& key, sharding_part const& segment) 
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers
 constexpr void check(tensor_sharding const& tensor) {
-    for (sharding_part const& segment : tensor.parts) {
+    for (detail::sharding_part const& segment : tensor.parts) {
         if (segment.offset.size() != tensor.shape.size() ||
             segment.how.shape().size() != tensor.shape.size() ||
             !contains(whole(tensor.shape), {segment.offset, segment.how.shape()}))
@@ -143,7 +147,7 @@ constexpr void check(tensor_sharding const& tensor) {
 
 /// A tensor of one part.
 constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribution how,
-                                      std::optional<flat_sharing> const& flat = {}) {
+                                      std::optional<detail::flat_sharing> const& flat = {}) {
     index_vector const shape = how.shape();
     return {std::move(key),
             dtype,

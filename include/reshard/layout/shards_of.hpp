@@ -108,8 +108,6 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
     holder_walk(segment.how, wanted, axes, walk).run();
 }
 
-} // namespace detail
-
 /// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
 /// range of `region`, where it is cut flat. Where blocks are dealt out, some of the region are the
 /// rank's.
@@ -125,10 +123,11 @@ constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted,
         if (segment.is_copy && which == copies::main)
             continue;
         if (auto const common = intersect(wanted, box{segment.offset, segment.how.shape()}))
-            detail::for_each_holder_of_part(segment, relative_to(*common, segment.offset), which,
-                                            visit);
+            for_each_holder_of_part(segment, relative_to(*common, segment.offset), which, visit);
     }
 }
+
+} // namespace detail
 
 /// The ranks that hold elements of `wanted`, ascending.
 ///
@@ -136,8 +135,8 @@ constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted,
 constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box const& wanted,
                                            copies which = copies::all) {
     std::vector<holder_t> ranks;
-    for_each_holder(tensor, wanted, which,
-                    [&](holder_t rank, box const&, auto const&) { ranks.push_back(rank); });
+    detail::for_each_holder(tensor, wanted, which,
+                            [&](holder_t rank, box const&, auto const&) { ranks.push_back(rank); });
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
@@ -150,7 +149,7 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 /// \pre the rank is one of the mesh's, or ranks are listed
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
     std::vector<shard_descriptor> held;
-    for (sharding_part const& segment : tensor.parts) {
+    for (detail::sharding_part const& segment : tensor.parts) {
         if (!segment.how.held_by().place_of(rank))
             continue;
         auto const region = segment.how.region(rank);
@@ -162,14 +161,17 @@ constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor,
         if (segment.flat) {
             detail::sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
             index_t const elements = element_count(*region);
-            shard.flat = range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
-                                  elements, ranks.slice_at(*segment.how.held_by().place_of(rank)));
+            shard.flat =
+                detail::range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
+                                 elements, ranks.slice_at(*segment.how.held_by().place_of(rank)));
         }
         if (!shard.flat || shard.flat->size() > 0)
             held.push_back(std::move(shard));
     }
     return held;
 }
+
+namespace detail {
 
 /// All shards of a tensor that have elements, by rank, then by part.
 constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
@@ -182,7 +184,7 @@ constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
             found.push_back({rank, region, flat, segment.how.cycles_in(region)});
         };
         if (box const all = whole(segment.how.shape()); !is_empty(all))
-            detail::for_each_holder_of_part(segment, all, copies::all, add);
+            for_each_holder_of_part(segment, all, copies::all, add);
     }
     std::sort(order.begin(), order.end());
     tensor_layout result{tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())};
@@ -190,6 +192,8 @@ constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
         result.shards.push_back(found[i]);
     return result;
 }
+
+} // namespace detail
 
 /// The shards that a rank holds of all these tensors, in their order.
 ///
@@ -209,8 +213,8 @@ constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> c
 constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
     layout result;
     for (tensor_sharding const& tensor : tensors) {
-        result.tensors.push_back(tensor_layout_of(tensor));
-        for (sharding_part const& segment : tensor.parts)
+        result.tensors.push_back(detail::tensor_layout_of(tensor));
+        for (detail::sharding_part const& segment : tensor.parts)
             result.holders = std::max(result.holders, segment.how.held_by().rank_end());
     }
     std::sort(result.tensors.begin(), result.tensors.end(),

@@ -45,6 +45,8 @@ constexpr std::string_view name(strictness mode) {
     return detail::strictness_names[static_cast<std::size_t>(mode)];
 }
 
+namespace detail {
+
 /// The mode of that name.
 ///
 /// \throws error with errc::usage where there is none; it has all names
@@ -63,15 +65,19 @@ struct key_mismatch {
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
                                        std::vector<std::string> available);
 
+} // namespace detail
+
 /// What a mode makes of a mismatch.
 struct strict_verdict {
-    key_mismatch log;                       ///< to be logged
-    key_mismatch raise;                     ///< the load must fail
-    key_mismatch give_back;                 ///< returned to the caller
+    detail::key_mismatch log;               ///< to be logged
+    detail::key_mismatch raise;             ///< the load must fail
+    detail::key_mismatch give_back;         ///< returned to the caller
     std::vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
 
     bool operator==(strict_verdict const&) const = default;
 };
+
+namespace detail {
 
 /// What is to be done about a mismatch.
 RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found);
@@ -83,6 +89,8 @@ RESHARD_DECL std::string describe(key_mismatch const& keys);
 ///
 /// \throws error with errc::unknown_key, which names the first keys
 RESHARD_DECL void raise(strict_verdict const& verdict);
+
+} // namespace detail
 
 } // namespace reshard
 

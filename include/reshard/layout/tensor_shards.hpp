@@ -16,7 +16,7 @@
 /// \file
 /// Who holds which part of one tensor, listed or computed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The number of no spread: tensors that share one, a way of being held, have its number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
@@ -164,6 +164,6 @@ private:
     };
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -78,21 +78,23 @@ constexpr bool lies_inside(box const& region, index_vector const& shape) {
 
 } // namespace detail
 
+namespace typed {
+
 /// A shard whose key, element type, global shape and region are part of its type.
 ///
 /// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` where C++ has no such type.
-template <fixed_string Key, class T, index_vector Global, box Region>
-struct typed_shard {
-    static_assert(!Key.view().empty(), "a typed_shard needs a key");
+template <detail::fixed_string Key, class T, index_vector Global, box Region>
+struct shard {
+    static_assert(!Key.view().empty(), "a typed::shard needs a key");
     static_assert(
         detail::has_data_type<T>,
-        "the element type of a typed_shard has no data type; specialise data_type_traits");
+        "the element type of a typed::shard has no data type; specialise data_type_traits");
     static_assert(detail::is_shape(Global),
-                  "the global shape of a typed_shard has a negative extent or too many elements");
+                  "the global shape of a typed::shard has a negative extent or too many elements");
     static_assert(detail::has_axes(Region, Global.size()),
-                  "the region of a typed_shard must have as many axes as its global shape");
+                  "the region of a typed::shard must have as many axes as its global shape");
     static_assert(detail::lies_inside(Region, Global),
-                  "the region of a typed_shard must lie inside its global shape");
+                  "the region of a typed::shard must lie inside its global shape");
 
     static constexpr std::string_view key = Key.view();
     static constexpr data_type dtype = detail::named_data_type<T>();
@@ -107,11 +109,11 @@ struct typed_shard {
 
 /// The part of a typed shard that a flat range of its region holds, as ZeRO cuts them.
 template <class Shard, flat_range Range>
-struct typed_flat_shard : Shard {
-    static_assert(!Shard::flat, "a typed_flat_shard cannot be made of another one");
+struct flat_shard : Shard {
+    static_assert(!Shard::flat, "a typed::flat_shard cannot be made of another one");
     static_assert(0 <= Range.begin && Range.begin <= Range.end &&
                       Range.end <= element_count(Shard::region),
-                  "the flat range of a typed_flat_shard must lie inside its region");
+                  "the flat range of a typed::flat_shard must lie inside its region");
 
     static constexpr std::optional<flat_range> flat = Range;
 
@@ -119,6 +121,10 @@ struct typed_flat_shard : Shard {
         return {std::string(Shard::key), Shard::dtype, Shard::global_shape, Shard::region, flat};
     }
 };
+
+} // namespace typed
+
+namespace detail {
 
 /// A type that says what a `shard_descriptor` says.
 template <class T>
@@ -129,8 +135,6 @@ concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
     { T::region } -> std::convertible_to<box>;
     { T::flat } -> std::convertible_to<std::optional<flat_range>>;
 };
-
-namespace detail {
 
 /// A descriptor without strings of its own: not every compiler has them in constant expressions.
 struct shard_facts {
@@ -180,9 +184,9 @@ constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const&
 template <shard_type A, shard_type B>
 struct shards_of_one_key {
     static_assert(A::global_shape == B::global_shape,
-                  "a typed_state_dict has one key with two global shapes");
-    static_assert(A::dtype == B::dtype, "a typed_state_dict has one key with two data types");
-    static_assert(facts_of<A>() != facts_of<B>(), "a typed_state_dict has the same shard twice");
+                  "a typed::state_dict has one key with two global shapes");
+    static_assert(A::dtype == B::dtype, "a typed::state_dict has one key with two data types");
+    static_assert(facts_of<A>() != facts_of<B>(), "a typed::state_dict has the same shard twice");
 };
 
 /// True; does not compile where two of the shards clash.
@@ -200,12 +204,15 @@ consteval bool shards_agree() {
 
 } // namespace detail
 
+namespace typed {
+
 /// What one rank holds, as a list of shard types that mp11 can work on.
 ///
 /// It converts to the descriptors of its shards, in their order.
 template <class... Shards>
-struct typed_state_dict {
-    static_assert((shard_type<Shards> && ...), "a typed_state_dict is a list of shard types");
+struct state_dict {
+    static_assert((detail::shard_type<Shards> && ...),
+                  "a typed::state_dict is a list of shard types");
     static_assert(detail::shards_agree<Shards...>());
 
     static constexpr std::size_t size = sizeof...(Shards);
@@ -217,6 +224,8 @@ struct typed_state_dict {
 
     operator std::vector<shard_descriptor>() const { return descriptors(); }
 };
+
+} // namespace typed
 
 } // namespace reshard
 

@@ -24,7 +24,7 @@ namespace reshard {
 namespace detail {
 
 /// True where the boxes of a kind, which share no elements, are all of the tensor.
-template <typed_kind const* Kind>
+template <typed::kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
     shard_grid const shards = grid_of(Kind->how());
     index_t held = 0;
@@ -34,7 +34,7 @@ inline constexpr bool kind_is_covered = [] {
 }();
 
 /// True where all boxes of a kind have one shape.
-template <typed_kind const* Kind>
+template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
     shard_grid const shards = grid_of(Kind->how());
     for (std::size_t i = 1; i < shards.box_count(); ++i)
@@ -61,13 +61,9 @@ struct every_kind {
     }
 };
 
-} // namespace detail
-
-/// Who holds what, as a type: one `typed_state_dict` a rank.
+/// Who holds what, as a type: one `typed::state_dict` a rank.
 template <class... Ranks>
 struct typed_ranks {};
-
-namespace detail {
 
 /// One tensor and its shards, without a string of its own.
 struct keyed_table {
@@ -90,7 +86,7 @@ public:
 
 private:
     template <class... Shards>
-    constexpr void add([[maybe_unused]] holder_t rank, typed_state_dict<Shards...>) {
+    constexpr void add([[maybe_unused]] holder_t rank, typed::state_dict<Shards...>) {
         (add(rank, facts_of<Shards>()), ...);
     }
 
@@ -131,6 +127,8 @@ constexpr bool is_held(keyed_table const& tensor) {
 
 } // namespace detail
 
+namespace typed {
+
 /// True where every element of every tensor has a holder: so it is for all typed layouts that
 /// compile; `typed_ranks` may leave gaps.
 template <class Layout>
@@ -138,8 +136,8 @@ inline constexpr bool is_covered =
     detail::every_kind<Layout>::is_covered(std::make_index_sequence<Layout::keys.size()>());
 
 template <class... Ranks>
-inline constexpr bool is_covered<typed_ranks<Ranks...>> = [] {
-    detail::keyed_tables const all(typed_ranks<Ranks...>{});
+inline constexpr bool is_covered<detail::typed_ranks<Ranks...>> = [] {
+    detail::keyed_tables const all(detail::typed_ranks<Ranks...>{});
     return std::all_of(all.all().begin(), all.all().end(), detail::is_held);
 }();
 
@@ -158,6 +156,8 @@ inline constexpr bool has_same_keys = [] {
             return false;
     return true;
 }();
+
+} // namespace typed
 
 } // namespace reshard
 

@@ -14,7 +14,7 @@
 /// \file
 /// The keys of a typed layout, found in a few steps: compilers count those of a constant.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A key and a number that stands for it; each key's is a constant of its own.
 struct hashed_key {
@@ -76,6 +76,6 @@ private:
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

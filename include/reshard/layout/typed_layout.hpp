@@ -21,16 +21,18 @@
 #include <vector>
 
 /// \file
-/// A whole job's layout as a type: a mesh, and tensors with their placements. What a tensor is but for its key
-/// is its kind: tensors of a kind are checked and planned once.
+/// A whole job's layout as a type: a mesh, and tensors with their placements. What a tensor is but
+/// for its key is its kind: tensors of a kind are checked and planned once.
 
 namespace reshard {
+
+namespace typed {
 
 /// Data type, shape and placements of a tensor on a mesh.
 ///
 /// A constant of which there is one for all tensors that are alike: its address is a template
 /// argument in place of all of this, and stands for it.
-struct typed_kind {
+struct kind {
     mesh ranks;
     data_type dtype{};
     index_vector shape;
@@ -39,6 +41,8 @@ struct typed_kind {
     /// How it is spread.
     constexpr distribution how() const { return distribution(ranks, placements(), shape); }
 };
+
+} // namespace typed
 
 namespace detail {
 
@@ -53,27 +57,29 @@ inline constexpr std::optional<placement_fault> kind_fault =
     find_fault(Ranks.shape(), placement_list<Placements...>(), Shape);
 
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
-inline constexpr typed_kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
+inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
 
 } // namespace detail
 
+namespace typed {
+
 /// A tensor, spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
 ///
-/// `T` is as in `typed_shard`.
-template <fixed_string Key, class T, index_vector Shape, auto... Placements>
-struct typed_tensor {
-    static_assert(!Key.view().empty(), "a typed_tensor needs a key");
+/// `T` is as in `shard`.
+template <detail::fixed_string Key, class T, index_vector Shape, auto... Placements>
+struct tensor {
+    static_assert(!Key.view().empty(), "a typed::tensor needs a key");
     static_assert(
         detail::has_data_type<T>,
-        "the element type of a typed_tensor has no data type; specialise data_type_traits");
+        "the element type of a typed::tensor has no data type; specialise data_type_traits");
     static_assert(((placement(Placements).what != placement::kind::cyclic) && ...),
-                  "a typed_tensor cannot be dealt out in blocks; describe it by a distribution");
+                  "a typed::tensor cannot be dealt out in blocks; describe it by a distribution");
     static_assert(detail::is_shape(Shape),
-                  "the shape of a typed_tensor has a negative extent or too many elements");
+                  "the shape of a typed::tensor has a negative extent or too many elements");
 
     using element_type = T;
     static constexpr std::string_view key = Key.view();
-    static constexpr hashed_key hashed = hashed_key(Key.view());
+    static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
     static constexpr data_type dtype = detail::named_data_type<T>();
     static constexpr index_vector shape = Shape;
 
@@ -81,20 +87,22 @@ struct typed_tensor {
 
     /// What keeps it from being placed on that mesh, or nothing.
     template <mesh Ranks>
-    static constexpr std::optional<placement_fault> fault_on() {
+    static constexpr std::optional<detail::placement_fault> fault_on() {
         return detail::kind_fault<Ranks, Shape, Placements...>;
     }
 
     /// What it is on that mesh but for its key.
     template <mesh Ranks>
-    static constexpr typed_kind const* kind_on() {
+    static constexpr kind const* kind_on() {
         return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
     }
 
     /// The shard that holds that region.
     template <box Region>
-    using shard_of = typed_shard<Key, T, Shape, Region>;
+    using shard_of = shard<Key, T, Shape, Region>;
 };
+
+} // namespace typed
 
 namespace detail {
 
@@ -103,21 +111,21 @@ template <class Tensor, placement_fault Fault>
 struct placement_of {
     using kind = placement_fault::kind;
     static_assert(Fault.what != kind::count,
-                  "a typed_tensor needs one placement for each axis of the mesh");
+                  "a typed::tensor needs one placement for each axis of the mesh");
     static_assert(Fault.what != kind::coordinate,
                   "a placement names a coordinate that its mesh axis does not have");
     static_assert(Fault.what != kind::axis,
-                  "a placement cuts an axis that the typed_tensor does not have");
+                  "a placement cuts an axis that the typed::tensor does not have");
     static_assert(Fault.what != kind::uneven,
-                  "an even split of a typed_tensor must divide the extent");
+                  "an even split of a typed::tensor must divide the extent");
     static_assert(Fault.what != kind::size_count,
-                  "explicit sizes of a typed_tensor must be one for each rank of the mesh axis");
+                  "explicit sizes of a typed::tensor must be one for each rank of the mesh axis");
     static_assert(Fault.what != kind::negative_size,
-                  "explicit sizes of a typed_tensor must not be negative");
+                  "explicit sizes of a typed::tensor must not be negative");
     static_assert(Fault.what != kind::block && Fault.what != kind::dealt_out,
-                  "a typed_tensor cannot be dealt out in blocks");
+                  "a typed::tensor cannot be dealt out in blocks");
     static_assert(Fault.what != kind::size_sum,
-                  "explicit sizes of a typed_tensor must sum to the extent");
+                  "explicit sizes of a typed::tensor must sum to the extent");
 };
 
 /// True; does not compile where the placements of a tensor do not fit it or the mesh.
@@ -132,7 +140,7 @@ consteval bool is_placed() {
 /// Says which key appears twice in a layout.
 template <class First, class Second>
 struct tensors_of_one_key {
-    static_assert(First::key != Second::key, "a typed_layout has two tensors of one key");
+    static_assert(First::key != Second::key, "a typed::layout has two tensors of one key");
 };
 
 /// The keys of a layout; does not compile where one appears twice.
@@ -148,18 +156,21 @@ consteval typed_keys<sizeof...(Tensors)> different_keys() {
 
 } // namespace detail
 
+namespace typed {
+
 /// The layout of a whole job:
-/// `typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
+/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
 ///
 /// It converts to the `layout` that lists the shards of every rank.
 template <mesh Ranks, class... Tensors>
-struct typed_layout {
+struct layout {
     static constexpr mesh ranks = Ranks;
     using tensors = boost::mp11::mp_list<Tensors...>;
 
     /// The keys, and what the tensors are but for them, in their order.
-    static constexpr typed_keys<sizeof...(Tensors)> keys = detail::different_keys<Tensors...>();
-    static constexpr std::array<typed_kind const*, sizeof...(Tensors)> kinds = {
+    static constexpr detail::typed_keys<sizeof...(Tensors)> keys =
+        detail::different_keys<Tensors...>();
+    static constexpr std::array<kind const*, sizeof...(Tensors)> kinds = {
         Tensors::template kind_on<Ranks>()...};
 
     static_assert(keys.size() == 0 || !keys.twice());
@@ -174,16 +185,18 @@ struct typed_layout {
     }
 
     /// The shards of all ranks, sorted by key.
-    operator layout() const {
-        layout result{Ranks.rank_count(), {}};
+    operator reshard::layout() const {
+        reshard::layout result{Ranks.rank_count(), {}};
         for (std::size_t i = 0; i < keys.size(); ++i)
-            result.tensors.push_back(
-                tensor_layout_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
+            result.tensors.push_back(detail::tensor_layout_of(std::string(keys[i].text),
+                                                              kinds[i]->dtype, kinds[i]->how()));
         std::sort(result.tensors.begin(), result.tensors.end(),
                   [](auto const& a, auto const& b) { return a.key < b.key; });
         return result;
     }
 };
+
+} // namespace typed
 
 namespace detail {
 
@@ -197,23 +210,29 @@ consteval auto shards_of_rank() {
         return boost::mp11::mp_list<>();
 }
 
-/// The `typed_state_dict` of a rank as its `type`.
+/// The `typed::state_dict` of a rank as its `type`.
 template <class Layout, holder_t Rank, class Tensors>
 struct rank_shards;
 
 template <class Layout, holder_t Rank, class... Tensors>
 struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
-    static_assert(Rank < Layout::ranks.rank_count(), "the mesh of a typed_layout has no such rank");
-    using type = boost::mp11::mp_append<typed_state_dict<>,
+    static_assert(Rank < Layout::ranks.rank_count(),
+                  "the mesh of a typed::layout has no such rank");
+    using type = boost::mp11::mp_append<typed::state_dict<>,
                                         decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
 };
 
 } // namespace detail
 
-/// What one rank of a layout holds, as a `typed_state_dict`.
+namespace typed {
+
+/// What one rank of a layout holds, as a `state_dict`.
 template <class Layout, holder_t Rank>
-using typed_state_dict_of =
-    typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
+using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
+
+} // namespace typed
+
+namespace detail {
 
 /// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
 ///
@@ -222,13 +241,15 @@ template <class Layout>
 std::vector<shard_descriptor> descriptors_of(holder_t rank) {
     std::vector<shard_descriptor> held;
     for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
-        typed_kind const& kind = *Layout::kinds[i];
+        typed::kind const& kind = *Layout::kinds[i];
         if (auto shard =
                 descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
             held.push_back(*std::move(shard));
     }
     return held;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// How tensors are packed.
 ///
 /// \par Units elements
@@ -37,7 +39,7 @@ struct buffer_rules {
 /// \pre `ranks > 0`
 constexpr buffer_rules megatron_buckets(index_t ranks) {
     return {64, std::lcm(ranks, index_t{128}),
-            std::max(index_t{40'000'000}, checked_multiply(ranks, 1'000'000)), true};
+            std::max(index_t{40'000'000}, detail::checked_multiply(ranks, 1'000'000)), true};
 }
 
 /// The same, padded for large messages: buckets end at a multiple of 65,536 too.
@@ -61,6 +63,8 @@ struct buffer_slot {
     constexpr bool operator==(buffer_slot const&) const = default;
 };
 
+} // namespace model
+
 namespace detail {
 
 constexpr index_t rounded_up(index_t number, index_t multiple) {
@@ -68,8 +72,10 @@ constexpr index_t rounded_up(index_t number, index_t multiple) {
     return rest == 0 ? number : checked_add(number, multiple - rest, "the buffer's elements");
 }
 
+} // namespace detail
+
 /// \throws error with errc::bad_layout for rules by which ranks would not have equal slices
-constexpr void check_rules(buffer_rules const& rules, index_t ranks) {
+constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
     if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
         fail(errc::bad_layout, "invalid buffer rules: alignment " +
                                    std::to_string(rules.alignment) + ", end multiple " +
@@ -81,7 +87,7 @@ constexpr void check_rules(buffer_rules const& rules, index_t ranks) {
                  " elements cannot be shared equally by " + std::to_string(ranks) + " ranks");
 }
 
-} // namespace detail
+namespace model {
 
 /// Packs tensors of these numbers of elements; the slots stand in the order of the sizes.
 ///
@@ -92,7 +98,7 @@ constexpr void check_rules(buffer_rules const& rules, index_t ranks) {
 /// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
 constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index_t ranks,
                                         buffer_rules const& rules) {
-    detail::check_rules(rules, ranks);
+    check_rules(rules, ranks);
     std::vector<buffer_slot> slots(sizes.size());
     std::vector<std::size_t> open;
     index_t buffer = 0, end = 0;
@@ -107,7 +113,7 @@ constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index
         std::size_t const i = rules.reversed ? sizes.size() - 1 - n : n;
         index_t const begin = detail::rounded_up(end, rules.alignment);
         slots[i] = {buffer, begin, 0};
-        end = checked_add(begin, sizes[i], "the buffer's elements");
+        end = detail::checked_add(begin, sizes[i], "the buffer's elements");
         open.push_back(i);
         if (rules.target > 0 && end >= rules.target)
             close();
@@ -115,6 +121,8 @@ constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index
     close();
     return slots;
 }
+
+} // namespace model
 
 } // namespace reshard
 

@@ -15,16 +15,14 @@
 /// \file
 /// From a cut to distributions over a mesh.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The ranks that hold a tensor, and the axis along which they cut it.
 struct tensor_ranks {
     mesh ranks;
     std::string_view cut_axis = "tp";
-    std::vector<named_placement> fixed = {}; ///< on other axes: a stage, an expert
+    std::vector<detail::named_placement> fixed = {}; ///< on other axes: a stage, an expert
 };
-
-namespace detail {
 
 /// Makes the parts of one tensor.
 class cut_maker {
@@ -32,7 +30,7 @@ public:
     cut_maker(std::string_view key, index_vector const& shape, tensor_ranks const& on)
         : key_(key), shape_(shape), on_(on) {}
 
-    std::vector<sharding_part> segments(tensor_cut const& cut);
+    std::vector<sharding_part> segments(model::tensor_cut const& cut);
 
 private:
     [[noreturn]] void refuse(std::string const& why) const {
@@ -85,8 +83,6 @@ private:
     std::size_t axis_ = 0;
 };
 
-} // namespace detail
-
 /// The parts of a tensor of that shape, cut so over those ranks.
 ///
 /// \par Units  elements
@@ -95,12 +91,13 @@ private:
 /// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There an extent that does
 ///             not divide fails at an assertion; a key or value head that ranks share is a copy
 ///             there too
-inline std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
-                                            tensor_cut const& cut, tensor_ranks const& on) {
+inline std::vector<detail::sharding_part> cut_parts(std::string_view key, index_vector const& shape,
+                                                    model::tensor_cut const& cut,
+                                                    tensor_ranks const& on) {
     return detail::cut_maker(key, shape, on).segments(cut);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/cut_parts.ipp>

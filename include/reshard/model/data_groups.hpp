@@ -15,19 +15,17 @@
 /// \file
 /// Which tensors the same data-parallel ranks share, and how much of each a rank stores.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The axes of a mesh along which data-parallel ranks stand: those of `dp`, `cp` and `edp` that
 /// there are.
-constexpr axis_set data_axes(mesh const& ranks) {
+constexpr detail::axis_set data_axes(mesh const& ranks) {
     unsigned axes = 0;
     for (std::string_view const name : {"dp", "cp", "edp"})
         if (auto const axis = find_axis(ranks, name))
             axes |= 1u << *axis;
-    return static_cast<axis_set>(axes);
+    return static_cast<detail::axis_set>(axes);
 }
-
-namespace detail {
 
 /// Ranks whose tensors lie in common buffers: of one stage, of one expert-parallel rank, of one
 /// data type.
@@ -79,9 +77,7 @@ private:
 RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
                                                buffer_group const& group);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/data_groups.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// Experts of a layer: their numbers in the model, and on the rank that holds them.
 
-namespace reshard {
+namespace reshard::model {
 
 /// Equally many experts on each expert-parallel rank, in order.
 ///
@@ -82,6 +82,6 @@ struct expert_layers {
     }
 };
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

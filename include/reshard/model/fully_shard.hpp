@@ -30,6 +30,8 @@ constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
 
 } // namespace detail
 
+namespace model {
+
 /// The distribution in which the ranks along `mesh_axis` cut what they would all hold by `how`.
 ///
 /// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide.
@@ -52,7 +54,7 @@ constexpr distribution fully_shard(distribution const& how, std::string_view mes
         fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" + std::string(mesh_axis) +
                                    "' shards fully, so it must replicate, not " +
                                    to_string(placements[i]));
-    split_rule const rule = axis == 0 ? split_rule::ceil : split_rule::even;
+    detail::split_rule const rule = axis == 0 ? detail::split_rule::ceil : detail::split_rule::even;
     placements[i] = detail::is_cut_behind(how, i, axis) ? placement(strided_shard{axis, rule})
                                                         : placement(shard{axis, rule});
     return {how.ranks(), std::move(placements), how.shape(), key};
@@ -63,6 +65,8 @@ constexpr distribution fully_shard(distribution const& how, std::string_view mes
 /// \throws error with errc::bad_layout, for a tensor of more parts too
 RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
                                          std::size_t axis = 0);
+
+} // namespace model
 
 } // namespace reshard
 

@@ -28,6 +28,8 @@ constexpr void check_blocks(index_t extent, index_t blocks) {
 
 } // namespace detail
 
+namespace model {
+
 /// The tensor that has, for each of `blocks`, that part of each of `tensors`, along an axis.
 ///
 /// | fused weight | tensors | blocks |
@@ -82,6 +84,8 @@ constexpr std::vector<expression> deinterleave(expression const& fused, std::siz
     }
     return tensors;
 }
+
+} // namespace model
 
 } // namespace reshard
 

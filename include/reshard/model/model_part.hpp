@@ -12,7 +12,7 @@
 /// \file
 /// Nested layers: each lists its tensors, prefixed with the names of those around it.
 
-namespace reshard {
+namespace reshard::model {
 
 /// A part of a model: its tensors, by their names in it, and the parts that are in it.
 struct model_part {
@@ -32,7 +32,7 @@ struct model_part {
 RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
                                                      std::string const& prefix = {});
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/model_part.ipp>

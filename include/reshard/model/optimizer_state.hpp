@@ -14,7 +14,7 @@
 /// \file
 /// Optimizer state: moments, master weights and scalars, which lie as their parameters do.
 
-namespace reshard {
+namespace reshard::model {
 
 /// What an optimizer keeps for each parameter.
 struct state_kind {
@@ -55,7 +55,7 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& param
 RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding> const& parameters,
                                                     std::vector<state_kind> const& kinds);
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/optimizer_state.ipp>

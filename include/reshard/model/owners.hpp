@@ -12,7 +12,7 @@
 /// \file
 /// Whole tensors dealt out to ranks so that each has about as much.
 
-namespace reshard {
+namespace reshard::model {
 
 /// A tensor by name and number of elements.
 struct named_size {
@@ -32,7 +32,7 @@ struct named_size {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks);
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/owners.ipp>

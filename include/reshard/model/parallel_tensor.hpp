@@ -19,6 +19,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// Where along the pipeline a tensor stands.
 struct stage_place {
     enum class kind {
@@ -72,10 +74,13 @@ private:
     expert_numbers experts_;
 };
 
+} // namespace model
+
 namespace detail {
 
 /// The stages on which a tensor stands; nothing: on each.
-RESHARD_DECL std::vector<index_t> stages_of(stage_place const& place, pipeline const& stages);
+RESHARD_DECL std::vector<index_t> stages_of(model::stage_place const& place,
+                                            model::pipeline const& stages);
 
 } // namespace detail
 
@@ -83,7 +88,8 @@ RESHARD_DECL std::vector<index_t> stages_of(stage_place const& place, pipeline c
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does
 ///         not fit the job
-RESHARD_DECL tensor_sharding sharding_of(parallel_tensor const& tensor, parallel_job const& job);
+RESHARD_DECL tensor_sharding sharding_of(model::parallel_tensor const& tensor,
+                                         model::parallel_job const& job);
 
 } // namespace reshard
 

@@ -15,6 +15,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// The degrees of parallelism of a training job.
 ///
 /// A pipeline stage has `tp * cp * dp` ranks. Experts divide the same ranks into `etp * ep`, and
@@ -36,22 +38,25 @@ struct parallelism {
     constexpr bool operator==(parallelism const&) const = default;
 };
 
-namespace detail {
-
 inline constexpr std::string_view parallelism_names[] = {"tp", "cp", "ep", "dp", "pp"};
 
+} // namespace model
+
+namespace detail {
+
 /// \pre `name` is one of `parallelism_names`
-constexpr index_t degree_of(parallelism const& job, std::string_view name) {
+constexpr index_t degree_of(model::parallelism const& job, std::string_view name) {
     index_t const degrees[] = {job.tp, job.cp, job.ep, job.dp, job.pp};
-    return degrees[std::find(std::begin(parallelism_names), std::end(parallelism_names), name) -
-                   std::begin(parallelism_names)];
+    return degrees[std::find(std::begin(model::parallelism_names),
+                             std::end(model::parallelism_names), name) -
+                   std::begin(model::parallelism_names)];
 }
 
 /// Refuses a name that is not known, or that stands in `earlier`.
-constexpr void check_name(parallelism const& job, std::string_view name,
+constexpr void check_name(model::parallelism const& job, std::string_view name,
                           std::vector<std::string_view> const& earlier) {
-    auto const all = std::end(parallelism_names);
-    if (std::find(std::begin(parallelism_names), all, name) == all)
+    auto const all = std::end(model::parallelism_names);
+    if (std::find(std::begin(model::parallelism_names), all, name) == all)
         fail(errc::bad_layout, "the order '" + std::string(job.order) + "' names '" +
                                    std::string(name) +
                                    "'; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
@@ -64,7 +69,7 @@ constexpr void check_name(parallelism const& job, std::string_view name,
 ///
 /// \throws error with errc::bad_layout where the order names what is not there, or leaves out what
 ///         is
-constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
+constexpr std::vector<std::string_view> names_in_order(model::parallelism const& job) {
     std::vector<std::string_view> names;
     for (std::string_view rest = job.order; !rest.empty();) {
         std::string_view const name = rest.substr(0, rest.find('-'));
@@ -72,7 +77,7 @@ constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
         names.push_back(name);
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     }
-    for (std::string_view const name : parallelism_names) {
+    for (std::string_view const name : model::parallelism_names) {
         if (std::find(names.begin(), names.end(), name) != names.end())
             continue;
         if (degree_of(job, name) != 1)
@@ -88,7 +93,7 @@ constexpr std::vector<std::string_view> names_in_order(parallelism const& job) {
 /// The ranks over which experts are copied.
 ///
 /// \throws error with errc::bad_layout where the ranks of a stage cannot be divided so
-constexpr index_t expert_copies(parallelism const& job) {
+constexpr index_t expert_copies(model::parallelism const& job) {
     index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
     if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
         fail(errc::bad_layout,
@@ -105,6 +110,8 @@ constexpr index_t distance_along(mesh const& ranks, std::string_view axis) {
 }
 
 } // namespace detail
+
+namespace model {
 
 /// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all but experts.
 ///
@@ -148,6 +155,8 @@ constexpr mesh expert_mesh(parallelism const& job) {
                                    " for experts; name 'pp' first or last");
     return experts;
 }
+
+} // namespace model
 
 } // namespace reshard
 

@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// Where a layer stands.
 struct layer_place {
     index_t stage = 0;
@@ -47,7 +49,7 @@ public:
             if (counts[i] < 0)
                 fail(errc::bad_layout, "chunk " + std::to_string(i) + " of the pipeline has " +
                                            std::to_string(counts[i]) + " layers");
-            begins_.push_back(checked_add(begins_.back(), counts[i], "the layers"));
+            begins_.push_back(detail::checked_add(begins_.back(), counts[i], "the layers"));
         }
     }
 
@@ -107,6 +109,8 @@ private:
     std::vector<index_t> begins_{0};
 };
 
+} // namespace model
+
 namespace detail {
 
 /// Refuses less than one stage, less than one chunk, and more chunks than can be.
@@ -119,6 +123,8 @@ constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
 }
 
 } // namespace detail
+
+namespace model {
 
 /// Equally many layers in each chunk.
 ///
@@ -163,6 +169,8 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
     counts.back() = last;
     return {stages, counts};
 }
+
+} // namespace model
 
 } // namespace reshard
 

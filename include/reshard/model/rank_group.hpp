@@ -19,6 +19,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The number of the axis of that name, or nothing.
 constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_view name) {
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
@@ -27,14 +29,19 @@ constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_vi
     return std::nullopt;
 }
 
+} // namespace detail
+
+namespace model {
+
 /// The axes of these names.
 ///
 /// \throws error with errc::bad_layout for a name that the mesh does not have
-constexpr axis_set axes_named(mesh const& ranks, std::initializer_list<std::string_view> names) {
+constexpr detail::axis_set axes_named(mesh const& ranks,
+                                      std::initializer_list<std::string_view> names) {
     unsigned axes = 0;
     for (std::string_view const name : names)
         axes |= 1u << ranks.axis(name);
-    return static_cast<axis_set>(axes);
+    return static_cast<detail::axis_set>(axes);
 }
 
 /// Where a rank stands along an axis.
@@ -48,27 +55,35 @@ constexpr index_t coordinate_of(mesh const& ranks, holder_t rank, std::string_vi
 /// The ranks that stand where `rank` stands, but for these axes, ascending.
 ///
 /// \pre `rank < ranks.rank_count()`
-constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, axis_set axes) {
+constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, detail::axis_set axes) {
     index_vector const at = ranks.coordinates_of(rank);
     std::vector<placement> placements(ranks.ndim());
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
-        if (!has_axis(axes, i))
+        if (!detail::has_axis(axes, i))
             placements[i] = only{at[i]};
     return holders_of(distribution(ranks, std::move(placements), {}), box{});
 }
+
+} // namespace model
+
+namespace detail {
 
 /// The place of a rank in its group: they count along the last axis first.
 ///
 /// \pre  `rank < ranks.rank_count()`
 /// \post `group_of(ranks, rank, axes)[rank_in_group(ranks, rank, axes)] == rank`
-constexpr index_t rank_in_group(mesh const& ranks, holder_t rank, axis_set axes) {
+constexpr index_t rank_in_group(mesh const& ranks, holder_t rank, detail::axis_set axes) {
     index_vector const at = ranks.coordinates_of(rank);
     index_t place = 0;
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
-        if (has_axis(axes, i))
+        if (detail::has_axis(axes, i))
             place = place * ranks.all_axes[i].extent + at[i];
     return place;
 }
+
+} // namespace detail
+
+namespace model {
 
 /// The mesh in which an axis is two: `outer` of them, and within each the rest, named `inner_name`.
 ///
@@ -106,6 +121,8 @@ constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_v
     axes.erase(second);
     return mesh(axes);
 }
+
+} // namespace model
 
 } // namespace reshard
 

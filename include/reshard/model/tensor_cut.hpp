@@ -13,6 +13,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// How the weight of a linear layer lies in memory.
 enum class weight_order {
     out_in, ///< [out, in]: PyTorch, Megatron-Core, Hugging Face
@@ -40,8 +42,12 @@ struct tensor_cut {
     constexpr bool operator==(tensor_cut const&) const = default;
 };
 
+} // namespace model
+
 /// Norms, routers, biases of row-parallel layers, all layers in sequence-parallel regions.
-constexpr tensor_cut replicated() { return {}; }
+constexpr model::tensor_cut replicated() { return {}; }
+
+namespace model {
 
 /// The weight of a layer whose output is cut: q, gate, up.
 constexpr tensor_cut column_parallel(weight_order order = weight_order::out_in) {
@@ -65,8 +71,8 @@ constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_
     if (multiple < 1 || tp < 1)
         fail(errc::bad_layout, "a vocabulary cannot be padded to a multiple of " +
                                    std::to_string(multiple) + " for tp=" + std::to_string(tp));
-    index_t const step = checked_multiply(multiple, tp);
-    return checked_multiply(vocabulary / step + (vocabulary % step != 0), step);
+    index_t const step = detail::checked_multiply(multiple, tp);
+    return detail::checked_multiply(vocabulary / step + (vocabulary % step != 0), step);
 }
 
 /// An embedding, or a head that lies like one: rows are words.
@@ -117,6 +123,8 @@ constexpr tensor_cut fused_qkv_cut(index_t query_heads, index_t groups,
                                    weight_order order = weight_order::out_in) {
     return {tensor_cut::kind::qkv, order == weight_order::out_in ? 0U : 1U, query_heads, groups};
 }
+
+} // namespace model
 
 } // namespace reshard
 

@@ -13,7 +13,7 @@
 /// \file
 /// Weights that are one tensor under several keys.
 
-namespace reshard {
+namespace reshard::model {
 
 /// Another key of a tensor: `lm_head.weight` of `model.embed_tokens.weight`.
 struct tied_key {
@@ -37,7 +37,7 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
 /// \throws error with errc::unknown_key for an alias of a key that the program does not define
 RESHARD_DECL void tie(mapping& program, std::vector<tied_key> const& ties);
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/tied_weights.ipp>

@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// How the tensors of a typed layout are spread, in their order.
 template <class Layout>
 std::vector<tensor_sharding> shardings_of() {
@@ -27,10 +29,12 @@ std::vector<tensor_sharding> shardings_of() {
     return all;
 }
 
+} // namespace model
+
 /// A typed layout as a `compact_layout`; the tensors of a kind share a spread there.
 template <class Layout>
 compact_layout compact_layout_of() {
-    compact_layout result = compact_layout_of(shardings_of<Layout>());
+    compact_layout result = compact_layout_of(model::shardings_of<Layout>());
     result.holders = Layout::ranks.rank_count();
     return result;
 }

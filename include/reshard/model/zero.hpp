@@ -27,6 +27,8 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
 
 } // namespace detail
 
+namespace model {
+
 /// How tensors lie that data-parallel ranks share in slices of buffers, given how they would lie
 /// otherwise, in the order of the model: optimizer state under ZeRO-1 and ZeRO-2, and under
 /// sharding V2.
@@ -49,9 +51,9 @@ std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
             tensor_sharding& tensor = tensors[members[i].tensor];
             for (std::size_t const n : detail::parts_in(tensor, group))
                 tensor.parts[n].flat = {
-                    data_axes(tensor.parts[n].how.ranks()),
-                    flat_slices{slots[i].begin + table.begin_of(members[i].tensor, n),
-                                slots[i].length}};
+                    detail::data_axes(tensor.parts[n].how.ranks()),
+                    detail::flat_slices{slots[i].begin + table.begin_of(members[i].tensor, n),
+                                        slots[i].length}};
         }
     }
     for (tensor_sharding const& tensor : tensors)
@@ -74,6 +76,8 @@ RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_shardi
 ///
 /// \par Source DygraphShardingOptimizer of PaddlePaddle
 RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors);
+
+} // namespace model
 
 } // namespace reshard
 

@@ -20,7 +20,7 @@
 /// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run
 /// time.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a process sends to or receives from one other, in order.
 struct lane {
@@ -68,8 +68,6 @@ struct copy_ends {
     bound_end<void const*> source;
     bound_end<void*> target;
 };
-
-namespace detail {
 
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
@@ -191,9 +189,7 @@ private:
     bool may_be_direct_;
 };
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/bound_chunks.ipp>

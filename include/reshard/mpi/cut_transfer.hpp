@@ -12,9 +12,7 @@
 /// \file
 /// Transfers cut into pieces that are moved at once.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in
 /// order.
@@ -97,8 +95,6 @@ void cut_transfer(cut const& geometry, index_t limit, Take&& take) {
     cut_to_blocks(all, *axes, limit, take);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

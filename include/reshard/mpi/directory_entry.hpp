@@ -19,7 +19,7 @@
 /// \file
 /// What ranks tell one another of shards that nobody knows all of.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A tensor of which some rank holds something, and the levels on which its shards are sorted.
 struct directory_key {
@@ -60,7 +60,7 @@ inline constexpr stored_form form_of<directory_entry>{"record"};
 /// \throws error with errc::bad_layout where a level is none of the tensor's
 RESHARD_DECL void validate(directory_key const& one);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/directory_entry.ipp>

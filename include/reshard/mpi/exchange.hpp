@@ -18,7 +18,7 @@
 /// \file
 /// Moves the bytes of a bound plan: bounded, pipelined, point to point, in rotated order.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The transfers of one process: to others, from others, those whose two ends are its own, and
 /// those that it makes in memory of its node.
@@ -89,14 +89,14 @@ private:
     std::vector<bound_copy> local_;    ///< and those on the node
     ring_lanes rings_{copies_};
     std::vector<yielding_barrier> meetings_;
-    detail::chunk_window<std::byte const> outgoing_;
-    detail::chunk_window<std::byte> incoming_;
+    chunk_window<std::byte const> outgoing_;
+    chunk_window<std::byte> incoming_;
     std::vector<MPI_Request> requests_ =
         std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/exchange.ipp>

@@ -19,7 +19,7 @@
 /// \file
 /// A plan between layouts that no rank knows whole: targets look up their sources, and tell them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
 struct known_side {
@@ -27,8 +27,6 @@ struct known_side {
     std::vector<shard_descriptor> held;
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
-
-namespace detail {
 
 /// The steps of `look_up`.
 class plan_search {
@@ -78,8 +76,6 @@ private:
     std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
 
-} // namespace detail
-
 /// The plan of this process, in memory that grows with its own shards, what they are made of, and
 /// the number of keys. It is that of gathered layouts, where replicas are described alike; but of
 /// source shards that overlap without being replicas, only those that some rank wants are detected.
@@ -87,13 +83,13 @@ private:
 /// \par Collective every rank of the group, in the same order; nothing else communicates over it
 /// \pre  each side's layout is known to all ranks, or to none
 /// \throws error on every rank alike: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
-inline std::shared_ptr<detail::planned_job>
-look_up(mpi_group const& world, known_side const& source, known_side const& target,
-        std::optional<mapping> program, options const& how) {
-    return detail::plan_search(world, how).run(source, target, std::move(program));
+inline std::shared_ptr<planned_job> look_up(mpi_group const& world, known_side const& source,
+                                            known_side const& target,
+                                            std::optional<mapping> program, options const& how) {
+    return plan_search(world, how).run(source, target, std::move(program));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/look_up.ipp>

@@ -13,7 +13,7 @@
 /// \file
 /// The order in which a process copies between its own memory and that of its neighbours.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A `bound_end` in little memory: there are as many as transfers.
 template <class Pointer>
@@ -45,8 +45,6 @@ struct node_transfer {
     packed_ends ends;
 };
 
-namespace detail {
-
 /// The copies of transfers within the process, as if they were some of those on the node, and of
 /// those, in an order that suits memory.
 RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
@@ -55,9 +53,7 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/node_copies.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// Which ranks share a node.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The ranks of a node.
 struct node_ranks {
@@ -31,8 +31,6 @@ RESHARD_DECL int ranks_per_node(int given);
 /// \par Collective every rank of the group, with the same `per_node`
 RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
 
-namespace detail {
-
 /// The ranks of this rank's node, where all ranks say alike how many a node has.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -46,9 +44,7 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 /// \throws error as `agreed_node_of`
 RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/node_ranks.ipp>

@@ -18,21 +18,21 @@
 /// \file
 /// Which transfers need no message: one end lies in memory that the rank at the other end reaches.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The arenas of both sides; null where there is none.
 struct side_arenas {
-    std::shared_ptr<detail::arena_state const> source;
-    std::shared_ptr<detail::arena_state const> target;
+    std::shared_ptr<arena_state const> source;
+    std::shared_ptr<arena_state const> target;
 };
 
-namespace detail {
-
-/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make them.
+/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
+/// them.
 ///
-/// For each pair of ranks both list the transfers between them in the order of the plan, and tell one another
-/// where those ends lie that the other one reaches. So both know the same: a transfer whose target is told
-/// is pushed by the source, another one whose source is told is pulled by the target.
+/// For each pair of ranks both list the transfers between them in the order of the plan, and tell
+/// one another where those ends lie that the other one reaches. So both know the same: a transfer
+/// whose target is told is pushed by the source, another one whose source is told is pulled by the
+/// target.
 class node_reach {
 public:
     node_reach(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks);
@@ -40,7 +40,8 @@ public:
     /// What each neighbour has to know of this rank's memory.
     std::vector<addressed_text> tell(sorted_transfers const& all) const;
 
-    /// Takes the transfers that need no message out of `all`; those that this rank makes are the result.
+    /// Takes the transfers that need no message out of `all`; those that this rank makes are the
+    /// result.
     ///
     /// \pre `told` is what came of the texts of all ranks
     std::vector<node_transfer> take(sorted_transfers& all,
@@ -53,7 +54,8 @@ private:
     using told_end = std::optional<bound_end<index_t>>;
     using told_ends = std::vector<told_end>::const_iterator;
 
-    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie there.
+    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie
+    /// there.
     numbers const& incoming(sorted_transfers const& all, int peer) const;
     numbers const& outgoing(sorted_transfers const& all, int peer) const;
 
@@ -63,7 +65,8 @@ private:
 
     /// This rank's end of a transfer, if it lies in the arena.
     ///
-    /// Elements of less than a byte are not written by others: two ranks would change the same byte.
+    /// Elements of less than a byte are not written by others: two ranks would change the same
+    /// byte.
     std::optional<bound_end<void const*>> own_target(std::uint32_t number) const;
     std::optional<bound_end<void const*>> own_source(std::uint32_t number) const;
 
@@ -97,9 +100,7 @@ private:
 /// Where the ranks of both nodes wait for one another.
 RESHARD_DECL std::vector<yielding_barrier> meetings_of(side_arenas const& arenas);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/node_reach.ipp>

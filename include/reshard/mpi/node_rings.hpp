@@ -16,7 +16,7 @@
 /// \file
 /// Rings between all ranks of a node.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
 class node_rings {
@@ -61,8 +61,6 @@ private:
     node_segments segments_;
 };
 
-namespace detail {
-
 /// Rings, or null where a rank of the node is alone or is refused shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
@@ -79,9 +77,7 @@ RESHARD_DECL std::shared_ptr<node_rings const> make_rings(node_ranks const& node
 RESHARD_DECL std::shared_ptr<node_rings const>
 rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchange how);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/node_rings.ipp>

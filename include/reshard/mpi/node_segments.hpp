@@ -15,7 +15,7 @@
 /// \file
 /// The segments of all ranks of a node.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What is asked of the system for a segment.
 struct segment_request {
@@ -96,7 +96,7 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
     return nullptr;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/node_segments.ipp>

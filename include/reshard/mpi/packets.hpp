@@ -14,7 +14,7 @@
 /// \file
 /// What passes between two processes, cut into chunks that both sides count alike.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The box of one transfer that travels in one chunk.
 ///
@@ -51,7 +51,7 @@ RESHARD_DECL std::vector<chunk> chunks_of(plan const& whole,
 /// \pre the packet is one of the chunk's
 RESHARD_DECL box region_of(plan const& whole, chunk const& all, packet const& one);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/packets.ipp>

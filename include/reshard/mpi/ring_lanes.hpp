@@ -13,7 +13,7 @@
 /// \file
 /// Lanes between ranks of a node that pass through rings: packed into a slot, unpacked from it.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What passes between this process and another one of its node through rings.
 struct ring_transfers {
@@ -83,7 +83,7 @@ private:
     std::vector<lane_state<std::byte, ring_receiver>> receives_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/ring_lanes.ipp>

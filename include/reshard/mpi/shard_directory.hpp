@@ -27,8 +27,6 @@ inline int rank_of(hasher const& digest, int ranks) {
     return static_cast<int>(digest.value() % static_cast<std::uint64_t>(ranks));
 }
 
-} // namespace detail
-
 /// All keys of which some rank holds a shard, sorted; on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -39,8 +37,12 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
                                                     std::vector<shard_descriptor> const& held);
 
+} // namespace detail
+
 /// The keys as a layout in which no rank holds anything.
-RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys, holder_t holders);
+RESHARD_DECL layout layout_of(std::vector<detail::directory_key> const& keys, holder_t holders);
+
+namespace detail {
 
 /// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
 /// own size in the tensor.
@@ -102,6 +104,8 @@ private:
     std::vector<directory_key> const& keys_;
     std::vector<std::vector<directory_entry>> filed_; ///< by key
 };
+
+} // namespace detail
 
 } // namespace reshard
 

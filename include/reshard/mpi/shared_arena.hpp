@@ -25,7 +25,7 @@ struct arena_options {
     /// environment variable RESHARD_RANKS_PER_NODE says, or else all.
     int ranks_per_node = 0;
     page_advice pages = {};
-    system_calls calls = {};
+    detail::system_calls calls = {};
 };
 
 namespace detail {
@@ -103,7 +103,7 @@ private:
     void take(detail::arena_state& made, index_t bytes, arena_options const& options);
 
     std::shared_ptr<detail::arena_state const> state_;
-    std::unique_ptr<arena_resource> resource_;
+    std::unique_ptr<detail::arena_resource> resource_;
 };
 
 } // namespace reshard

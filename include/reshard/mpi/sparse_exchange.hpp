@@ -14,7 +14,7 @@
 /// \file
 /// Texts for a few other ranks, where no rank knows how many it will receive from.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A text for a rank, or from one.
 struct addressed_text {
@@ -62,7 +62,7 @@ private:
     int round_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/sparse_exchange.ipp>

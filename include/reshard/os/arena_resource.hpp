@@ -11,7 +11,7 @@
 /// \file
 /// Allocates tensors in memory that is there already.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Parts of one piece of memory, as an allocator of the standard library takes them.
 ///
@@ -46,7 +46,7 @@ private:
     std::size_t bytes_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/os/impl/arena_resource.ipp>

@@ -21,19 +21,19 @@ namespace reshard::detail {
 [[noreturn]] RESHARD_DECL void fail_io(std::string const& what, int problem = errno);
 
 /// An open file that is closed in the end.
-class file_handle {
+class file_descriptor {
 public:
-    file_handle() = default;
-    explicit file_handle(int number) : number_(number) {}
+    file_descriptor() = default;
+    explicit file_descriptor(int number) : number_(number) {}
 
     /// Opens a file, or makes one where `flags` say so.
     ///
     /// \throws error with errc::missing_file or errc::io, naming the file
-    static file_handle open(std::string const& path, int flags);
+    static file_descriptor open(std::string const& path, int flags);
 
-    file_handle(file_handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    file_handle& operator=(file_handle&& other) noexcept;
-    ~file_handle();
+    file_descriptor(file_descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    file_descriptor& operator=(file_descriptor&& other) noexcept;
+    ~file_descriptor();
 
     bool is_open() const { return number_ >= 0; }
     int number() const { return number_; }
@@ -50,7 +50,7 @@ public:
     /// \param  protection as `mmap` takes it
     /// \param  what       the file, as messages name it
     /// \throws error with errc::io
-    mapping_handle(file_handle const& file, std::size_t bytes, int protection,
+    mapping_handle(file_descriptor const& file, std::size_t bytes, int protection,
                    std::string const& what);
     mapping_handle(mapping_handle&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

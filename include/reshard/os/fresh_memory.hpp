@@ -71,7 +71,7 @@ private:
 
     std::size_t bytes_;
     detail::private_mapping mapping_;
-    arena_resource resource_;
+    detail::arena_resource resource_;
     std::jthread filling_; ///< ends before the memory does
 };
 

@@ -13,17 +13,13 @@
 /// \file
 /// Files as memory: what is not touched is not read, and what is written needs no buffer.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// \throws error with errc::io, naming the file and what the system says
 [[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
                                  int problem = errno) {
     fail_io(path.string() + ": " + what, problem);
 }
-
-} // namespace detail
 
 /// A file to be read: only the pages that are touched are.
 class mapped_input {
@@ -35,7 +31,7 @@ public:
     std::size_t bytes() const { return memory_.bytes(); }
 
 private:
-    detail::mapping_handle memory_;
+    mapping_handle memory_;
 };
 
 /// A new file of a known size, to be written as memory; all zeros at first.
@@ -56,13 +52,13 @@ public:
     void sync();
 
 private:
-    void reserve(detail::file_handle const& file, std::size_t bytes) const;
+    void reserve(file_descriptor const& file, std::size_t bytes) const;
 
     std::filesystem::path path_;
-    detail::mapping_handle memory_;
+    mapping_handle memory_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/os/impl/mapped_file.ipp>

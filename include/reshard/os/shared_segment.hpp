@@ -19,7 +19,7 @@
 /// \file
 /// Memory of one process that others on its node map.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// How a segment is found by others.
 enum class segment_kind : std::uint8_t {
@@ -44,8 +44,6 @@ struct segment_address {
 template <>
 inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"};
 
-namespace detail {
-
 /// A name of a segment, taken away at the end.
 class segment_name {
 public:
@@ -60,8 +58,6 @@ public:
 private:
     std::string text_;
 };
-
-} // namespace detail
 
 /// Memory that several processes see, until the last of them has let it go.
 class shared_segment {
@@ -105,13 +101,13 @@ private:
 
     struct stat status() const;
 
-    detail::segment_name name_;
-    detail::file_handle file_;
-    detail::mapping_handle memory_;
+    segment_name name_;
+    file_descriptor file_;
+    mapping_handle memory_;
     segment_address address_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/os/impl/shared_segment.ipp>

@@ -10,7 +10,7 @@
 /// \file
 /// A few slots of shared memory through which one process hands bytes to another.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What the two ends of a ring share beside its slots; zeros are a new one.
 struct ring_state {
@@ -75,7 +75,7 @@ private:
     std::uint64_t freed_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/os/impl/slot_ring.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// What sharing memory asks of the system, and may be refused.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The calls by which processes share memory. Another table stands for a system that refuses some.
 ///
@@ -56,6 +56,6 @@ struct system_calls {
     };
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -14,7 +14,7 @@
 /// \file
 /// A barrier in shared memory for more processes than cores.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a barrier keeps in the memory that its members share; zeros are a new one.
 struct barrier_state {
@@ -73,6 +73,6 @@ private:
     std::uint32_t members_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -57,6 +57,8 @@ struct plan_cost {
     constexpr bool operator==(plan_cost const&) const = default;
 };
 
+namespace detail {
+
 /// The most bytes that travel as one message, and the most that a process stages at a time.
 inline constexpr index_t chunk_bytes = index_t{1} << 20;
 inline constexpr index_t staging_bytes = 8 * chunk_bytes;
@@ -81,6 +83,8 @@ constexpr index_t staging_of(process_cost const& one) {
     return std::min(one.bytes_in + one.bytes_out, staging_bytes);
 }
 
+} // namespace detail
+
 /// The most that one process gives, gets or keeps in relation to what all do on average: 1 where
 /// all do equally much, or nothing.
 ///
@@ -96,6 +100,8 @@ constexpr double imbalance(plan_cost const& cost, index_t process_cost::*what) {
         return 1;
     return static_cast<double>(most) * static_cast<double>(cost.by_process.size()) / sum;
 }
+
+namespace detail {
 
 /// Adds flows up to the cost of a plan.
 class cost_counter {
@@ -149,6 +155,8 @@ private:
     std::size_t distinct_ = 0;         ///< how many there were when last counted
 };
 
+} // namespace detail
+
 /// Counts a plan made for everybody, over `processes` processes.
 ///
 /// \par Units bytes, and messages: all that one process gives another is one
@@ -157,12 +165,12 @@ private:
 /// \throws error with errc::overflow when all bytes together do not fit 64 bits
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
-    cost_counter counter(processes);
+    detail::cost_counter counter(processes);
     for (transfer const& t : whole.transfers) {
         holder_t const target = options.process_of(t.target_holder);
-        bool const stays = t.source_holder == no_holder || options.shared_sources;
-        counter.add(
-            {stays ? target : options.process_of(t.source_holder), target, wire_bytes(whole, t)});
+        bool const stays = t.source_holder == detail::no_holder || options.shared_sources;
+        counter.add({stays ? target : options.process_of(t.source_holder), target,
+                     detail::wire_bytes(whole, t)});
     }
     return std::move(counter).cost();
 }

@@ -15,7 +15,7 @@
 /// \file
 /// Plans, or what belongs to them, by the digest of what they were made from.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A few values by digest. When there are too many, the one that was asked for longest ago goes.
 ///
@@ -87,6 +87,6 @@ private:
     std::size_t misses_ = 0;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

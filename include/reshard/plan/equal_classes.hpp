@@ -11,15 +11,13 @@
 /// \file
 /// Finds equal things, so that the work for them is done once.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Numbers things so that equal ones, and only those, have the same number.
 struct equal_classes {
     std::vector<std::uint32_t> class_of;       ///< by thing
     std::vector<std::uint32_t> representative; ///< by class: one of its things
 };
-
-namespace detail {
 
 /// A hash table of classes by the digest of their things, small where there are few classes.
 class class_table {
@@ -59,8 +57,6 @@ private:
     std::vector<slot> slots_ = std::vector<slot>(16);
 };
 
-} // namespace detail
-
 /// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is asked only where digests are
 /// equal.
 ///
@@ -72,13 +68,13 @@ template <class Equal>
 constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equal&& equal) {
     equal_classes result;
     result.class_of.reserve(digests.size());
-    detail::class_table table;
+    class_table table;
     for (std::uint32_t i = 0; i < digests.size(); ++i) {
         table.make_room(result.representative.size());
         auto& found = table.find(digests[i], [&](std::uint32_t number) {
             return equal(result.representative[number], i);
         });
-        if (found.number == detail::class_table::none) {
+        if (found.number == class_table::none) {
             found = {digests[i], static_cast<std::uint32_t>(result.representative.size())};
             result.representative.push_back(i);
         }
@@ -87,6 +83,6 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equa
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

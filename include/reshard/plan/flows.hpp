@@ -50,7 +50,8 @@ public:
     /// Plans for everybody.
     ///
     /// \throws error as `make_patterns`
-    constexpr explicit plan_flows(plan_problem const& problem, plan_options const& options = {})
+    constexpr explicit plan_flows(detail::plan_problem const& problem,
+                                  plan_options const& options = {})
         : problem_(problem),
           options_(options),
           sources_(problem),
@@ -61,15 +62,16 @@ public:
         std::vector<std::uint64_t> digests;
         for (std::uint32_t t = 0; t < problem.targets.size(); ++t)
             digests.push_back(digest_of(t));
-        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) { return alike(a, b); });
+        kinds_ = detail::classify(digests,
+                                  [&](std::uint32_t a, std::uint32_t b) { return alike(a, b); });
         counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
         for (std::uint32_t const kind : kinds_.class_of)
             ++counts_[kind];
     }
 
-    constexpr plan_problem const& problem() const { return problem_; }
+    constexpr detail::plan_problem const& problem() const { return problem_; }
     constexpr plan_options const& options() const { return options_; }
-    constexpr pattern_plan const& patterns() const { return patterns_; }
+    constexpr detail::pattern_plan const& patterns() const { return patterns_; }
 
     /// How many kinds of target tensors there are.
     constexpr std::size_t size() const { return counts_.size(); }
@@ -84,42 +86,45 @@ public:
     template <class Visitor>
     constexpr void for_each(std::size_t kind, Visitor&& visit) const {
         std::uint32_t const t = example(kind);
-        target_side const& target = problem_.targets[t];
-        placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
+        detail::target_side const& target = problem_.targets[t];
+        detail::placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
         for (std::size_t i = 0; i < cuts.size(); ++i) {
-            cut_place const& place = cuts.place(i);
+            detail::cut_place const& place = cuts.place(i);
             holder_t const taker = target.shards.holder(place.target_shard);
-            visit(flow{process_of_giver(target.pieces->source(place.piece), place, taker),
-                       options_.process_of(taker),
-                       byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece))});
+            visit(detail::flow{
+                process_of_giver(target.pieces->source(place.piece), place, taker),
+                options_.process_of(taker),
+                byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece))});
         }
     }
 
 private:
-    constexpr holder_t process_of_giver(key_id source, cut_place const& place,
+    constexpr holder_t process_of_giver(detail::key_id source, detail::cut_place const& place,
                                         holder_t taker) const {
-        if (source == zero_source || options_.shared_sources)
+        if (source == detail::zero_source || options_.shared_sources)
             return options_.process_of(taker);
-        shard_part const given = sources_.giver(source, place.source_box, taker, options_);
+        detail::shard_part const given = sources_.giver(source, place.source_box, taker, options_);
         return options_.process_of(problem_.sources[source].shards.holder(given.shard));
     }
 
     constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
-        key_id const source = problem_.targets[t].pieces->source(piece);
+        detail::key_id const source = problem_.targets[t].pieces->source(piece);
         data_type const target = problem_.targets[t].dtype;
-        return source == zero_source ? target : wire_dtype(problem_.sources[source].dtype, target);
+        return source == detail::zero_source
+                   ? target
+                   : detail::wire_dtype(problem_.sources[source].dtype, target);
     }
 
     /// Who holds a source how; 0 is nobody, of zeros.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
-        key_id const source = problem_.targets[t].pieces->source(piece);
-        return source == zero_source
+        detail::key_id const source = problem_.targets[t].pieces->source(piece);
+        return source == detail::zero_source
                    ? 0
                    : std::uint64_t{source_places_[sources_.kinds().spread(source)]} + 1;
     }
 
     constexpr std::uint64_t digest_of(std::uint32_t t) const {
-        hasher digest;
+        detail::hasher digest;
         digest.add(std::uint64_t{patterns_.pattern_of[t]});
         digest.add(std::uint64_t{target_places_[targets_.spread(t)]});
         for (std::size_t i = 0; i < pieces_of(t); ++i) {
@@ -145,14 +150,14 @@ private:
         return problem_.targets[t].pieces->size();
     }
 
-    plan_problem const& problem_;
+    detail::plan_problem const& problem_;
     plan_options options_;
     detail::source_indices sources_;
     detail::shard_kinds targets_;
-    pattern_plan patterns_;
+    detail::pattern_plan patterns_;
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
-    equal_classes kinds_;
+    detail::equal_classes kinds_;
     std::vector<index_t> counts_;
 };
 
@@ -163,9 +168,9 @@ private:
 /// \pre `options.process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow when all bytes together do not fit 64 bits
 constexpr plan_cost cost_of(plan_flows const& flows, holder_t processes) {
-    cost_counter counter(processes);
+    detail::cost_counter counter(processes);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow one) {
+        flows.for_each(kind, [&](detail::flow one) {
             one.count = flows.count(kind);
             counter.add(one);
         });

@@ -12,7 +12,7 @@
 /// \file
 /// A plan that is kept, with what tells later whether it is still the right one, and unharmed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a kept plan is read from: the plan as bytes of its own, with a checksum of them.
 struct kept_plan_recipe {
@@ -50,7 +50,7 @@ struct kept_plan {
 template <>
 inline constexpr stored_form form_of<kept_plan>{"kept plan", 8};
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/plan/impl/kept_plan.ipp>

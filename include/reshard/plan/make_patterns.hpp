@@ -101,8 +101,9 @@ private:
 /// \par Units  elements
 /// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
 ///             errc::overlap where source shards share elements without being replicas
-constexpr pattern_plan make_patterns(plan_problem const& problem, plan_scope const& scope = {},
-                                     plan_options const& options = {}) {
+constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem,
+                                             detail::plan_scope const& scope = {},
+                                             plan_options const& options = {}) {
     detail::source_indices const sources(problem);
     return detail::pattern_finder(problem, scope, options, sources).find();
 }

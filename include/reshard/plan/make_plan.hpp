@@ -93,7 +93,7 @@ private:
 ///             errc::overlap where source shards share elements without being replicas
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
 ///             has 217 million pairs and 955,228 transfers
-constexpr plan make_plan(plan_problem const& problem, plan_scope const& scope = {},
+constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
     detail::source_indices const sources(problem);
     return detail::transfer_lister(problem, scope, options, sources)

@@ -19,6 +19,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The tensors of one process, before and after.
 ///
 /// \par Units bytes
@@ -28,8 +30,6 @@ struct process_memory {
 
     constexpr bool operator==(process_memory const&) const = default;
 };
-
-namespace detail {
 
 /// Some bytes of a process.
 struct process_share {
@@ -112,10 +112,11 @@ private:
 /// \par Units bytes
 /// \pre `options.process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow when those of one process do not fit 64 bits
-constexpr std::vector<process_memory> memory_of(plan_problem const& problem, holder_t processes,
-                                                plan_options const& options = {}) {
-    std::vector<process_memory> all(processes, process_memory{});
-    auto const add = [&](auto const& sides, index_t process_memory::*bytes) {
+constexpr std::vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
+                                                        holder_t processes,
+                                                        plan_options const& options = {}) {
+    std::vector<detail::process_memory> all(processes, detail::process_memory{});
+    auto const add = [&](auto const& sides, index_t detail::process_memory::*bytes) {
         detail::side_shares const shares(sides, options);
         for (std::size_t i = 0; i < sides.size(); ++i)
             for (detail::process_share const& one : shares[i]) {
@@ -124,8 +125,8 @@ constexpr std::vector<process_memory> memory_of(plan_problem const& problem, hol
             }
     };
     if (!options.shared_sources)
-        add(problem.sources, &process_memory::source_bytes);
-    add(problem.targets, &process_memory::target_bytes);
+        add(problem.sources, &detail::process_memory::source_bytes);
+    add(problem.targets, &detail::process_memory::target_bytes);
     return all;
 }
 

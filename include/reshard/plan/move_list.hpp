@@ -19,7 +19,7 @@
 /// The plan of one tensor down to addresses, where all shards are dense: nothing is left to do but
 /// to copy.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// One copy from a shard to another.
 ///
@@ -34,8 +34,6 @@ struct typed_move {
 
     constexpr bool operator==(typed_move const&) const = default;
 };
-
-namespace detail {
 
 /// The moves of a tensor, those of one copy behind each other.
 struct move_list {
@@ -137,8 +135,6 @@ private:
     std::vector<std::vector<typed_move>> moves_; ///< by copy
 };
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

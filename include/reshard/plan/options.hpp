@@ -51,8 +51,12 @@ private:
     std::vector<holder_t> listed_;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<holder_set>{"set of holders"};
+
+} // namespace detail
 
 /// \throws error with errc::bad_layout where everybody is listed, or a list is out of order
 constexpr void validate(holder_set const& some) {
@@ -63,6 +67,8 @@ constexpr void validate(holder_set const& some) {
                            [](holder_t a, holder_t b) { return a >= b; }) != listed.end())
         fail(errc::bad_layout, "it lists holders out of order");
 }
+
+namespace detail {
 
 /// The holders whose transfers are wanted: what they give and what they get.
 struct plan_scope {
@@ -76,6 +82,8 @@ struct plan_scope {
 
 template <>
 inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
+
+} // namespace detail
 
 /// How holders become processes, and processes nodes.
 struct plan_options {
@@ -101,6 +109,8 @@ struct plan_options {
 
     constexpr bool operator==(plan_options const&) const = default;
 };
+
+namespace detail {
 
 template <>
 inline constexpr stored_form form_of<plan_options>{"set of options", 6};
@@ -133,6 +143,8 @@ constexpr std::size_t choose_replica(std::size_t count, HolderAt&& holder_at, ho
         if (options.node_of(holder_at(i)) == options.node_of(target) && turn-- == 0)
             return i;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

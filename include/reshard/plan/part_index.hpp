@@ -12,7 +12,7 @@
 /// \file
 /// All boxes that the shards of one tensor are made of, searchable.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The different boxes of a tensor's shards, a search tree over them, and who holds each.
 struct part_index {
@@ -29,8 +29,6 @@ struct part_index {
         return parts[first[i] + which];
     }
 };
-
-namespace detail {
 
 struct listed_parts {
     box_list boxes;
@@ -56,14 +54,12 @@ constexpr listed_parts list_parts(shard_table const& table) {
     return listed;
 }
 
-} // namespace detail
-
 /// Indexes the shards of a tensor.
 ///
 /// \post   replicas stand in the order of the table, so that every process counts them alike
 /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
 constexpr part_index index_parts(shard_table const& table) {
-    detail::listed_parts const listed = detail::list_parts(table);
+    listed_parts const listed = list_parts(table);
     distinct_boxes different = distinct(listed.boxes);
     part_index result;
     result.first = std::vector<std::uint32_t>(different.boxes.size() + 1, 0);
@@ -79,6 +75,6 @@ constexpr part_index index_parts(shard_table const& table) {
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

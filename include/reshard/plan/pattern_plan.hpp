@@ -14,7 +14,7 @@
 /// \file
 /// A plan before each tensor has its own transfers: one pattern for all tensors of a kind.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a cut belongs to, by number, so that all tensors of a kind share it: 16 bytes.
 struct cut_place {
@@ -148,6 +148,6 @@ struct pattern_plan {
     }
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -20,6 +20,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// The source holder of a transfer that needs none: zeros.
 inline constexpr holder_t no_holder = 0xffffffff;
 
@@ -41,18 +43,18 @@ struct cut {
     }
 
     constexpr box target_box() const {
-        return {target_offset, detail::joined_extents(extent, joins.target)};
+        return {target_offset, joined_extents(extent, joins.target)};
     }
     constexpr box source_box() const {
-        return {source_offset, detail::joined_extents(order.undo(extent), joins.source)};
+        return {source_offset, joined_extents(order.undo(extent), joins.source)};
     }
     constexpr bool operator==(cut const&) const = default;
 };
 
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are none, or the
-///         order of axes is not one of theirs
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
+///         none, or the order of axes is not one of theirs
 constexpr void validate(cut const& part) {
-    detail::check_factors(part.order, part.extent, part.joins);
+    check_factors(part.order, part.extent, part.joins);
     if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
         fail(errc::bad_layout, "it has a cut of the extents " + to_string(part.extent) + " from " +
                                    to_string(part.source_offset) + " to " +
@@ -134,12 +136,15 @@ private:
     factor_rows factors_; ///< of the cuts that a reshape has touched
 };
 
+} // namespace detail
+
 /// What one holder gives another of one source tensor for one target tensor: 32 bytes of numbers.
 struct transfer {
-    holder_t source_holder = no_holder; ///< `no_holder`: zeros, written by the target's own process
+    holder_t source_holder =
+        detail::no_holder; ///< `no_holder`: zeros, written by the target's own process
     holder_t target_holder = 0;
-    key_id source_key = zero_source;
-    key_id target_key = 0;
+    detail::key_id source_key = detail::zero_source;
+    detail::key_id target_key = 0;
     std::uint32_t source_shard = 0; ///< place in the source tensor's shard table
     std::uint32_t target_shard = 0;
     std::uint32_t cut = 0;        ///< of the target tensor's pattern
@@ -164,8 +169,8 @@ struct plan {
     std::vector<data_type> source_dtypes;  ///< by source key
     std::vector<data_type> target_dtypes;  ///< by target key
     std::vector<std::uint32_t> pattern_of; ///< by target key
-    std::vector<pattern> patterns;
-    std::vector<cast_chain> chains;
+    std::vector<detail::pattern> patterns;
+    std::vector<detail::cast_chain> chains;
     std::vector<transfer> transfers;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -176,10 +181,10 @@ struct plan {
     constexpr bool operator==(plan const&) const = default;
 };
 
+namespace detail {
+
 template <>
 inline constexpr stored_form form_of<plan>{"plan", 4};
-
-namespace detail {
 
 /// What keeps `part` from being a transfer of `whole`, or nothing.
 constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
@@ -219,8 +224,8 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 /// A plan that is consistent in itself. Of holders and shards it cannot know how many there are:
 /// whoever reads a plan sees to it that it meets the layouts that it was made for.
 ///
-/// \throws error with errc::bad_layout where a number points beyond what the plan has, or transfers are out of
-///         order
+/// \throws error with errc::bad_layout where a number points beyond what the plan has, or transfers
+///         are out of order
 constexpr void validate(plan const& whole) {
     if (whole.pattern_of.size() != whole.target_dtypes.size())
         fail(errc::bad_layout, "it has patterns for " + std::to_string(whole.pattern_of.size()) +
@@ -240,6 +245,8 @@ constexpr void validate(plan const& whole) {
                         [&](auto const& a, auto const& b) { return place(a) < place(b); }))
         fail(errc::bad_layout, "it has transfers out of order");
 }
+
+namespace detail {
 
 /// The geometry of one transfer.
 ///
@@ -272,6 +279,8 @@ constexpr data_type wire_dtype(plan const& whole, transfer const& t) {
 constexpr index_t wire_bytes(plan const& whole, transfer const& t) {
     return byte_count(element_count(cut_of(whole, t).extent), wire_dtype(whole, t));
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -13,7 +13,7 @@
 /// \file
 /// A number that stands for all that a plan is made from.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What a planner makes of the same inputs; goes up when it makes something else.
 inline constexpr std::uint64_t planner_version = 1;
@@ -40,7 +40,7 @@ std::uint64_t structure_digest(mapping const& program, Source const& source, Tar
 /// \param structure what `structure_digest` returned
 RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {});
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/plan/impl/plan_digest.ipp>

@@ -15,7 +15,7 @@
 /// \file
 /// What a plan is made from: tensors by number, and who holds what of them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A source tensor and who holds it. The name is for messages only.
 struct source_side {
@@ -58,15 +58,11 @@ RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder)
 /// \pre `holder < source_holders`
 RESHARD_DECL std::string source_name(plan_problem const& problem, holder_t holder);
 
-namespace detail {
-
 [[noreturn]] inline void fail_tensor(errc code, std::string_view key, std::string const& text) {
     fail(code, "'" + std::string(key) + "' " + text);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/plan/impl/plan_problem.ipp>

@@ -84,7 +84,8 @@ std::vector<target_side> targets_of(mapping const& program, Layout const& target
 /// \tparam Source `layout` or `compact_layout`
 /// \tparam Target likewise
 template <class Source, class Target>
-plan_problem problem_of(mapping const& program, Source const& source, Target const& target) {
+detail::plan_problem problem_of(mapping const& program, Source const& source,
+                                Target const& target) {
     return {source.holders, target.holders, detail::sources_of(program, source),
             detail::targets_of(program, target)};
 }

@@ -19,13 +19,15 @@ namespace reshard {
 
 class plan_flows;
 
+namespace detail {
+
 /// Target tensors that are allocated and filled together, and what can be given up afterwards.
 ///
 /// \par Units bytes
 struct plan_round {
-    std::uint32_t first = 0;      ///< the first of the problem's target tensors
-    std::uint32_t last = 0;       ///< one behind the last
-    std::vector<key_id> released; ///< source tensors that no later round needs, in order
+    std::uint32_t first = 0;              ///< the first of the problem's target tensors
+    std::uint32_t last = 0;               ///< one behind the last
+    std::vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
     index_t bytes = 0;         ///< all that is written
     index_t bytes_local = 0;   ///< of them, within a process
@@ -43,6 +45,8 @@ struct plan_rounds {
     constexpr bool operator==(plan_rounds const&) const = default;
 };
 
+} // namespace detail
+
 /// The rounds in which a plan is carried out with at most `budget` bytes on each process: as few as
 /// can be, where target tensors are filled in the order of their keys.
 ///
@@ -53,8 +57,8 @@ struct plan_rounds {
 /// \post every target tensor is in one round, and so is each transfer
 /// \throws error with errc::limit_exceeded where a round of one target tensor needs more than the
 ///         budget: it names the tensor, the rank, both numbers, and a budget that does
-RESHARD_DECL plan_rounds rounds_of(plan_flows const& flows, holder_t processes,
-                                   index_t budget = any_budget);
+RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t processes,
+                                           index_t budget = detail::any_budget);
 
 } // namespace reshard
 

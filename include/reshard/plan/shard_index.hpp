@@ -15,7 +15,7 @@
 /// \file
 /// The different boxes of a tensor, searchable, whether its shards are listed or computed.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Which boxes a tensor is held in, and which shards each of them is: geometry alone, shared by
 /// tensors of equal geometry, whoever holds them.
@@ -45,7 +45,8 @@ public:
         return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
     }
 
-    /// Calls `visit(block)` for each block of box `i`, where blocks are dealt out; else for all of it.
+    /// Calls `visit(block)` for each block of box `i`, where blocks are dealt out; else for all of
+    /// it.
     template <class Visitor>
     constexpr void for_each_block_of(std::size_t i, Visitor&& visit) const {
         for_each_block((*this)[i], cycles(i), visit);
@@ -55,7 +56,7 @@ public:
     ///
     /// \pre the element is one of box `i`
     constexpr box block_at(std::size_t i, index_vector const& place) const {
-        return reshard::block_at((*this)[i], cycles(i), place);
+        return reshard::detail::block_at((*this)[i], cycles(i), place);
     }
 
     constexpr std::size_t replicas(std::size_t i) const {
@@ -71,8 +72,8 @@ public:
                         : parts_.replica(i, which);
     }
 
-    /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of it
-    /// where blocks are dealt out; `common` are the shared ones.
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of
+    /// it where blocks are dealt out; `common` are the shared ones.
     template <class Visitor>
     constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
         if (grid_)
@@ -149,6 +150,6 @@ private:
     part_index parts_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,7 +12,7 @@
 /// \file
 /// The subplan that the maker of a plan sends to a source holder.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// Transfers out of a larger plan, with numbers of their own for targets, patterns, chains and
 /// sources.
@@ -41,7 +41,7 @@ RESHARD_DECL std::map<holder_t, told_part> told_parts(plan const& whole, holder_
 /// \pre the sources of `told` are keys of `whole`
 RESHARD_DECL void append(plan& whole, told_part told);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/plan/impl/told_part.ipp>

@@ -17,15 +17,21 @@
 
 namespace reshard {
 
+namespace typed {
+
 /// One move of a typed plan and the tensors that it is between, by their places in the layouts.
-struct typed_transfer {
+struct transfer {
     std::size_t source = 0; ///< of no meaning where `move` writes zeros
     std::size_t target = 0;
-    typed_move move;
-    constant_copy copy;
+    detail::typed_move move;
+    detail::constant_copy copy;
 
-    constexpr bool operator==(typed_transfer const&) const = default;
+    constexpr bool operator==(transfer const&) const = default;
 };
+
+} // namespace typed
+
+namespace detail {
 
 /// The bytes that a transfer puts on the wire: elements in the narrower of the two types.
 ///
@@ -34,8 +40,6 @@ constexpr index_t wire_bytes(constant_copy const& copy) {
     data_type const source = copy.conversion.source, target = copy.conversion.target();
     return byte_count(element_count(copy.loop), bits(target) <= bits(source) ? target : source);
 }
-
-namespace detail {
 
 /// Moves and copies of a pattern as values.
 struct pattern_content {
@@ -130,23 +134,27 @@ constexpr plan_cost cost_of() {
     return detail::cost_of(sum);
 }
 
+namespace typed {
+
 /// What one rank gives and gets, by target tensor: its plan.
 ///
 /// \pre `rank` is one of either layout
 template <class Plan>
-constexpr std::vector<typed_transfer> transfers_of(holder_t rank) {
+constexpr std::vector<transfer> transfers_of(holder_t rank) {
     auto const contents = Plan::template by_target<detail::content_of, detail::pattern_content>();
     auto const operands = Plan::operands();
-    std::vector<typed_transfer> result;
+    std::vector<transfer> result;
     for (std::size_t target = 0; target < Plan::size; ++target)
-        for (typed_move const& move : contents[target].moves)
+        for (detail::typed_move const& move : contents[target].moves)
             if (move.source_holder == rank || move.target_holder == rank)
-                result.push_back({move.source_holder == no_holder
+                result.push_back({move.source_holder == detail::no_holder
                                       ? 0
                                       : operands.source[operands.first[target] + move.operand],
                                   target, move, contents[target].copies[move.copy]});
     return result;
 }
+
+} // namespace typed
 
 } // namespace reshard
 

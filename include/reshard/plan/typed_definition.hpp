@@ -18,18 +18,22 @@
 
 namespace reshard {
 
+namespace typed {
+
 /// Says that the target tensor `Key` is what the typed expression yields.
-template <fixed_string Key, typed_expression Value>
-struct typed_definition {
+template <detail::fixed_string Key, expression Value>
+struct definition {
     using value_type = Value;
-    static constexpr hashed_key hashed = hashed_key(Key.view());
+    static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
 };
+
+} // namespace typed
 
 namespace detail {
 
 /// The tensor of that key without its key, or null.
 template <class Layout>
-constexpr typed_kind const* kind_of_key(hashed_key const& key) {
+constexpr typed::kind const* kind_of_key(hashed_key const& key) {
     std::size_t const place = Layout::keys.find(key);
     return place < Layout::keys.size() ? Layout::kinds[place] : nullptr;
 }
@@ -37,26 +41,26 @@ constexpr typed_kind const* kind_of_key(hashed_key const& key) {
 /// Says what is wrong with a source tensor that an expression names.
 template <class Source, class Named>
 struct named_source {
-    static constexpr typed_kind const* there = kind_of_key<Source>(Named::hashed);
-    static_assert(there != nullptr, "a typed_source names a tensor that the source does not have");
+    static constexpr typed::kind const* there = kind_of_key<Source>(Named::hashed);
+    static_assert(there != nullptr, "a typed::source names a tensor that the source does not have");
     static_assert(there == nullptr || there->shape == Named::shape,
-                  "a typed_source has another shape than the tensor of the source");
+                  "a typed::source has another shape than the tensor of the source");
     static_assert(there == nullptr || there->dtype == Named::dtype,
-                  "a typed_source has another data type than the tensor of the source");
+                  "a typed::source has another data type than the tensor of the source");
 };
 
 /// Says what is wrong with a definition.
 template <class Source, class Target, class Definition>
 struct defined_target {
     using value = typename Definition::value_type;
-    static constexpr typed_kind const* there = kind_of_key<Target>(Definition::hashed);
+    static constexpr typed::kind const* there = kind_of_key<Target>(Definition::hashed);
     static_assert(there != nullptr,
-                  "a typed_definition defines a tensor that the target does not have");
+                  "a typed::definition defines a tensor that the target does not have");
     static_assert(there == nullptr || there->shape == value::shape,
-                  "a typed_definition has another shape than the tensor of the target");
+                  "a typed::definition has another shape than the tensor of the target");
     static_assert(there == nullptr || there->dtype == value::dtype,
-                  "a typed_definition has another data type than the tensor of the target; "
-                  "convert it with typed_cast");
+                  "a typed::definition has another data type than the tensor of the target; "
+                  "convert it with typed::cast");
 
     template <class... Named>
     static constexpr std::size_t check(boost::mp11::mp_list<Named...>) {
@@ -79,7 +83,7 @@ constexpr std::optional<name_fault> find_name_fault() {
     for (std::size_t i = 0; i < Target::keys.size(); ++i) {
         if (defined.find(Target::keys[i]) != defined.size())
             continue;
-        typed_kind const* const source = kind_of_key<Source>(Target::keys[i]);
+        typed::kind const* const source = kind_of_key<Source>(Target::keys[i]);
         if (source == nullptr)
             return name_fault{name_fault::kind::unknown, i};
         if (source->shape != Target::kinds[i]->shape)
@@ -95,13 +99,13 @@ template <class Tensor, name_fault::kind What>
 struct target_by_name {
     static_assert(What != name_fault::kind::unknown,
                   "a tensor of the target is neither in the source nor defined; "
-                  "say with a typed_definition what it is");
+                  "say with a typed::definition what it is");
     static_assert(What != name_fault::kind::shape,
                   "a tensor of the target has another shape than that of its key in the source; "
-                  "say with a typed_definition what it is");
+                  "say with a typed::definition what it is");
     static_assert(What != name_fault::kind::dtype,
                   "a tensor of the target has another data type than that of its key in the "
-                  "source; convert it with typed_cast in a typed_definition");
+                  "source; convert it with typed::cast in a typed::definition");
 };
 
 /// Says which tensor is defined twice.
@@ -134,16 +138,20 @@ template <class Layout, fixed_string Key>
 struct source_in {
     static constexpr std::size_t place = Layout::keys.find(hashed_key(Key.view()));
     static_assert(place < Layout::keys.size(),
-                  "typed_source_of names a tensor that the layout does not have");
+                  "typed::source_of names a tensor that the layout does not have");
     using tensor = boost::mp11::mp_at_c<typename Layout::tensors, place>;
-    using type = typed_source<Key, typename tensor::element_type, tensor::shape>;
+    using type = typed::source<Key, typename tensor::element_type, tensor::shape>;
 };
 
 } // namespace detail
 
+namespace typed {
+
 /// The tensor of that key of a typed layout, as an expression.
-template <class Layout, fixed_string Key>
-using typed_source_of = typename detail::source_in<Layout, Key>::type;
+template <class Layout, detail::fixed_string Key>
+using source_of = typename detail::source_in<Layout, Key>::type;
+
+} // namespace typed
 
 } // namespace reshard
 

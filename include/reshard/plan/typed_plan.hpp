@@ -48,12 +48,12 @@ struct move_table {
 /// The expression of a tensor of that kind whose sources are of those kinds; `void` is the source
 /// itself.
 template <class Value>
-constexpr expression expression_of(std::vector<typed_kind const*> const& sources) {
+constexpr expression expression_of(std::vector<typed::kind const*> const& sources) {
     if constexpr (std::is_void_v<Value>) {
         return source_tensor(0, sources[0]->shape, sources[0]->dtype);
     } else {
         return Value::value([&, next = key_id{0}](std::string_view) mutable {
-            typed_kind const& source = *sources[next];
+            typed::kind const& source = *sources[next];
             return source_tensor(next++, source.shape, source.dtype);
         });
     }
@@ -61,13 +61,13 @@ constexpr expression expression_of(std::vector<typed_kind const*> const& sources
 
 /// Plans a tensor of that kind.
 template <class Value>
-constexpr move_list plan_kind(typed_kind const& target,
-                              std::vector<typed_kind const*> const& sources) {
+constexpr move_list plan_kind(typed::kind const& target,
+                              std::vector<typed::kind const*> const& sources) {
     expression const value = expression_of<Value>(sources);
     shard_grid const wanted = grid_of(target.how());
     std::vector<shard_grid> held;
     plan_problem problem{0, target.ranks.rank_count(), {}, {}};
-    for (typed_kind const* const source : sources)
+    for (typed::kind const* const source : sources)
         held.push_back(grid_of(source->how()));
     for (std::size_t i = 0; i < sources.size(); ++i)
         problem.sources.push_back({"a source", sources[i]->dtype, &held[i]});
@@ -77,22 +77,24 @@ constexpr move_list plan_kind(typed_kind const& target,
 
 } // namespace detail
 
+namespace typed {
+
 /// All moves that make tensors of the kind `Target` of tensors of the kinds `Sources`: a constant.
 ///
 /// `Value` is the typed expression without keys, `void` for the one source as it is. Whatever the
 /// keys, equal kinds and expressions are one type, so that the compiler plans them once.
-template <typed_kind const* Target, class Value, typed_kind const*... Sources>
-class typed_pattern {
+template <kind const* Target, class Value, kind const*... Sources>
+class pattern {
 public:
-    static constexpr typed_kind const& target = *Target;
+    static constexpr kind const& target = *Target;
 
     /// The moves, those of one copy behind each other.
-    static constexpr std::span<typed_move const> moves() {
+    static constexpr std::span<detail::typed_move const> moves() {
         return {table().moves.data(), table().move_count};
     }
 
     /// The different copies that they are.
-    static constexpr std::span<constant_copy const> copies() {
+    static constexpr std::span<detail::constant_copy const> copies() {
         return {table().copies.data(), table().copy_count};
     }
 
@@ -111,6 +113,8 @@ private:
     static constexpr detail::move_table<small_.move_count, small_.copy_count> large_{
         detail::plan_kind<Value>(*Target, {Sources...})};
 };
+
+} // namespace typed
 
 namespace detail {
 
@@ -144,13 +148,13 @@ constexpr auto sources_by_name() {
 }
 
 /// `Of<pattern>::value` of the tensor that is what its source is, nothing where it is defined.
-template <template <class> class Of, class Result, typed_kind const* Source,
-          typed_kind const* Target>
+template <template <class> class Of, class Result, typed::kind const* Source,
+          typed::kind const* Target>
 constexpr Result by_name_value() {
     if constexpr (Source == nullptr)
         return {};
     else
-        return Of<typed_pattern<Target, void, Source>>::value;
+        return Of<typed::pattern<Target, void, Source>>::value;
 }
 
 template <class Source, class... Operands>
@@ -171,27 +175,29 @@ struct defined_pattern;
 
 template <class Source, class Target, class Definition, class... Operands>
 struct defined_pattern<Source, Target, Definition, boost::mp11::mp_list<Operands...>> {
-    using type = typed_pattern<Target::kinds[Target::keys.find(Definition::hashed)],
-                               typename Definition::value_type::keyless,
-                               Source::kinds[Source::keys.find(Operands::hashed)]...>;
+    using type = typed::pattern<Target::kinds[Target::keys.find(Definition::hashed)],
+                                typename Definition::value_type::keyless,
+                                Source::kinds[Source::keys.find(Operands::hashed)]...>;
 };
 
 } // namespace detail
 
+namespace typed {
+
 /// How the tensors of the layout `Target` are made of those of `Source`, all of it constants.
 ///
-/// A target tensor of which no `typed_definition` is given is the source tensor of its key. What
+/// A target tensor of which no `definition` is given is the source tensor of its key. What
 /// does not fit does not compile, and says why.
 ///
 /// ```
-/// using job = typed_plan<trained, served, typed_definition<"qk", typed_concat<0, q, k>>>;
+/// using job = plan<trained, served, definition<"qk", concat<0, q, k>>>;
 /// static_assert(cost_of<job>(0).bytes_in == 4096);
 /// ```
 ///
-/// Tensors that are alike but for their keys have one `typed_pattern`, planned once. A layout that
-/// has a name of its own, `struct trained : typed_layout<...> {};`, makes for shorter messages.
+/// Tensors that are alike but for their keys have one `pattern`, planned once. A layout that
+/// has a name of its own, `struct trained : layout<...> {};`, makes for shorter messages.
 template <class Source, class Target, class... Definitions>
-class typed_plan {
+class plan {
     static_assert(detail::definitions_fit<Source, Target, Definitions...>());
 
 public:
@@ -225,7 +231,7 @@ private:
                                          typename Definition::value_type::sources>::type;
 
     static constexpr auto definitions_ =
-        std::array<hashed_key, sizeof...(Definitions)>{Definitions::hashed...};
+        std::array<detail::hashed_key, sizeof...(Definitions)>{Definitions::hashed...};
     static constexpr auto sources_ = detail::sources_by_name<Source, Target, Definitions...>();
 
     static constexpr std::vector<std::vector<std::uint32_t>> operand_lists() {
@@ -239,7 +245,7 @@ private:
         return lists;
     }
 
-    static constexpr typed_kind const* source_kind(std::size_t target) {
+    static constexpr kind const* source_kind(std::size_t target) {
         return sources_[target] == Source::keys.size() ? nullptr : Source::kinds[sources_[target]];
     }
 
@@ -248,6 +254,8 @@ private:
         return {detail::by_name_value<Of, Result, source_kind(I), Target::kinds[I]>()...};
     }
 };
+
+} // namespace typed
 
 } // namespace reshard
 

@@ -18,6 +18,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// What is wrong with a plan: elements of a target shard that are written never, or twice, or that
 /// the shard does not have.
 struct plan_fault {
@@ -28,8 +30,6 @@ struct plan_fault {
 
     constexpr bool operator==(plan_fault const&) const = default;
 };
-
-namespace detail {
 
 /// The boxes that `transfers[first]` and those behind it write of one shard; moves `first` behind
 /// them.
@@ -79,13 +79,13 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
 ///
 /// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
-constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const& problem,
-                                           holder_set const& targets = {}) {
+constexpr std::optional<detail::plan_fault>
+verify(plan const& whole, detail::plan_problem const& problem, holder_set const& targets = {}) {
     std::size_t next = 0;
-    for (key_id key = 0; key < problem.targets.size(); ++key) {
-        target_side const& target = problem.targets[key];
+    for (detail::key_id key = 0; key < problem.targets.size(); ++key) {
+        detail::target_side const& target = problem.targets[key];
         for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard) {
-            box_list const written =
+            detail::box_list const written =
                 detail::written_boxes(whole, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
@@ -94,14 +94,14 @@ constexpr std::optional<plan_fault> verify(plan const& whole, plan_problem const
                 boxes = target.shards.boxes(shard);
             auto const fault = detail::find_fault(boxes, written);
             if (fault)
-                return plan_fault{fault->what, key, shard, fault->where};
+                return detail::plan_fault{fault->what, key, shard, fault->where};
         }
     }
     if (next == whole.transfers.size())
         return std::nullopt;
     transfer const& stray = whole.transfers[next];
-    return plan_fault{plan_fault::kind::outside, stray.target_key, stray.target_shard,
-                      cut_of(whole, stray).target_box()};
+    return detail::plan_fault{detail::plan_fault::kind::outside, stray.target_key,
+                              stray.target_shard, detail::cut_of(whole, stray).target_box()};
 }
 
 } // namespace reshard

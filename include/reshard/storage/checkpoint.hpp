@@ -30,7 +30,8 @@ namespace reshard {
 class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, and with errc::io
-    explicit checkpoint(std::filesystem::path const& path, safetensors_options const& options = {});
+    explicit checkpoint(std::filesystem::path const& path,
+                        detail::safetensors_options const& options = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
@@ -39,7 +40,7 @@ public:
     std::vector<std::string> const& file_names() const { return names_; }
 
     /// All tensors, found by shard.
-    shard_views<const_tensor_view> const& views() const { return views_; }
+    detail::shard_views<const_tensor_view> const& views() const { return views_; }
 
     /// Shard `shard` of tensor `tensor` of the metadata.
     const_tensor_view const& view(std::size_t tensor, std::size_t shard) const;
@@ -47,17 +48,22 @@ public:
 private:
     checkpoint_metadata metadata_;
     std::unique_ptr<layout> held_;
-    std::list<mapped_input> inputs_;
+    std::list<detail::mapped_input> inputs_;
     std::vector<std::string> names_;
-    shard_views<const_tensor_view> views_;
+    detail::shard_views<const_tensor_view> views_;
 };
 
 /// The catalog of a checkpoint, for programs.
 RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
-/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one. Not of all members:
-/// ranks may see it at different paths, and what files say beside their tensors moves nothing.
+namespace detail {
+
+/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one. Not of
+/// all members: ranks may see it at different paths, and what files say beside their tensors moves
+/// nothing.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
+
+} // namespace detail
 
 /// Opens a checkpoint on every rank.
 ///
@@ -66,15 +72,15 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 ///         see different files
 template <group Group>
 checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
-                           safetensors_options const& options = {}) {
+                           detail::safetensors_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
-    local_error const problem = attempt([&] {
+    detail::local_error const problem = detail::attempt([&] {
         opened = std::make_unique<checkpoint>(path, options);
-        digest = digest_of(opened->metadata());
+        digest = detail::digest_of(opened->metadata());
     });
-    agree_to_run(world, "open " + path.string(), digest_of(options), problem);
-    auto const all = gather_values(world, digest);
+    detail::agree_to_run(world, "open " + path.string(), detail::digest_of(options), problem);
+    auto const all = detail::gather_values(world, digest);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, path.string() + ": rank 0 and rank " + std::to_string(rank) +

@@ -18,7 +18,7 @@
 /// \file
 /// The files of a checkpoint as tensors in memory, to be filled, and then to appear all at once.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A checkpoint that is being written: the files that this process writes, as memory.
 ///
@@ -62,7 +62,7 @@ public:
         });
         agree_on(world, [&] {
             if (world.rank() == 0 && !plan_.index.empty())
-                detail::write_new_file(directory_.path() / hf_index_name, plan_.index);
+                write_new_file(directory_.path() / hf_index_name, plan_.index);
         });
         directory_.commit(world);
     }
@@ -76,7 +76,7 @@ private:
     std::vector<std::byte*> files_;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/checkpoint_writer.ipp>

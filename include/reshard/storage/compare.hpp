@@ -20,6 +20,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
 struct tensor_difference {
     std::string key;
@@ -30,10 +32,12 @@ struct tensor_difference {
     bool operator==(tensor_difference const&) const = default;
 };
 
+} // namespace detail
+
 /// What `compare` found.
 struct comparison {
     /// Of the lowest key that differs, the first element in row-major order.
-    std::optional<tensor_difference> first;
+    std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
 
@@ -78,9 +82,9 @@ RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const&
 ///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
 template <group Group>
 comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
-    agree_to_run(world,
-                 "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
-                 detail::digest_of_pair(a, b));
+    detail::agree_to_run(
+        world, "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
+        detail::digest_of_pair(a, b));
     comparison result;
     auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
     std::size_t first = common.size();

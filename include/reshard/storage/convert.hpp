@@ -20,8 +20,12 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// How much is done: called with bytes done and bytes in all, of this process.
 using progress_function = std::function<void(index_t, index_t)>;
+
+} // namespace detail
 
 /// What a conversion may be told.
 struct convert_options {
@@ -31,8 +35,8 @@ struct convert_options {
     /// Who shall hold what; nothing: a Hugging Face directory of everything that the program
     /// yields.
     std::optional<layout> wanted = {};
-    write_options writing = {};
-    progress_function progress = {};
+    detail::write_options writing = {};
+    detail::progress_function progress = {};
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};
@@ -64,8 +68,8 @@ struct convert_report {
 ///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
-///         errc::unknown_key where `how.strict` says so. It begins with the source's path, or, where the layout is wrong,
-///         the target's
+///         errc::unknown_key where `how.strict` says so. It begins with the source's path, or,
+///         where the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how = {});

@@ -11,9 +11,7 @@
 /// \file
 /// One element of a tensor as text.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 constexpr bool is_integer(data_type dtype) {
     switch (dtype) {
@@ -29,8 +27,6 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-} // namespace detail
-
 /// The element that lies `place` elements behind the first one: the shortest digits that mean it.
 ///
 /// \par Shape any; strides do not matter
@@ -39,7 +35,7 @@ RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t
 /// The bits of the same element, in hexadecimal: tells two NaN apart.
 RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/element_text.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// The tensors in mapped files, as tensors in memory.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// A shard of a file as a tensor; `file` is the file's first byte.
 template <class View, class Byte>
@@ -37,6 +37,6 @@ shard_views<View> views_in_files(checkpoint_metadata const& metadata,
     return views;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

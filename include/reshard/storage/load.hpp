@@ -24,10 +24,11 @@ namespace reshard {
 /// Of the options, `program`, `strict` and `shape_mismatch` apply; a function gets the catalogs of
 /// the checkpoint and of what all ranks want.
 ///
-/// \throws error before anything is written: as `layout_of`, `problem_of` and `make_plan`, beginning
-///         with the checkpoint's path; errc::overlap for replicas that differ, errc::memory_overlap
-///         for tensors that share memory, errc::unknown_key for a key that the checkpoint does not
-///         have or where `how.strict` says so; errc::usage for options that do not apply
+/// \throws error before anything is written: as `layout_of`, `problem_of` and `make_plan`,
+///         beginning with the checkpoint's path; errc::overlap for replicas that differ,
+///         errc::memory_overlap for tensors that share memory, errc::unknown_key for a key that the
+///         checkpoint does not have or where `how.strict` says so; errc::usage for options that do
+///         not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& how = {});
 

@@ -53,12 +53,12 @@ strict_verdict load_state(Group const& world, checkpoint const& source, model_st
                           options const& how = {}) {
     std::filesystem::path const& path = source.metadata().path;
     detail::state_load wanted;
-    agree_to_run(world, "load a state from " + path.string(), 0, attempt([&] {
-                     detail::at_path(path, [&] {
-                         wanted.prepare(state, source.files_layout());
-                         detail::check_names(state, wanted.bytes);
-                     });
-                 }));
+    detail::agree_to_run(world, "load a state from " + path.string(), 0, detail::attempt([&] {
+                             detail::at_path(path, [&] {
+                                 wanted.prepare(state, source.files_layout());
+                                 detail::check_names(state, wanted.bytes);
+                             });
+                         }));
     strict_verdict verdict = load(world, source, wanted.tensors, how);
     agree_on(world, [&] { wanted.finish(state); });
     return verdict;

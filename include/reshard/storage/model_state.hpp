@@ -22,7 +22,7 @@ namespace reshard {
 
 /// A cell of an array of objects, and its content.
 struct stored_object {
-    object_cell cell;
+    detail::object_cell cell;
     std::string bytes;
 
     bool operator==(stored_object const&) const = default;
@@ -40,9 +40,13 @@ struct unsaved_value {
     std::any value;
 };
 
+namespace detail {
+
 /// What one name may stand for.
 using state_entry =
     std::variant<local_shard, deferred_tensor, stored_object, stored_value, unsaved_value>;
+
+} // namespace detail
 
 /// All that a rank saves and loads, by the names that its program uses.
 ///
@@ -50,7 +54,9 @@ using state_entry =
 /// under other names than it was saved under. Only common values are called by their names.
 ///
 /// \par Source sharded state dicts of Megatron-Core
-using model_state = std::map<std::string, state_entry, std::less<>>;
+using model_state = std::map<std::string, detail::state_entry, std::less<>>;
+
+namespace detail {
 
 /// True where every entry is a tensor, now or when it is built; so too where there is no entry,
 /// since a rank may own nothing.
@@ -61,6 +67,8 @@ RESHARD_DECL std::vector<common_value> common_values(model_state const& state);
 
 /// The objects of a state. They refer to it.
 RESHARD_DECL std::vector<held_object> held_objects(model_state const& state);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -40,12 +40,12 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
 ///         errc::ranks_disagree where ranks have different structures or do something else
 template <group Group>
 plan read_plan(Group const& world, std::filesystem::path const& path, std::uint64_t structure,
-               plan_scope const& scope) {
+               detail::plan_scope const& scope) {
     plan whole;
-    local_error const problem =
-        attempt([&] { whole = read_plan(path, plan_digest(structure, scope)); });
-    agree_to_run(world, "read_plan", 0, problem);
-    agree_on_digest(world, "a structure", structure);
+    detail::local_error const problem =
+        detail::attempt([&] { whole = read_plan(path, detail::plan_digest(structure, scope)); });
+    detail::agree_to_run(world, "read_plan", 0, problem);
+    detail::agree_on_digest(world, "a structure", structure);
     return whole;
 }
 

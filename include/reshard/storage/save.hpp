@@ -25,7 +25,7 @@ enum class save_form {
 /// What a save may be told; equal on every rank.
 struct save_options {
     save_form form = save_form::sharded;
-    write_options writing = {};
+    detail::write_options writing = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
 };

@@ -35,10 +35,10 @@ template <group Group>
 void save_state(Group const& world, model_state const& state, std::filesystem::path const& target,
                 save_options const& how = {}) {
     detail::built_state built;
-    agree_to_run(world, "save a state to " + target.string(), digest_of(how),
-                 attempt([&] { built = detail::build_all(state); }));
-    check_common(world, common_values(state));
-    check_objects(world, held_objects(state));
+    detail::agree_to_run(world, "save a state to " + target.string(), detail::digest_of(how),
+                         detail::attempt([&] { built = detail::build_all(state); }));
+    detail::check_common(world, detail::common_values(state));
+    detail::check_objects(world, detail::held_objects(state));
     const_state_dict tensors;
     agree_on(world, [&] { tensors = detail::tensors_to_save(state, built, world.rank() == 0); });
     save(world, tensors, target, how);

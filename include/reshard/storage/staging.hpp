@@ -15,9 +15,7 @@
 /// \file
 /// A directory that appears at once, complete, or not at all.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
@@ -28,8 +26,6 @@ RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace
 
 RESHARD_DECL void create_temporary(std::filesystem::path const& temporary,
                                    std::filesystem::path const& target);
-
-} // namespace detail
 
 /// A temporary directory beside a target: files are written there, and the whole is renamed last.
 ///
@@ -44,15 +40,15 @@ public:
     ///         created; on every rank alike
     template <group Group>
     staging(Group const& world, std::filesystem::path const& target, bool replace)
-        : target_(detail::without_slash(target)), replace_(replace) {
+        : target_(without_slash(target)), replace_(replace) {
         std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
         temporary_ = target_;
         temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
-            detail::check_target(target_, replace_);
-            detail::create_temporary(temporary_, target_);
+            check_target(target_, replace_);
+            create_temporary(temporary_, target_);
             created_ = true;
         });
     }
@@ -73,8 +69,8 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
-            detail::put_in_place(temporary_, target_, replace_);
-            attempt([&] { detail::sync_directory(target_ / ".."); }); // the target is there already
+            put_in_place(temporary_, target_, replace_);
+            attempt([&] { sync_directory(target_ / ".."); }); // the target is there already
         });
     }
 
@@ -85,7 +81,7 @@ private:
     bool created_ = false;
 };
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/staging.ipp>

@@ -17,12 +17,10 @@
 /// \file
 /// A model's state as tensors, which are all that a checkpoint has.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// What the key of a common value begins with in a checkpoint; its name follows.
 inline constexpr std::string_view common_prefix = "common/";
-
-namespace detail {
 
 /// Bytes as a tensor: of one axis, of unsigned bytes, whole on every rank that has it.
 RESHARD_DECL shard_descriptor bytes_tensor(std::string key, std::size_t size);
@@ -61,9 +59,7 @@ struct bytes_to_load {
 /// Memory for the objects that a state wants, and for all common values that a checkpoint has.
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/state_tensors.ipp>

@@ -15,6 +15,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// How a checkpoint is written.
 struct write_options {
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
@@ -31,11 +33,15 @@ struct write_options {
 /// \throws error with errc::not_covered or errc::overlap, naming key, elements and ranks
 RESHARD_DECL void check_complete(layout const& wanted);
 
+} // namespace detail
+
 /// What a program yields, as a catalog of whole tensors.
 RESHARD_DECL catalog catalog_of(mapping const& program);
 
-/// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory of
-/// everything that `program` yields.
+namespace detail {
+
+/// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
+/// of everything that `program` yields.
 ///
 /// \throws error as `check_complete` unless `options.partial`, and as `plan_sharded`
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
@@ -45,6 +51,8 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
 /// rank`, and of a Hugging Face directory, which has no ranks, each in turn.
 RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,
                                                     int size);
+
+} // namespace detail
 
 } // namespace reshard
 

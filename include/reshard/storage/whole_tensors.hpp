@@ -20,9 +20,7 @@
 /// \file
 /// Tensors made whole one after the other, for what writes files of its own.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The shards of each key.
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
@@ -42,8 +40,6 @@ private:
     std::vector<std::byte> bytes_;
     shard_descriptor descriptor_;
 };
-
-} // namespace detail
 
 /// Calls `visit(key, tensor)` on rank `reader` with each tensor that the ranks hold together, whole
 /// and row-major, in the order of keys.
@@ -66,10 +62,10 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
                                                " among " + std::to_string(world.size()) +
                                                " to read whole tensors");
                  }));
-    layout const held = detail::layout_of_all(world, source.descriptors());
-    auto const mine = detail::shards_by_key(source);
+    layout const held = layout_of_all(world, source.descriptors());
+    auto const mine = shards_by_key(source);
     for (tensor_layout const& tensor : held.tensors) {
-        std::optional<detail::whole_tensor> made;
+        std::optional<whole_tensor> made;
         state_dict target;
         agree_on(world, [&] {
             if (world.rank() != reader)
@@ -86,7 +82,7 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/whole_tensors.ipp>

@@ -11,13 +11,9 @@
 /// \file
 /// A file that appears at once, complete, or not at all.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_view text);
-
-} // namespace detail
 
 /// Writes a file beside `target` and gives it that name when it is complete; a file that is there
 /// is replaced.
@@ -27,7 +23,7 @@ RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_
 /// \throws error with errc::io, naming the target; then what is there is what it was
 RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/write_whole_file.ipp>

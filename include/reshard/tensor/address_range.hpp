@@ -15,7 +15,7 @@
 /// \file
 /// Which bytes of memory a tensor touches, and whether two tensors may touch the same.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The bytes from `begin` up to, not including, `end`.
 ///
@@ -34,8 +34,6 @@ struct address_range {
 constexpr bool overlap(address_range const& a, address_range const& b) {
     return !a.empty() && !b.empty() && a.begin < b.end && b.begin < a.end;
 }
-
-namespace detail {
 
 /// Elements before and behind the one at index 0, 0, ...; neither is negative.
 struct element_reach {
@@ -61,8 +59,6 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
     return reach;
 }
 
-} // namespace detail
-
 /// The smallest range that holds every byte of `elements`; empty where there is no element.
 ///
 /// What lies between the elements of a strided tensor is in the range too.
@@ -78,7 +74,7 @@ RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 /// \throws error with errc::overflow where strides overflow 64 bits
 RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/tensor/impl/address_range.ipp>

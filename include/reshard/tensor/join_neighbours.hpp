@@ -15,9 +15,7 @@
 /// \file
 /// Shards that are neighbours in their tensor and in memory, as one shard.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
 template <class View>
@@ -140,8 +138,6 @@ private:
     std::vector<numbered_shard> shards_;
 };
 
-} // namespace detail
-
 /// The same elements in fewer shards, where some are neighbours along an axis and of one size
 /// across it.
 ///
@@ -153,9 +149,9 @@ private:
 /// \post every element has the address that it had
 template <class View>
 basic_state_dict<View> join_neighbours(basic_state_dict<View> const& shards) {
-    return detail::neighbour_joiner<View>(shards).joined();
+    return neighbour_joiner<View>(shards).joined();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -14,7 +14,7 @@
 /// \file
 /// Whether elements of one tensor lie at one address.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// An axis whose step does not lead past the elements of the axes with smaller steps.
 ///
@@ -27,8 +27,6 @@ struct crowded_axis {
 
     constexpr bool operator==(crowded_axis const&) const = default;
 };
-
-namespace detail {
 
 /// An axis of more than one element: indices differ by `reach` steps at most.
 struct axis_steps {
@@ -103,8 +101,6 @@ constexpr bool remove_one(stepping_axes& axes) {
     return false;
 }
 
-} // namespace detail
-
 /// The axis to name where elements of a tensor may lie at one address; nothing where they certainly
 /// do not.
 ///
@@ -118,17 +114,17 @@ constexpr std::optional<crowded_axis> own_overlap(index_vector const& shape,
                                                   index_vector const& strides) {
     if (element_count(shape) == 0)
         return std::nullopt;
-    detail::stepping_axes axes(shape, strides);
+    stepping_axes axes(shape, strides);
     if (axes.count > 0 && axes.values[0].step == 0)
         return crowded_axis{axes.values[0].axis, 0, 1};
-    while (detail::remove_one(axes)) {
+    while (remove_one(axes)) {
     }
     if (axes.count == 0)
         return std::nullopt;
-    detail::axis_steps const& widest = axes.values[axes.count - 1];
+    axis_steps const& widest = axes.values[axes.count - 1];
     return crowded_axis{widest.axis, widest.step, axes.span() - widest.span() + 1};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

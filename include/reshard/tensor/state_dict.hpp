@@ -25,6 +25,8 @@ namespace reshard {
 
 struct compact_layout;
 
+namespace detail {
+
 /// One shard and its elements.
 ///
 /// The tensor of a flat shard has one axis.
@@ -36,8 +38,10 @@ struct basic_local_shard {
     constexpr bool operator==(basic_local_shard const&) const = default;
 };
 
-using local_shard = basic_local_shard<tensor_view>;
-using const_local_shard = basic_local_shard<const_tensor_view>;
+} // namespace detail
+
+using local_shard = detail::basic_local_shard<tensor_view>;
+using const_local_shard = detail::basic_local_shard<const_tensor_view>;
 
 namespace detail {
 
@@ -67,8 +71,6 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
 /// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 
-} // namespace detail
-
 /// Refuses a tensor that does not hold what the descriptor says.
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
@@ -78,13 +80,13 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 template <class View>
 void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
-    detail::check_shape(shard.descriptor, shard.tensor);
+    check_shape(shard.descriptor, shard.tensor);
     if (shard.descriptor.dtype != shard.tensor.dtype)
         fail(errc::dtype_mismatch, "'" + shard.descriptor.key + "': a shard of " +
                                        std::string(name(shard.descriptor.dtype)) +
                                        " in a tensor of " + std::string(name(shard.tensor.dtype)));
-    detail::check_memory(shard.descriptor, shard.tensor);
-    detail::check_writable(shard.descriptor, shard.tensor);
+    check_memory(shard.descriptor, shard.tensor);
+    check_writable(shard.descriptor, shard.tensor);
 }
 
 /// The shards that one rank holds, in the order in which they were added.
@@ -92,10 +94,10 @@ void check(basic_local_shard<View> const& shard) {
 /// A rank may hold several shards of a key, or none; an empty state dict is legal. Names that the
 /// caller's own containers use are free: the key is the descriptor's.
 ///
-/// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add` does
-/// not throw for bad input: the shard is not kept, and the first error is, also in copies. Every
-/// function that takes a state dict throws it, on all ranks where there is a group; `check` throws
-/// at once.
+/// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add`
+/// does not throw for bad input: the shard is not kept, and the first error is, also in copies.
+/// Every function that takes a state dict throws it, on all ranks where there is a group; `check`
+/// throws at once.
 ///
 /// \invariant every shard that is kept passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
@@ -120,7 +122,7 @@ public:
     void add(shard_descriptor descriptor, View const& tensor) {
         value_type shard{std::move(descriptor), tensor};
         keep_error([&] {
-            reshard::check(shard);
+            detail::check(shard);
             shards_.push_back(std::move(shard));
         });
     }
@@ -153,16 +155,16 @@ public:
     /// Adds all that a rank holds of a tensor by a layout, of which `local` is the local array: the
     /// box that placements give it, or its blocks side by side, where they are dealt out.
     ///
-    /// Where a rank holds several shards, they stand one behind the other along the axis along which
-    /// they fill the array.
+    /// Where a rank holds several shards, they stand one behind the other along the axis along
+    /// which they fill the array.
     ///
     /// What is kept as an error: errc::unknown_key where the layout has no such tensor,
-    /// errc::shape_mismatch that names key, axis and both extents where the array has another shape,
-    /// and what `check` refuses; then nothing is added.
+    /// errc::shape_mismatch that names key, axis and both extents where the array has another
+    /// shape, and what `check` refuses; then nothing is added.
     void add(std::string_view key, compact_layout const& all, holder_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
-            for (detail::placed_shard& shard : detail::placed_shards(key, all, rank, local)) {
+            for (placed_shard& shard : placed_shards(key, all, rank, local)) {
                 View part = local;
                 using byte =
                     std::conditional_t<std::same_as<View, tensor_view>, std::byte, std::byte const>;
@@ -171,7 +173,7 @@ public:
                     part.data = static_cast<byte*>(local.data) +
                                 byte_place_of(shard.offset, local.dtype).bytes;
                 added.push_back({std::move(shard.descriptor), part});
-                reshard::check(added.back());
+                detail::check(added.back());
             }
             for (value_type& shard : added)
                 shards_.push_back(std::move(shard));
@@ -220,12 +222,14 @@ private:
     std::optional<error> first_error_;
 };
 
-using state_dict = basic_state_dict<tensor_view>;
-using const_state_dict = basic_state_dict<const_tensor_view>;
+} // namespace detail
+
+using state_dict = detail::basic_state_dict<tensor_view>;
+using const_state_dict = detail::basic_state_dict<const_tensor_view>;
 
 /// One line a shard: descriptor, then how the elements lie. No element is printed.
 template <class View>
-std::string to_string(basic_state_dict<View> const& shards) {
+std::string to_string(detail::basic_state_dict<View> const& shards) {
     std::string text;
     for (auto const& [descriptor, tensor] : shards)
         text += to_string(descriptor) + " in " + to_string(const_tensor_view(tensor)) + "\n";

@@ -15,6 +15,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 /// What a factory made of a tensor: shards, and the memory of those that are no part of it.
 struct built_shards {
     state_dict shards;
@@ -37,22 +39,28 @@ struct tensor_factory {
     std::function<void(built_shards const& built, tensor_view const& tensor)> merge = {};
 };
 
+} // namespace detail
+
 /// A tensor and its factory: nothing is built before it is saved or loaded.
 struct deferred_tensor {
     std::string key;
     tensor_view tensor;
-    tensor_factory factory;
+    detail::tensor_factory factory;
 };
 
 /// What a factory makes of its tensor now.
 ///
 /// \throws error with errc::usage for a factory without `build`, and what `build` throws
-RESHARD_DECL built_shards build(deferred_tensor const& deferred);
+RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred);
+
+namespace detail {
 
 /// Fills the tensor from what was built and then loaded.
 ///
 /// \throws error what the factory's `merge` throws
 RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded);
+
+} // namespace detail
 
 } // namespace reshard
 

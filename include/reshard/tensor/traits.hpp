@@ -68,10 +68,12 @@ concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T con
 template <class T>
 concept borrowed_tensor = tensor<T> && requires { requires tensor_traits<T>::is_borrowed; };
 
+namespace detail {
+
 /// The data type of the elements of `t`.
 template <tensor T>
 constexpr data_type dtype_of(T const& t) {
-    if constexpr (detail::has_dtype<T>)
+    if constexpr (has_dtype<T>)
         return tensor_traits<T>::dtype(t);
     else
         return data_type_of<typename tensor_traits<T>::element_type>;
@@ -85,6 +87,8 @@ constexpr memory_kind memory_of(T const& t) {
     else
         return memory_kind::host;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

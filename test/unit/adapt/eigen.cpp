@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(adapt_eigen)
 

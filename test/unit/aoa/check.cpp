@@ -68,9 +68,9 @@ BOOST_AUTO_TEST_CASE(each_loss_names_the_statement_that_destroys) {
                                                 "u -> v, permute='[0]'\n"
                                                 "b -> _");
     BOOST_TEST_REQUIRE(found.losses.size() == 2u);
-    BOOST_TEST(aoa::place_text(found.code, found.losses[0].where) == "m.aoa:2:1");
+    BOOST_TEST(aoa::detail::place_text(found.code, found.losses[0].where) == "m.aoa:2:1");
     BOOST_TEST(found.losses[0].text == "is rounded on the way from float32 to bfloat16");
-    BOOST_TEST(aoa::place_text(found.code, found.losses[1].where) == "m.aoa:4:1");
+    BOOST_TEST(aoa::detail::place_text(found.code, found.losses[1].where) == "m.aoa:4:1");
     BOOST_TEST(found.losses[1].text == "is removed");
     BOOST_TEST(aoa::why_not_invertible(found) ==
                "'a' is rounded on the way from float32 to bfloat16 (the statement at m.aoa:2:1); "

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::parsed;
 using reshard::test::tensor;
 
@@ -27,8 +28,8 @@ std::vector<std::string> destructions(char const* text, catalog const* target = 
     for (loss const& one : losses_of(lowered.map)) {
         aoa::destruction const what = finder.find(one);
         bool const placed = what.where.last > what.where.first;
-        found.push_back(one.key + "@" + (placed ? aoa::place_text(code, what.where) : "") + " " +
-                        what.text);
+        found.push_back(one.key + "@" + (placed ? aoa::detail::place_text(code, what.where) : "") +
+                        " " + what.text);
     }
     return found;
 }

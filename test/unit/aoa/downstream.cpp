@@ -13,14 +13,14 @@ BOOST_AUTO_TEST_SUITE(aoa_downstream)
 
 namespace {
 
-constexpr std::uint32_t nowhere = aoa::downstream::none;
+constexpr std::uint32_t nowhere = aoa::detail::downstream::none;
 
 /// The first statement behind a source tensor that has an attribute.
 std::uint32_t first_behind(char const* text, char const* key) {
     aoa::program const code = parsed(text);
-    aoa::name_chain const chain(code, code.statements());
+    aoa::detail::name_chain const chain(code, code.statements());
     auto const has_attribute = [&](aoa::statement const& one) { return one.attributes != 0; };
-    return aoa::downstream(code, chain, has_attribute).of(key);
+    return aoa::detail::downstream(code, chain, has_attribute).of(key);
 }
 
 } // namespace

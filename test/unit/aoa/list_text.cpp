@@ -5,7 +5,9 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using numbers = std::vector<index_t>;
 
 BOOST_AUTO_TEST_SUITE(aoa_list_text)

@@ -12,6 +12,7 @@
 // the same as the algebra, and what goldens cannot show.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::says;

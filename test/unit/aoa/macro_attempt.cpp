@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::parsed;
 
 BOOST_AUTO_TEST_SUITE(aoa_macro_attempt)
@@ -32,7 +33,7 @@ struct attempt_at {
 BOOST_AUTO_TEST_CASE(a_step_without_an_error_leaves_the_statement_alone) {
     attempt_at at("a -> b");
     aoa::statement one = at.code.statements()[0];
-    aoa::attempt(at.context, one, [] {});
+    aoa::detail::attempt(at.context, one, [] {});
     BOOST_TEST(!at.code.is_broken(one));
     BOOST_TEST(at.findings.empty());
 }
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_step_without_an_error_leaves_the_statement_alone) {
 BOOST_AUTO_TEST_CASE(an_error_is_a_finding_and_the_statement_keeps_its_names_alone) {
     attempt_at at("a^T, _ -> b, c, axis=0");
     aoa::statement one = at.code.statements()[0];
-    aoa::attempt(at.context, one, [&] { refuse_statement(at, errc::bad_macro); });
+    aoa::detail::attempt(at.context, one, [&] { refuse_statement(at, errc::bad_macro); });
     BOOST_TEST(at.code.is_broken(one));
     BOOST_TEST(at.code.attributes(one).empty());
     BOOST_TEST_REQUIRE(one.left == 1u); // nothing is not a name
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_a_finding_and_the_statement_keeps_its_names_alo
 BOOST_AUTO_TEST_CASE(a_statement_that_needs_a_broken_one_is_broken_without_a_word) {
     attempt_at at("a -> b");
     aoa::statement one = at.code.statements()[0];
-    aoa::attempt(at.context, one, [] { throw aoa::no_value{}; });
+    aoa::detail::attempt(at.context, one, [] { throw aoa::no_value{}; });
     BOOST_TEST(at.code.is_broken(one));
     BOOST_TEST(at.findings.empty());
     BOOST_TEST(!at.context.first_error);
@@ -64,11 +65,12 @@ BOOST_AUTO_TEST_CASE(a_statement_that_needs_a_broken_one_is_broken_without_a_wor
 BOOST_AUTO_TEST_CASE(what_a_step_had_appended_before_its_error_is_taken_back) {
     attempt_at at("a -> b\nc -> d");
     std::vector<aoa::statement> expanded{at.code.statements()[1]};
-    aoa::attempt(at.context, at.code.statements()[0], expanded, [&](aoa::statement const& one) {
-        expanded.push_back(one);
-        expanded.push_back(one);
-        throw aoa::statement_error{errc::bad_macro, "no", {}};
-    });
+    aoa::detail::attempt(at.context, at.code.statements()[0], expanded,
+                         [&](aoa::statement const& one) {
+                             expanded.push_back(one);
+                             expanded.push_back(one);
+                             throw aoa::statement_error{errc::bad_macro, "no", {}};
+                         });
     BOOST_TEST_REQUIRE(expanded.size() == 2u);
     BOOST_TEST(!at.code.is_broken(expanded[0]));
     BOOST_TEST(at.code.is_broken(expanded[1]));
@@ -77,7 +79,7 @@ BOOST_AUTO_TEST_CASE(what_a_step_had_appended_before_its_error_is_taken_back) {
 BOOST_AUTO_TEST_CASE(names_with_open_numbers_are_lost) {
     attempt_at at("a.$N, b -> c_$N, d, axis=0");
     aoa::statement one = at.code.statements()[0];
-    aoa::attempt(at.context, one, [&] { refuse_statement(at, errc::bad_macro); });
+    aoa::detail::attempt(at.context, one, [&] { refuse_statement(at, errc::bad_macro); });
     BOOST_TEST_REQUIRE(at.context.lost.size() == 2u);
     BOOST_TEST(at.context.lost[0].is_read);
     BOOST_TEST(!at.context.lost[1].is_read);
@@ -89,8 +91,8 @@ BOOST_AUTO_TEST_CASE(a_limit_ends_everything) {
     attempt_at at("a -> b");
     aoa::statement one = at.code.statements()[0];
     BOOST_CHECK_THROW(
-        aoa::attempt(at.context, one, [&] { refuse_statement(at, errc::limit_exceeded); }),
-        aoa::failed_statement);
+        aoa::detail::attempt(at.context, one, [&] { refuse_statement(at, errc::limit_exceeded); }),
+        aoa::detail::failed_statement);
     BOOST_TEST(!at.code.is_broken(one));
 }
 

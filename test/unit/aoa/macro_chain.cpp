@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::parsed;
 
 BOOST_AUTO_TEST_SUITE(aoa_macro_chain)

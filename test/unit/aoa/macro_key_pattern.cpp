@@ -7,7 +7,9 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::parsed;
 using reshard::test::pattern;
 using numbers = std::vector<index_t>;

@@ -12,7 +12,9 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::parsed;
 using reshard::test::pattern;
 using reshard::test::tensor;

@@ -8,6 +8,7 @@
 
 using namespace reshard;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 
 BOOST_AUTO_TEST_SUITE(aoa_missing_key)
 

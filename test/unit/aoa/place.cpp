@@ -7,6 +7,7 @@
 #include <string>
 
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 
 BOOST_AUTO_TEST_SUITE(aoa_place)
 

@@ -12,6 +12,7 @@
 
 using namespace reshard;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::parsed;
 using reshard::test::tensor;
 

@@ -15,6 +15,7 @@
 // the goldens, test/aoa/reverse; that they are right is a law. Here is what neither shows.
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
 using reshard::test::parsed;
 using reshard::test::tensor;

@@ -10,7 +10,9 @@
 #include <utility>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::says;
 using reshard::test::tensor;
 

@@ -8,6 +8,7 @@
 
 using namespace reshard;
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 using reshard::test::parsed;
 
 BOOST_AUTO_TEST_SUITE(aoa_version_table)

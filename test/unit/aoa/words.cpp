@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard::aoa;
+using namespace reshard::aoa::detail;
 
 BOOST_AUTO_TEST_SUITE(aoa_words)
 

@@ -13,6 +13,7 @@
 #include <numeric>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::says;
 

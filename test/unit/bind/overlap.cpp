@@ -9,6 +9,7 @@
 #include <array>
 
 using namespace reshard;
+using namespace reshard::detail;
 using adapt::raw_tensor;
 using reshard::test::says;
 

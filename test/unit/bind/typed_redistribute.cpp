@@ -18,6 +18,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(local_typed_redistribute)
@@ -60,54 +61,54 @@ void check_by_name() {
 }
 
 template <fixed_string Key, index_t Rows, index_t Columns, auto... Placements>
-using matrix = typed_tensor<Key, float, index_vector{Rows, Columns}, Placements...>;
+using matrix = typed::tensor<Key, float, index_vector{Rows, Columns}, Placements...>;
 
-struct seven : typed_layout<mesh{{"tp", 7}}, matrix<"a", 10, 6, shard{0}>,
-                            matrix<"b", 3, 8, shard{0}>, matrix<"c", 5, 9, shard{1}>,
-                            typed_tensor<"s", float, index_vector{}, replicate{}>,
-                            matrix<"z", 0, 4, shard{1}>> {};
+struct seven : typed::layout<mesh{{"tp", 7}}, matrix<"a", 10, 6, shard{0}>,
+                             matrix<"b", 3, 8, shard{0}>, matrix<"c", 5, 9, shard{1}>,
+                             typed::tensor<"s", float, index_vector{}, replicate{}>,
+                             matrix<"z", 0, 4, shard{1}>> {};
 struct two_by_two
-    : typed_layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"z", 0, 4, replicate{}, shard{0}>,
-                   typed_tensor<"s", float, index_vector{}, replicate{}, replicate{}>,
-                   matrix<"c", 5, 9, shard{0}, shard{0}>, matrix<"b", 3, 8, shard{1}, shard{1}>,
-                   matrix<"a", 10, 6, shard{1}, shard{0}>> {};
-struct three : typed_layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
-                            matrix<"c", 5, 9, replicate{}>> {};
+    : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"z", 0, 4, replicate{}, shard{0}>,
+                    typed::tensor<"s", float, index_vector{}, replicate{}, replicate{}>,
+                    matrix<"c", 5, 9, shard{0}, shard{0}>, matrix<"b", 3, 8, shard{1}, shard{1}>,
+                    matrix<"a", 10, 6, shard{1}, shard{0}>> {};
+struct three : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+                             matrix<"c", 5, 9, replicate{}>> {};
 struct stages
-    : typed_layout<mesh{{"pp", 3}, {"tp", 2}}, matrix<"a", 10, 6, only{0}, shard{0}>,
-                   matrix<"b", 3, 8, only{1}, shard{1}>, matrix<"c", 5, 9, only{1}, replicate{}>> {
+    : typed::layout<mesh{{"pp", 3}, {"tp", 2}}, matrix<"a", 10, 6, only{0}, shard{0}>,
+                    matrix<"b", 3, 8, only{1}, shard{1}>, matrix<"c", 5, 9, only{1}, replicate{}>> {
 };
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(shards_of_odd_numbers_of_ranks_are_moved) {
-    check_by_name<typed_plan<seven, two_by_two>>();
-    check_by_name<typed_plan<two_by_two, seven>>();
+    check_by_name<typed::plan<seven, two_by_two>>();
+    check_by_name<typed::plan<two_by_two, seven>>();
 }
 
 BOOST_AUTO_TEST_CASE(uneven_and_empty_shards_and_replicas_are_moved) {
-    check_by_name<typed_plan<seven, three>>();
-    check_by_name<typed_plan<two_by_two, three>>();
-    check_by_name<typed_plan<seven, seven>>();
+    check_by_name<typed::plan<seven, three>>();
+    check_by_name<typed::plan<two_by_two, three>>();
+    check_by_name<typed::plan<seven, seven>>();
 }
 
 BOOST_AUTO_TEST_CASE(ranks_of_other_stages_hold_nothing) {
-    check_by_name<typed_plan<seven, stages>>();
-    check_by_name<typed_plan<stages, three>>();
+    check_by_name<typed::plan<seven, stages>>();
+    check_by_name<typed::plan<stages, three>>();
 }
 
 namespace {
 
-struct fused : typed_layout<mesh{{"tp", 3}}, matrix<"ab", 4, 10, shard{0}>,
-                            matrix<"turned", 9, 5, shard{1}>, matrix<"zero", 2, 3, shard{0}>> {};
-struct unfused : typed_layout<mesh{{"tp", 2}}, matrix<"a", 4, 6, shard{1}>,
-                              matrix<"b", 4, 4, shard{0}>, matrix<"c", 5, 9, shard{0}>> {};
-using fuse_all = typed_plan<
+struct fused : typed::layout<mesh{{"tp", 3}}, matrix<"ab", 4, 10, shard{0}>,
+                             matrix<"turned", 9, 5, shard{1}>, matrix<"zero", 2, 3, shard{0}>> {};
+struct unfused : typed::layout<mesh{{"tp", 2}}, matrix<"a", 4, 6, shard{1}>,
+                               matrix<"b", 4, 4, shard{0}>, matrix<"c", 5, 9, shard{0}>> {};
+using fuse_all = typed::plan<
     unfused, fused,
-    typed_definition<"turned", typed_permute<typed_source_of<unfused, "c">, index_vector{1, 0}>>,
-    typed_definition<"zero", typed_zeros<float, index_vector{2, 3}>>,
-    typed_definition<
-        "ab", typed_concat<1, typed_source_of<unfused, "a">, typed_source_of<unfused, "b">>>>;
+    typed::definition<"turned", typed::permute<typed::source_of<unfused, "c">, index_vector{1, 0}>>,
+    typed::definition<"zero", typed::zeros<float, index_vector{2, 3}>>,
+    typed::definition<
+        "ab", typed::concat<1, typed::source_of<unfused, "a">, typed::source_of<unfused, "b">>>>;
 
 } // namespace
 
@@ -129,20 +130,21 @@ BOOST_AUTO_TEST_CASE(definitions_are_what_their_expressions_say) {
 namespace {
 
 struct halves
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", double, index_vector{4, 6}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", double, index_vector{4, 6}, shard{0}>> {};
 struct rounded
-    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"w", float, index_vector{2, 12}, shard{1}>> {};
-using round = typed_plan<
+    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"w", float, index_vector{2, 12}, shard{1}>> {};
+using round = typed::plan<
     halves, rounded,
-    typed_definition<
-        "w", typed_cast<typed_reshape<typed_source_of<halves, "w">, index_vector{2, 12}>, float>>>;
+    typed::definition<
+        "w",
+        typed::cast<typed::reshape<typed::source_of<halves, "w">, index_vector{2, 12}>, float>>>;
 
 struct bits_of_four
-    : typed_layout<mesh{{"tp", 3}}, typed_tensor<"w", data_type_constant<data_type::f4>,
-                                                 index_vector{9}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"w", data_type_constant<data_type::f4>,
+                                                   index_vector{9}, shard{0}>> {};
 struct whole_bits
-    : typed_layout<mesh{}, typed_tensor<"w", data_type_constant<data_type::f4>, index_vector{9}>> {
-};
+    : typed::layout<mesh{},
+                    typed::tensor<"w", data_type_constant<data_type::f4>, index_vector{9}>> {};
 
 } // namespace
 
@@ -157,22 +159,22 @@ BOOST_AUTO_TEST_CASE(elements_of_less_than_a_byte_are_moved) {
     // Three parts of three elements, 0x1 to 0x9, lowest bits first.
     unsigned char const parts[3][2] = {{0x21, 0x03}, {0x54, 0x06}, {0x87, 0x09}};
     unsigned char all[5] = {};
-    typed_addresses<bits_of_four, std::byte const> from;
+    typed::addresses<bits_of_four, std::byte const> from;
     for (holder_t rank = 0; rank < 3; ++rank)
         from.set(0, rank, reinterpret_cast<std::byte const*>(parts[rank]));
-    typed_addresses<whole_bits, std::byte> to;
+    typed::addresses<whole_bits, std::byte> to;
     to.set(0, 0, reinterpret_cast<std::byte*>(all));
-    run_locally<typed_plan<bits_of_four, whole_bits>>(from, to);
+    run_locally<typed::plan<bits_of_four, whole_bits>>(from, to);
     unsigned char const expected[] = {0x21, 0x43, 0x65, 0x87, 0x09};
     BOOST_TEST(all == expected, boost::test_tools::per_element());
 }
 
 namespace {
 
-using nothing = typed_layout<mesh{{"tp", 2}}>;
-using no_plan = typed_plan<nothing, nothing>;
-using one_matrix = typed_layout<mesh{}, matrix<"w", 2, 2>>;
-using same_plan = typed_plan<one_matrix, one_matrix>;
+using nothing = typed::layout<mesh{{"tp", 2}}>;
+using no_plan = typed::plan<nothing, nothing>;
+using one_matrix = typed::layout<mesh{}, matrix<"w", 2, 2>>;
+using same_plan = typed::plan<one_matrix, one_matrix>;
 
 } // namespace
 
@@ -197,7 +199,7 @@ BOOST_AUTO_TEST_SUITE(local_typed_addresses)
 namespace {
 
 struct halves
-    : typed_layout<mesh{{"tp", 2}}, typed_tensor<"w", float, index_vector{4, 3}, shard{0}>> {};
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", float, index_vector{4, 3}, shard{0}>> {};
 
 float elements[64];
 
@@ -214,7 +216,7 @@ state_dict dict_of(shard_descriptor shard, index_vector const& strides, float* f
 }
 
 auto addresses_of(std::vector<state_dict> const& ranks) {
-    return typed_addresses<halves, std::byte>(ranks);
+    return typed::addresses<halves, std::byte>(ranks);
 }
 
 } // namespace

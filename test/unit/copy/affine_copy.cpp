@@ -9,6 +9,7 @@
 #include <algorithm>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(affine_copies)
 

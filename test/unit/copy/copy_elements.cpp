@@ -9,6 +9,7 @@
 #include <numeric>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(copying_elements)
 

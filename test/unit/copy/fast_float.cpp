@@ -9,6 +9,7 @@
 #include <random>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(fast_floats)
 

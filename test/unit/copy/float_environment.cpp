@@ -9,6 +9,7 @@
 #include <cfenv>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(float_environments)

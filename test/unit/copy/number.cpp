@@ -7,6 +7,7 @@
 #include <cmath>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(numbers)
 

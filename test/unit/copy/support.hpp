@@ -17,6 +17,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 inline index_t draw(std::mt19937& random, index_t first, index_t last) {
     return std::uniform_int_distribution<index_t>(first, last)(random);
 }

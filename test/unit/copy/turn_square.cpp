@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(copy_turn_square)
 

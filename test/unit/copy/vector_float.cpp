@@ -7,6 +7,7 @@
 #include "vector_support.hpp"
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(vector_floats)

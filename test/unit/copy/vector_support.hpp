@@ -20,6 +20,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 struct pair_of_types {
     data_type source;
     data_type target;

@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 using dtype = data_type;
 

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(errors)
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 static_assert(storable<box> && storable<box const> && !storable_alone<box>);
 static_assert(storable<cast_chain> && storable<packed_vector>);

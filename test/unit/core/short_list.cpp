@@ -8,6 +8,7 @@
 #include <utility>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(lists_of_one)
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(core_text_list)
 

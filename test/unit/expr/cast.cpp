@@ -7,6 +7,7 @@
 #include <reshard/expr/concat.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(expr_cast)

@@ -10,6 +10,7 @@
 
 using namespace reshard;
 using namespace reshard::detail;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(expr_check_pieces)
 

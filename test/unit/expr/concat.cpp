@@ -6,6 +6,7 @@
 #include "support/says.hpp"
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::evaluate;
 using reshard::test::says;
 

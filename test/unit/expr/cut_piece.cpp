@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(expr_cut_piece)
 

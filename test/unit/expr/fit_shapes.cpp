@@ -8,6 +8,7 @@
 #include "support/says.hpp"
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::says;
 

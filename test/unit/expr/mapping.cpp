@@ -8,6 +8,7 @@
 #include <reshard/expr/digest.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(expr_mapping)

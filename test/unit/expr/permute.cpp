@@ -9,6 +9,7 @@
 #include <reshard/expr/split.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::evaluate;
 using reshard::test::says;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(expr_piece_index)
 

@@ -13,6 +13,7 @@
 #include <limits>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::evaluate;
 using reshard::test::says;
 

@@ -10,6 +10,7 @@
 #include <reshard/expr/reshape.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::evaluate;
 using reshard::test::says;
 

@@ -8,6 +8,7 @@
 #include <reshard/expr/concat.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::evaluate;
 using reshard::test::says;
 

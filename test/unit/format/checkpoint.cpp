@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_SUITE(format_checkpoint)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 /// A safetensors file of that JSON and so many bytes of data.
 std::string file_of(std::string const& json, std::size_t data_bytes) {

@@ -13,6 +13,7 @@ BOOST_AUTO_TEST_SUITE(format_checkpoint_plan)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 tensor_layout tensor(std::string const& key, data_type dtype, index_vector const& shape,
                      std::vector<std::pair<holder_t, box>> const& shards) {

@@ -20,6 +20,8 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_first_step)
 

@@ -9,6 +9,7 @@ BOOST_AUTO_TEST_SUITE(format_hf_index)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using groups = std::vector<std::vector<std::size_t>>;
 
 groups split(std::vector<index_t> const& bytes, index_t most) {

@@ -36,23 +36,25 @@ struct chained_optimizer {
 } // namespace
 
 template <>
-struct reshard::optimizer_traits<sharded_optimizer> {
+struct reshard::model::optimizer_traits<sharded_optimizer> {
     static constexpr auto& inner(auto& outer) { return outer.wrapped; }
 };
 
 template <>
-struct reshard::optimizer_traits<scaling_optimizer> {
+struct reshard::model::optimizer_traits<scaling_optimizer> {
     static constexpr sharded_optimizer& inner(scaling_optimizer const& outer) {
         return outer.wrapped;
     }
 };
 
 template <>
-struct reshard::optimizer_traits<chained_optimizer> {
+struct reshard::model::optimizer_traits<chained_optimizer> {
     static constexpr auto* inner(auto& outer) { return outer.next; }
 };
 
 using namespace reshard;
+using namespace reshard::model;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(model_inner_optimizer)
 

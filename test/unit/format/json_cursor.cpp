@@ -10,6 +10,7 @@ BOOST_AUTO_TEST_SUITE(format_json_cursor)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 template <class Read>
 std::string refusal(std::string const& text, Read read) {

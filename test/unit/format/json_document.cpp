@@ -10,7 +10,7 @@ namespace {
 
 std::string refusal(std::string const& text) {
     try {
-        reshard::parse_json(text, "a.json", reshard::errc::syntax);
+        reshard::detail::parse_json(text, "a.json", reshard::errc::syntax);
     } catch (reshard::error const& thrown) {
         BOOST_TEST((thrown.code() == reshard::errc::syntax));
         return thrown.what();
@@ -21,8 +21,8 @@ std::string refusal(std::string const& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_document_is_read) {
-    auto const document = reshard::parse_json(R"({"a": [1, {"a": "x"}], "b": {"a": null}})",
-                                              "a.json", reshard::errc::syntax);
+    auto const document = reshard::detail::parse_json(R"({"a": [1, {"a": "x"}], "b": {"a": null}})",
+                                                      "a.json", reshard::errc::syntax);
     BOOST_TEST(document.at("a").at(1).at("a").as_string() == "x");
 }
 
@@ -40,10 +40,10 @@ BOOST_AUTO_TEST_CASE(a_key_may_not_stand_twice_in_one_object) {
 }
 
 BOOST_AUTO_TEST_CASE(lines_and_columns_are_counted_from_one) {
-    BOOST_TEST(reshard::line_and_column("ab\ncd", 0) == "1:1");
-    BOOST_TEST(reshard::line_and_column("ab\ncd", 2) == "1:3");
-    BOOST_TEST(reshard::line_and_column("ab\ncd", 3) == "2:1");
-    BOOST_TEST(reshard::line_and_column("ab\ncd", 5) == "2:3");
+    BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 0) == "1:1");
+    BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 2) == "1:3");
+    BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 3) == "2:1");
+    BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 5) == "2:3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

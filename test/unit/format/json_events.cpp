@@ -23,7 +23,7 @@ struct recorder {
     bool array_end() { return note("]"); }
     bool key(std::string_view text) { return note(std::string(text) + ":"); }
     bool string(std::string_view text) { return note("'" + std::string(text) + "'"); }
-    bool number(std::string_view text, reshard::json_number kind) {
+    bool number(std::string_view text, reshard::detail::json_number kind) {
         constexpr char const* names[] = {"i", "r", "inf"};
         return note(std::string(text) + names[static_cast<int>(kind)]);
     }
@@ -33,7 +33,7 @@ struct recorder {
 
 std::string events(std::string const& text) {
     recorder handler{{}, "-"};
-    auto const fault = reshard::send_json_events(text, handler, 10);
+    auto const fault = reshard::detail::send_json_events(text, handler, 10);
     return fault ? std::to_string(fault->position) + ": " + fault->text : handler.log;
 }
 
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(faults_tell_the_byte) {
 
 BOOST_AUTO_TEST_CASE(a_handler_stops_the_text_with_its_own_words) {
     recorder handler{{}, "b:"};
-    auto const fault = reshard::send_json_events(R"({"a":1,"b":2})", handler, 10);
+    auto const fault = reshard::detail::send_json_events(R"({"a":1,"b":2})", handler, 10);
     BOOST_TEST_REQUIRE(fault.has_value());
     BOOST_TEST(fault->text == "stopped");
     BOOST_TEST(fault->position == 9u);

@@ -10,6 +10,7 @@ BOOST_AUTO_TEST_SUITE(format_layout_file)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 layout_table explicit_form(std::string const& text) {
     return explicit_table(parse_layout_file(text, "l.json"));

@@ -10,6 +10,8 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::model;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(model_master_names)
 

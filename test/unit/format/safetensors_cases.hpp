@@ -16,6 +16,8 @@
 
 namespace reshard::test {
 
+using namespace reshard::detail;
+
 struct safetensors_case {
     std::string name;
     std::string file;

@@ -9,6 +9,7 @@ BOOST_AUTO_TEST_SUITE(format_safetensors_header)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 constexpr std::uint64_t most = ~std::uint64_t{0};
 

@@ -14,6 +14,7 @@ BOOST_AUTO_TEST_SUITE(format_safetensors_reader)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 std::string const plain = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
 

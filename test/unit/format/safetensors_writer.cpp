@@ -11,6 +11,7 @@ BOOST_AUTO_TEST_SUITE(format_safetensors_writer)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using metadata_map = std::map<std::string, std::string>;
 
 safetensors_layout planned(std::vector<safetensors_tensor> const& tensors,

@@ -9,6 +9,7 @@ BOOST_AUTO_TEST_SUITE(format_sharded_safetensors)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 safetensors_header header_of(std::vector<safetensors_entry> tensors, std::string const& offsets,
                              std::string const& own = {}) {

@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_SUITE(format_text_file)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 template <class Call>
 errc refusal(Call call) {

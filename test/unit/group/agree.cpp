@@ -9,6 +9,7 @@
 #include <new>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(group_agree)

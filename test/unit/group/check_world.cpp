@@ -7,6 +7,7 @@
 #include "support/says.hpp"
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(shard_check_world)

@@ -7,6 +7,7 @@
 #include <random>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(shard_box_index)
 

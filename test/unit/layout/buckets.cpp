@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_SUITE(shard_buckets)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 
 constexpr index_t many = std::numeric_limits<index_t>::max(); // 62 halvings
 

@@ -7,6 +7,7 @@
 #include <string>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(shard_sharding)
 

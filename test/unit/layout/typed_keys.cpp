@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(shard_typed_keys)
 

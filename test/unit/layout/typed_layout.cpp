@@ -7,12 +7,13 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(shard_typed_layout)
 
-using job = typed_layout<
-    mesh{{"pp", 2}, {"tp", 2}}, typed_tensor<"up", float, index_vector{6, 4}, only{1}, shard{0}>,
-    typed_tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>>;
+using job = typed::layout<
+    mesh{{"pp", 2}, {"tp", 2}}, typed::tensor<"up", float, index_vector{6, 4}, only{1}, shard{0}>,
+    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>>;
 
 BOOST_AUTO_TEST_CASE(a_typed_layout_converts_to_the_layout_of_all_ranks) {
     layout const whole_job = job();
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_rank_known_at_run_time_has_its_descriptors) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_known_at_compile_time_has_the_same) {
-    std::vector<shard_descriptor> const rank_2 = typed_state_dict_of<job, 2>();
+    std::vector<shard_descriptor> const rank_2 = typed::state_dict_of<job, 2>();
     BOOST_TEST((rank_2 == descriptors_of<job>(2)));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_buffers)
 

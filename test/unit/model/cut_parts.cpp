@@ -9,6 +9,8 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_cut_parts)
 

@@ -7,6 +7,7 @@
 #include <set>
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_experts)
 

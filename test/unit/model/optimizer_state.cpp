@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_optimizer_state)
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_owners)
 

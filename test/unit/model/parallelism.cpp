@@ -7,6 +7,7 @@
 #include <string>
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_parallelism)
 

@@ -5,6 +5,7 @@
 #include "support/says.hpp"
 
 using namespace reshard;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_tensor_cut)
 

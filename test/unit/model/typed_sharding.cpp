@@ -5,16 +5,18 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_typed_sharding)
 
 namespace {
 
-struct job : typed_layout<mesh{{"dp", 2}, {"tp", 3}},
-                          typed_tensor<"w", float, index_vector{7, 4}, replicate{}, shard{0}>,
-                          typed_tensor<"a", double, index_vector{}, replicate{}, only{1}>,
-                          typed_tensor<"v", float, index_vector{7, 4}, replicate{}, shard{0}>> {};
-using no_tensors = typed_layout<mesh{{"tp", 4}}>;
+struct job : typed::layout<mesh{{"dp", 2}, {"tp", 3}},
+                           typed::tensor<"w", float, index_vector{7, 4}, replicate{}, shard{0}>,
+                           typed::tensor<"a", double, index_vector{}, replicate{}, only{1}>,
+                           typed::tensor<"v", float, index_vector{7, 4}, replicate{}, shard{0}>> {};
+using no_tensors = typed::layout<mesh{{"tp", 4}}>;
 
 } // namespace
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(node_node_segments)
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(os_file)
@@ -21,8 +22,8 @@ BOOST_AUTO_TEST_SUITE(os_file)
 namespace {
 
 /// A file that no directory shows, of the bytes "reshard".
-detail::file_handle word_in_a_file() {
-    detail::file_handle file(::memfd_create("word", MFD_CLOEXEC));
+detail::file_descriptor word_in_a_file() {
+    detail::file_descriptor file(::memfd_create("word", MFD_CLOEXEC));
     BOOST_REQUIRE(file.is_open());
     BOOST_REQUIRE_EQUAL(::write(file.number(), "reshard", 7), 7);
     return file;
@@ -35,9 +36,9 @@ bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
 BOOST_AUTO_TEST_CASE(a_file_is_closed_by_the_last_that_has_it) {
     int number = -1;
     {
-        detail::file_handle first = word_in_a_file();
+        detail::file_descriptor first = word_in_a_file();
         number = first.number();
-        detail::file_handle const second = std::move(first);
+        detail::file_descriptor const second = std::move(first);
         BOOST_TEST(!first.is_open());
         BOOST_TEST(second.number() == number);
         BOOST_TEST(is_open(number));
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_outlives_its_file_and_is_what_the_file_holds) {
     detail::mapping_handle memory;
     BOOST_TEST(memory.data() == nullptr);
     {
-        detail::file_handle const file = word_in_a_file();
+        detail::file_descriptor const file = word_in_a_file();
         memory = detail::mapping_handle(file, 7, PROT_READ, "a word");
     }
     BOOST_TEST(memory.bytes() == 7);
@@ -61,13 +62,13 @@ BOOST_AUTO_TEST_CASE(no_bytes_have_no_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_an_error_that_names_the_file) {
-    BOOST_CHECK_EXCEPTION(detail::file_handle::open("/no/such/file", O_RDONLY), error,
+    BOOST_CHECK_EXCEPTION(detail::file_descriptor::open("/no/such/file", O_RDONLY), error,
                           says(errc::missing_file, "/no/such/file: there is no such file"));
     BOOST_CHECK_EXCEPTION(
-        detail::file_handle::open("/no/such/file", O_RDWR | O_CREAT), error,
+        detail::file_descriptor::open("/no/such/file", O_RDWR | O_CREAT), error,
         says(errc::io, "/no/such/file: cannot be created: No such file or directory"));
     BOOST_CHECK_EXCEPTION(
-        detail::mapping_handle(detail::file_handle(), 7, PROT_READ, "a word"), error,
+        detail::mapping_handle(detail::file_descriptor(), 7, PROT_READ, "a word"), error,
         says(errc::io, "a word: cannot be mapped into memory: Bad file descriptor"));
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 namespace {
 

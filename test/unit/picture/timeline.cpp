@@ -8,6 +8,7 @@
 #include <string_view>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(draw_timeline_)
 

@@ -8,6 +8,7 @@
 #include <reshard/expr/algebra.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;

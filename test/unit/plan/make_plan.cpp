@@ -11,6 +11,7 @@
 #include <reshard/plan/verify.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;

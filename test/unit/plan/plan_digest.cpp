@@ -13,6 +13,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 
 BOOST_AUTO_TEST_SUITE(plan_digest_)

@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::says;
 using reshard::test::whole_problem;

@@ -12,6 +12,7 @@
 #include <utility>
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::whole_problem;
 

@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_SUITE(plan_told_part)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using reshard::test::part;
 
 /// Ranks 0 and 1 have halves of `a` and of `b`; rank 2 wants both whole, `b` in bf16, and zeros.

@@ -12,6 +12,7 @@
 #include <sstream>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 static_assert(storable<box> && !storable_alone<box>);

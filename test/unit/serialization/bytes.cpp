@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_bytes)

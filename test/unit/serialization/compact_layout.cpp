@@ -18,6 +18,7 @@ BOOST_AUTO_TEST_SUITE(serialization_compact_layout)
 namespace {
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 /// Cut by rows on the second of three stages, by sizes, flat, and a scalar on all ranks.

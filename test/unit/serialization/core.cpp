@@ -11,6 +11,7 @@
 #include <limits>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(serialization_core)
 

@@ -8,6 +8,7 @@
 #include <reshard/plan/make_plan.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_kept_plan)

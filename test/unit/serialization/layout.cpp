@@ -7,6 +7,7 @@
 #include <reshard/layout/catalog.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_layout)

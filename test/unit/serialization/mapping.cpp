@@ -10,6 +10,7 @@
 #include <reshard/expr/algebra.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_mapping)

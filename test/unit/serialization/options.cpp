@@ -5,6 +5,7 @@
 #include "support/archives.hpp"
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_options)

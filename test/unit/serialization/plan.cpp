@@ -9,6 +9,7 @@
 #include <reshard/plan/make_plan.hpp>
 
 using namespace reshard;
+using namespace reshard::detail;
 using namespace reshard::test;
 
 BOOST_AUTO_TEST_SUITE(serialization_plan)

@@ -8,6 +8,7 @@
 #include <limits>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 BOOST_AUTO_TEST_SUITE(tensor_address_range)
 

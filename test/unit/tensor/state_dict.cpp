@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 using adapt::raw_tensor;
 using reshard::test::says;
 
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_has_a_tensor_of_one_axis) {
 BOOST_AUTO_TEST_CASE(a_typed_shard_is_a_descriptor) {
     std::vector<float> elements(2);
     state_dict shards;
-    shards.add(typed_shard<"b", float, index_vector{4}, box{{2}, {2}}>(), elements);
+    shards.add(typed::shard<"b", float, index_vector{4}, box{{2}, {2}}>(), elements);
     BOOST_TEST(
         (shards[0].descriptor == shard_descriptor{"b", data_type::f32, {4}, {{2}, {2}}, {}}));
 }

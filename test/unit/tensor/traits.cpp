@@ -7,6 +7,7 @@
 #include <vector>
 
 using namespace reshard;
+using namespace reshard::detail;
 
 namespace mine {
 

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
                                              std::string_view word) {
@@ -17,8 +15,6 @@ RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
     return place == list.end() ? nullptr : &*place;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -7,13 +7,11 @@
 
 #include <boost/assert.hpp>
 
-namespace reshard {
+namespace reshard::aoa::detail {
 
-namespace aoa {
-
-RESHARD_DECL key_id bound_value::first_source() const {
+RESHARD_DECL reshard::detail::key_id bound_value::first_source() const {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != zero_source)
+        if (tensor.pieces.source(i) != reshard::detail::zero_source)
             return tensor.pieces.source(i);
     BOOST_ASSERT(!sources.empty());
     return sources.front();
@@ -21,13 +19,11 @@ RESHARD_DECL key_id bound_value::first_source() const {
 
 RESHARD_DECL bool has_source_elements(expression const& tensor) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != zero_source)
+        if (tensor.pieces.source(i) != reshard::detail::zero_source)
             return true;
     return false;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

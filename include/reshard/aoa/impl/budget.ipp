@@ -7,17 +7,13 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL std::string budget::refusal() const {
     return "the program has more than " + std::to_string(most) + ' ' + std::string(what) +
            " (option " + std::string(option) + ')';
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

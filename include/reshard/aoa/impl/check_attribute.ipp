@@ -14,11 +14,7 @@
 #include <tuple>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// ` (did you mean 'bfloat16'?)`: for the name that a safetensors header has, or a near name.
 inline std::string meant_type(std::string const& text) {
@@ -27,27 +23,24 @@ inline std::string meant_type(std::string const& text) {
         code += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     if (code.starts_with("FP")) // as in fp32
         code.erase(1, 1);
-    if (auto const dtype = data_type_from_code(code))
+    if (auto const dtype = reshard::detail::data_type_from_code(code))
         return " (did you mean '" + std::string(reshard::name(*dtype)) + "'?)";
-    return did_you_mean(text, all_data_types, &data_type_facts::name);
+    return reshard::detail::did_you_mean(text, reshard::detail::all_data_types,
+                                         &reshard::detail::data_type_facts::name);
 }
-
-} // namespace detail
 
 RESHARD_DECL data_type dtype_in(attribute const& one) {
     std::string const& text = std::get<std::string>(one.value);
     if (auto const dtype = data_type_from_name(text))
         return *dtype;
     std::string known;
-    for (data_type_facts const& each_type : all_data_types)
+    for (reshard::detail::data_type_facts const& each_type : reshard::detail::all_data_types)
         known += (known.empty() ? "" : ", ") + std::string(each_type.name);
     throw statement_error{errc::dtype_mismatch,
-                          "unknown data type '" + text + "'" + detail::meant_type(text) +
+                          "unknown data type '" + text + "'" + meant_type(text) +
                               "; the data types are " + known,
                           one.where};
 }
-
-namespace detail {
 
 /// The word of an attribute.
 ///
@@ -58,17 +51,16 @@ inline attribute_word const& known_word(attribute const& one) {
     std::string known;
     for (attribute_word const& each_word : attribute_words)
         known += (known.empty() ? "" : ", ") + std::string(each_word.word);
-    throw statement_error{errc::syntax,
-                          "unknown attribute '" + one.word + "'" +
-                              did_you_mean(one.word, attribute_words, &attribute_word::word) +
-                              "; the attributes are " + known,
-                          one.where};
+    throw statement_error{
+        errc::syntax,
+        "unknown attribute '" + one.word + "'" +
+            reshard::detail::did_you_mean(one.word, attribute_words, &attribute_word::word) +
+            "; the attributes are " + known,
+        one.where};
 }
 
-} // namespace detail
-
 RESHARD_DECL void check_attribute(attribute const& one) {
-    value_kind const wanted = detail::known_word(one).value;
+    value_kind const wanted = known_word(one).value;
     bool const is_number = std::holds_alternative<index_t>(one.value);
     if (wanted != value_kind::none && is_number != (wanted == value_kind::number))
         throw statement_error{errc::syntax,
@@ -94,13 +86,13 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
     index_t const axis = written < 0 ? written + ndim : written;
     if (axis < 0 || axis >= ndim)
         fail(errc::shape_mismatch, "axis " + std::to_string(written) + " of a tensor of " +
-                                       axis_count(tensor.ndim()) + ", shape " +
+                                       reshard::detail::axis_count(tensor.ndim()) + ", shape " +
                                        to_string(tensor.shape));
     return static_cast<std::size_t>(axis);
 }
 
 RESHARD_DECL void refuse_macro_word(attribute const& one) {
-    if (detail::known_word(one).value == value_kind::none)
+    if (known_word(one).value == value_kind::none)
         throw statement_error{errc::bad_macro, "the macro " + one.word + " has not been expanded",
                               one.where};
     throw statement_error{errc::syntax,
@@ -108,8 +100,6 @@ RESHARD_DECL void refuse_macro_word(attribute const& one) {
                           one.where};
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

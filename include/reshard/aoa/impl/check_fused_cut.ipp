@@ -11,9 +11,7 @@
 #include <string>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
                                   expression const& tensor) {
@@ -38,8 +36,6 @@ RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
                           cut.where, shown_key(code, one, cut)};
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -7,11 +7,7 @@
 
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL catalog outputs_of(mapping const& map) {
     std::vector<catalog_entry> entries;
@@ -24,7 +20,7 @@ RESHARD_DECL catalog outputs_of(mapping const& map) {
 
 RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings) {
     for (finding& one : findings) {
-        if (one.level != severity::error)
+        if (one.level != reshard::detail::severity::error)
             continue;
         result.first_error = errc::not_invertible;
         one.code = reshard::name(errc::not_invertible);
@@ -33,10 +29,6 @@ RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings) {
     }
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -7,11 +7,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// `text` without the blanks around it.
 constexpr std::string_view trimmed(std::string_view text) {
@@ -47,13 +43,11 @@ RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std
     return end;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text) {
     std::vector<std::string> lines;
     while (!text.empty()) {
         bool const is_whole = text.find_first_of("\r\n") != std::string_view::npos;
-        std::string_view const line = detail::trimmed(detail::take_line(text));
+        std::string_view const line = trimmed(take_line(text));
         if (!line.empty() || (is_whole && (lines.empty() || !lines.back().empty())))
             lines.emplace_back(line);
     }
@@ -62,14 +56,12 @@ RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text) {
 
 RESHARD_DECL statement_comments comments_of(std::string_view text) {
     statement_comments found;
-    text.remove_prefix(detail::end_of_statement(text, found.inside));
-    found.behind = detail::trimmed(detail::take_line(text));
+    text.remove_prefix(end_of_statement(text, found.inside));
+    found.behind = trimmed(take_line(text));
     found.below = comment_lines(text);
     return found;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

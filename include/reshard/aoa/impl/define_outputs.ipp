@@ -14,11 +14,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void output_definer::define_targets() {
     for (catalog_entry const& wanted : *in_.target)
@@ -94,7 +90,7 @@ RESHARD_DECL bool output_definer::is_left(std::string const& key, binding const*
 
 RESHARD_DECL expression output_definer::identity(std::string const& key,
                                                  std::string_view parameter) {
-    key_id const id = in_.source.find(key);
+    reshard::detail::key_id const id = in_.source.find(key);
     binding const* const bound = in_.names.find(parameter);
     if (bound && bound->is_removed)
         fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
@@ -114,7 +110,7 @@ RESHARD_DECL expression output_definer::identity(std::string const& key,
 
 RESHARD_DECL expression const& output_definer::real(std::string const& key,
                                                     bound_value const& value) const {
-    value.for_each_source([&](key_id id) {
+    value.for_each_source([&](reshard::detail::key_id id) {
         if (in_.source.is_stand_in(id))
             fail(errc::unknown_key, "'" + key + "' is made of '" +
                                         std::string(in_.source.parameter(id)) +
@@ -132,8 +128,8 @@ RESHARD_DECL void output_definer::define(catalog_entry const& wanted, expression
     if (value.shape != wanted.shape)
         fail(errc::shape_mismatch, "'" + wanted.key + "' has the shape " + to_string(value.shape) +
                                        ", and the target wants " + to_string(wanted.shape));
-    bool const widens =
-        in_.options.policy == dtype_policy::widen && is_lossless(value.dtype, wanted.dtype);
+    bool const widens = in_.options.policy == dtype_policy::widen &&
+                        reshard::detail::is_lossless(value.dtype, wanted.dtype);
     if (value.dtype != wanted.dtype && !widens)
         fail(errc::dtype_mismatch,
              "'" + wanted.key + "' is " + std::string(reshard::name(value.dtype)) +
@@ -148,7 +144,7 @@ RESHARD_DECL std::string output_definer::cast_advice(catalog_entry const& wanted
     if (followed(wanted.key))
         return "; state keeps the type that it has in the source, so the target has to want " +
                std::string(reshard::name(made));
-    if (!is_castable(made, wanted.dtype))
+    if (!reshard::detail::is_castable(made, wanted.dtype))
         return {};
     std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
     binding const* const bound = in_.names.find(wanted.key);
@@ -168,9 +164,9 @@ RESHARD_DECL void output_definer::note_dropped(name const& one) {
 
 RESHARD_DECL void output_definer::relate(std::string_view parameter, std::string const& key,
                                          state_suffix const& state) {
-    auto const what = state.scalar       ? relation::kind::scalar_state
-                      : state.is_alike() ? relation::kind::state
-                                         : relation::kind::scale;
+    auto const what = state.scalar       ? reshard::detail::relation::kind::scalar_state
+                      : state.is_alike() ? reshard::detail::relation::kind::state
+                                         : reshard::detail::relation::kind::scale;
     in_.result.map.relate({what, std::string(parameter), key});
 }
 
@@ -233,10 +229,6 @@ RESHARD_DECL void output_definer::define_export(std::string const& key) {
     relate(base, key, *state);
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

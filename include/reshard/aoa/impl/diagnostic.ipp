@@ -9,20 +9,20 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
     std::vector<std::string> chain;
     for (; !whole.origin(origin).macro.empty(); origin = whole.origin(origin).parent)
         chain.push_back(std::string(whole.origin(origin).macro) + " from " +
-                        place_text(whole, whole.origin(origin).where));
+                        detail::place_text(whole, whole.origin(origin).where));
     return chain;
 }
 
 RESHARD_DECL std::string kind_of(finding const& one) {
-    std::string kind = one.level == severity::error ? one.code : std::string(name_of(one.level));
+    std::string kind = one.level == reshard::detail::severity::error
+                           ? one.code
+                           : std::string(reshard::detail::name_of(one.level));
     std::ranges::replace(kind, '_', ' ');
     return kind;
 }
@@ -31,16 +31,15 @@ RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
                                      std::string const& kind) {
     bool const placed = one.where.last > one.where.first;
     std::string const file = whole.file().empty() ? "program" : whole.file();
-    std::string text = (placed ? place_text(whole, one.where) : file) + ": " + kind + one.message;
+    std::string text =
+        (placed ? detail::place_text(whole, one.where) : file) + ": " + kind + one.message;
     if (placed)
-        text += '\n' + excerpt(whole.line_at(one.where.first));
+        text += '\n' + detail::excerpt(whole.line_at(one.where.first));
     for (std::string const& macro : macro_chain(whole, one.origin))
         text += "\n  expanded by " + macro;
     return text;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

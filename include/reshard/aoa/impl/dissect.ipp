@@ -10,14 +10,10 @@
 
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL expression probe(tensor_facts const& facts) {
-    return source_tensor(0, facts.shape, facts.dtype);
+    return reshard::detail::source_tensor(0, facts.shape, facts.dtype);
 }
 
 RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
@@ -29,7 +25,8 @@ RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before
     operation step({&value}, {}, 1);
     step.expect(wanted);
     expression const made = step.run({alone})[0];
-    data_type const held = is_lossless(before.held, made.dtype) ? before.held : made.dtype;
+    data_type const held =
+        reshard::detail::is_lossless(before.held, made.dtype) ? before.held : made.dtype;
     return {made.shape, made.dtype, held};
 }
 
@@ -75,8 +72,6 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
     return made;
 }
 
-} // namespace detail
-
 RESHARD_DECL dissection dissect(program const& code, statement const& one,
                                 std::vector<tensor_facts> operands, index_vector const* wanted) {
     dissection result;
@@ -89,22 +84,20 @@ RESHARD_DECL dissection dissect(program const& code, statement const& one,
             sizes = &each;
     bool const is_single = one.left == 1 && one.right == 1;
     for (attribute const& each : list)
-        if (detail::is_declaration(each)) {
+        if (is_declaration(each)) {
             result.declared.push_back(&each);
         } else if (each.word == "axis" && !is_single) {
             result.axis = &each;
             result.joined = operands;
-            operands = detail::join(each, sizes, operands, one.right);
-        } else if (detail::is_step(each)) {
-            detail::take_step(each, is_single ? wanted : nullptr, operands,
-                              result.axis ? result.results : result.operands);
+            operands = join(each, sizes, operands, one.right);
+        } else if (is_step(each)) {
+            take_step(each, is_single ? wanted : nullptr, operands,
+                      result.axis ? result.results : result.operands);
         }
     result.made = std::move(operands);
     return result;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

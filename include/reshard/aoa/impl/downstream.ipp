@@ -7,17 +7,13 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::uint32_t downstream::of(std::string_view key) const {
     auto const id = code_.find(key);
     return !id || source_[*id] == none ? none : first_[source_[*id]];
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

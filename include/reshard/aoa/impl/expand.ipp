@@ -14,9 +14,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -54,7 +52,7 @@ RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
     try {
         detail::apply_macros(context, statements);
         detail::restore_lost_names(context, statements);
-    } catch (failed_statement const& limit) {
+    } catch (detail::failed_statement const& limit) {
         detail::add_error(context, limit);
         result.is_complete = false;
     } catch (error const& limit) { // of all statements together
@@ -74,8 +72,6 @@ RESHARD_DECL expansion expand(program const& written, catalog const& source, cat
     return result;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

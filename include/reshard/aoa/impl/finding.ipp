@@ -5,19 +5,15 @@
 
 #include <reshard/aoa/finding.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings) {
     for (finding const& one : findings)
-        if (one.level == severity::error)
+        if (one.level == reshard::detail::severity::error)
             return &one;
     return nullptr;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

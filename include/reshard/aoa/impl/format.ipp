@@ -11,9 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -139,8 +137,6 @@ RESHARD_DECL std::string format(program const& written) {
     return text;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -10,11 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The numbers behind temporaries that would like the same name: the smallest that is free is next.
 class number_pool {
@@ -88,11 +84,9 @@ private:
     std::unordered_map<std::string, std::size_t> needed_until_;
 };
 
-} // namespace detail
-
 RESHARD_DECL std::vector<std::string>
 fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken) {
-    detail::fresh_namer namer(whole, is_taken);
+    fresh_namer namer(whole, is_taken);
     std::vector<std::string> names(whole.fresh_count());
     for (std::size_t i = 0; i < whole.statements().size(); ++i)
         for (name const& each : whole.right(whole.statements()[i]))
@@ -101,8 +95,6 @@ fresh_names(program const& whole, std::function<bool(std::string_view)> const& i
     return names;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -10,9 +10,7 @@
 
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::optional<std::string>
 head_widths::look_at(program const& code, statement const& one, std::span<expression const> made) {
@@ -37,8 +35,6 @@ RESHARD_DECL std::string head_widths::text(heads const& of) {
     return "'" + of.key + "' into " + std::to_string(of.count) + " heads of " + to_string(of.shape);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

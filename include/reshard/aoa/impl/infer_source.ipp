@@ -19,9 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -62,7 +60,7 @@ private:
     }
 
     /// Whether a value is a tensor of the target; its number there, or `none`.
-    key_id kept(std::uint32_t version) const {
+    reshard::detail::key_id kept(std::uint32_t version) const {
         name const& called = versions_.called(version);
         bool const may_be = called.kind == name::kind_type::text && versions_.is_last(version) &&
                             versions_.added_by(called.id) == none;
@@ -72,7 +70,7 @@ private:
     /// What is known of a value before any statement is looked at.
     void begin(std::uint32_t version) {
         open_facts& facts = facts_[version];
-        if (key_id const id = kept(version); id != source_names::none)
+        if (reshard::detail::key_id const id = kept(version); id != source_names::none)
             facts = {made_.entry(id).shape, made_.entry(id).dtype, id};
         if (versions_.maker(version) != none)
             return;
@@ -100,7 +98,7 @@ private:
     }
 
     void go_on(statement const& one) {
-        key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
+        reshard::detail::key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
         index_vector const* const wanted =
             id == source_names::none ? nullptr : &made_.entry(id).shape;
         auto const made = open_results(code_, one, facts_of(one, 0, one.left), wanted);
@@ -116,7 +114,8 @@ private:
                 settle(facts_[versions_.at(one, k)], found.facts[k]);
             if (found.are_assumed && !code_.origin(one.origin).macro.starts_with("fused"))
                 result_.findings.push_back(
-                    {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
+                    {reshard::detail::severity::warning, "assumed",
+                     std::string(code_.text(code_.right(one)[0])),
                      "the tensors that make up '" + std::string(code_.text(code_.right(one)[0])) +
                          "' are assumed to be of equal size; a target would determine their sizes",
                      one.where, one.origin});
@@ -151,7 +150,8 @@ private:
         std::uint32_t const version = id ? versions_.source(*id) : none;
         if (version != none && facts_[version].dtype)
             entries_.back().dtype = *facts_[version].dtype;
-        else if (key_id const same = made_.find(one.entry.key); same != source_names::none)
+        else if (reshard::detail::key_id const same = made_.find(one.entry.key);
+                 same != source_names::none)
             entries_.back().dtype = made_.entry(same).dtype;
     }
 
@@ -165,7 +165,8 @@ private:
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
         for (state_suffix const& each : made_.suffixes())
-            if (key_id const id = made_.find(like + each.suffix); id != source_names::none) {
+            if (reshard::detail::key_id const id = made_.find(like + each.suffix);
+                id != source_names::none) {
                 catalog_entry const& state = made_.entry(id);
                 add(key + each.suffix, state.dtype,
                     each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
@@ -216,13 +217,11 @@ RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known) {
 RESHARD_DECL inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
                                     catalog const& target) {
     inference result;
-    auto const all = with_scales(expanded.state_suffixes(), expanded);
-    detail::source_inferrer(result, expanded, known, source_names(target, all)).run();
+    auto const all = detail::with_scales(expanded.state_suffixes(), expanded);
+    detail::source_inferrer(result, expanded, known, detail::source_names(target, all)).run();
     return result;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

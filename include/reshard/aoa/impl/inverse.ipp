@@ -14,11 +14,7 @@
 #include <tuple>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 inline attribute text_attribute(std::string word, std::string value, attribute const& like) {
     return {std::move(word), std::move(value), '"', like.where};
@@ -46,7 +42,8 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
     if (before == after)
         return {};
     bool const is_pair = step.what->word == "dst_dtype";
-    if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
+    if (!is_pair && !allow_rounding &&
+        !reshard::detail::is_lossless(step.before.held, step.after.dtype))
         throw statement_error{errc::not_invertible,
                               "the cast from " + before + " to " + after +
                                   " rounds, which loses precision; write  src_dtype=\"" + before +
@@ -54,7 +51,7 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
                                   "\"  to cast it back anyway (option "
                                   "allow_rounding)",
                               step.what->where};
-    if (!is_castable(step.after.dtype, step.before.dtype))
+    if (!reshard::detail::is_castable(step.after.dtype, step.before.dtype))
         throw statement_error{errc::not_invertible, after + " cannot be cast back to " + before,
                               step.what->where};
     if (!is_pair)
@@ -94,18 +91,16 @@ inline attribute_list inverse_reshape(attribute_step const& step) {
     return {text_attribute("reshape", list_text(step.before.shape), *step.what)};
 }
 
-} // namespace detail
-
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding) {
     std::string const& word = step.what->word;
     if (word == "permute")
-        return detail::inverse_permute(step);
+        return inverse_permute(step);
     if (word == "dtype" || word == "dst_dtype")
-        return detail::inverse_cast(step, allow_rounding);
+        return inverse_cast(step, allow_rounding);
     if (word == "reshape")
-        return detail::inverse_reshape(step);
+        return inverse_reshape(step);
     if (word == "slice" || word == "resize")
-        return detail::inverse_resize(step);
+        return inverse_resize(step);
     throw statement_error{errc::unsupported, "'" + word + "' cannot be reversed", step.what->where};
 }
 
@@ -122,8 +117,6 @@ RESHARD_DECL bool inverse_statement::are_equal(std::vector<attribute_list> const
     return std::ranges::all_of(lists,
                                [&](attribute_list const& list) { return list == lists.front(); });
 }
-
-namespace detail {
 
 inline std::vector<attribute_list>
 inverses_of(std::vector<std::vector<attribute_step>> const& steps, bool allow_rounding) {
@@ -163,27 +156,23 @@ RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of) {
     return cuts;
 }
 
-} // namespace detail
-
 RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding) {
     inverse_statement result;
-    result.operands = detail::inverses_of(of.results, allow_rounding);
-    result.results = detail::inverses_of(of.operands, allow_rounding);
+    result.operands = inverses_of(of.results, allow_rounding);
+    result.results = inverses_of(of.operands, allow_rounding);
     for (attribute const* const one : of.declared)
         result.declared.push_back(*one);
     if (!of.axis)
         return result;
     result.join.push_back(*of.axis);
-    result.cuts = detail::cuts_of(of);
+    result.cuts = cuts_of(of);
     if (of.joined.size() > 1)
-        if (auto const sizes = detail::uneven_sizes(of.joined, std::get<index_t>(of.axis->value));
+        if (auto const sizes = uneven_sizes(of.joined, std::get<index_t>(of.axis->value));
             !sizes.empty())
-            result.join.push_back(detail::text_attribute("sizes", list_text(sizes), *of.axis));
+            result.join.push_back(text_attribute("sizes", list_text(sizes), *of.axis));
     return result;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

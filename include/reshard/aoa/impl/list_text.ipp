@@ -15,11 +15,7 @@
 #include <system_error>
 #include <tuple>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Reads a list in brackets, entry by entry; blanks do not count.
 class list_reader {
@@ -85,10 +81,8 @@ private:
     std::string_view text_; ///< what is left of it
 };
 
-} // namespace detail
-
 RESHARD_DECL std::vector<index_t> parse_list(attribute const& of) {
-    detail::list_reader reader(of, "integers", "[1, 0]");
+    list_reader reader(of, "integers", "[1, 0]");
     return reader.read<index_t>([&] {
         auto const number = reader.number();
         if (!number)
@@ -98,7 +92,7 @@ RESHARD_DECL std::vector<index_t> parse_list(attribute const& of) {
 }
 
 RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& of) {
-    detail::list_reader reader(of, "extents", "[128, *]");
+    list_reader reader(of, "extents", "[128, *]");
     return reader.read<std::optional<index_t>>([&]() -> std::optional<index_t> {
         if (reader.take('*'))
             return std::nullopt;
@@ -109,10 +103,10 @@ RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& 
     });
 }
 
-RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of) {
-    detail::list_reader reader(of, "ranges", "[0:128, :]");
-    return reader.read<axis_range>([&] {
-        axis_range found{reader.number().value_or(0), {}};
+RESHARD_DECL std::vector<reshard::detail::axis_range> parse_ranges(attribute const& of) {
+    list_reader reader(of, "ranges", "[0:128, :]");
+    return reader.read<reshard::detail::axis_range>([&] {
+        reshard::detail::axis_range found{reader.number().value_or(0), {}};
         if (!reader.take(':'))
             reader.refuse();
         found.last = reader.number();
@@ -120,8 +114,6 @@ RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of) {
     });
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

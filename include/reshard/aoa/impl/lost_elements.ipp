@@ -7,12 +7,10 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
+namespace reshard::aoa::detail {
 
-namespace aoa {
-
-RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
-    for (loss const& one : losses)
+RESHARD_DECL lost_elements::lost_elements(std::vector<reshard::detail::loss> const& losses) {
+    for (reshard::detail::loss const& one : losses)
         by_key_.emplace(one.key, &one);
 }
 
@@ -20,16 +18,14 @@ RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const 
     auto const found = by_key_.find(of.key);
     if (found == by_key_.end()) // as where a type cannot be cast back
         return "; nothing of it is lost, but no statement that can be undone has all of it";
-    loss const& one = *found->second;
-    if (one.what == loss::kind::removed)
+    reshard::detail::loss const& one = *found->second;
+    if (one.what == reshard::detail::loss::kind::removed)
         return {};
     bool const is_all = one.boxes.size() == 1 && one.boxes[0] == whole(of.shape);
-    return (one.what == loss::kind::rounded ? "; rounded: " : "; lost: ") +
-           (is_all ? "all" : boxes_text(one)) + " of " + to_string(of.shape);
+    return (one.what == reshard::detail::loss::kind::rounded ? "; rounded: " : "; lost: ") +
+           (is_all ? "all" : reshard::detail::boxes_text(one)) + " of " + to_string(of.shape);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -10,11 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void outline_set::add(std::vector<segment> const& segments) {
     outlines_.intern(outline_of(segments));
@@ -69,10 +65,6 @@ RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<stateme
     statements.insert(statements.begin(), context.code.make_statement(left, right, like));
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

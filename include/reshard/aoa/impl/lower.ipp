@@ -13,9 +13,7 @@
 
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
@@ -44,8 +42,6 @@ RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
     return lower(expand(written, source, target).code, source, target);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

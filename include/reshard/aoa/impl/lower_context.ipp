@@ -9,11 +9,7 @@
 
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL lower_context::lower_context(program const& lowered, catalog const& sources,
                                           catalog const* targets, lower_options const& chosen)
@@ -43,7 +39,7 @@ RESHARD_DECL void lower_context::drop(name const& one, bool is_reported) {
 
 RESHARD_DECL void lower_context::warn(statement const& one, std::string kind, std::string key,
                                       std::string message) {
-    result.findings.push_back({severity::warning, std::move(kind), std::move(key),
+    result.findings.push_back({reshard::detail::severity::warning, std::move(kind), std::move(key),
                                std::move(message), one.where, one.origin});
 }
 
@@ -73,7 +69,7 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name con
     if (!is_lost)
         return;
     drop(bound_again, true);
-    result.findings.push_back({severity::warning, "overwritten", key,
+    result.findings.push_back({reshard::detail::severity::warning, "overwritten", key,
                                "'" + key +
                                    "' is made again, and nothing reads what the "
                                    "statement at " +
@@ -91,7 +87,7 @@ RESHARD_DECL void lower_context::warn_replaced() {
             continue;
         std::string const key(code.text(one));
         result.findings.push_back(
-            {severity::warning, "replaced", key,
+            {reshard::detail::severity::warning, "replaced", key,
              "'" + key +
                  "' is made here, and nothing has read the source's tensor of that name, which "
                  "is lost",
@@ -111,10 +107,6 @@ RESHARD_DECL index_vector const* lower_context::wanted_shape(std::string_view ke
     return nullptr;
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -16,9 +16,7 @@
 #include <span>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -90,21 +88,17 @@ inline std::string in_one_line(std::string_view text, text_span where,
     return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-} // namespace detail
-
 RESHARD_DECL std::string shown_statement(program const& whole, statement const& one) {
     auto const has_temporary = std::ranges::any_of(
         whole.names(one), [](name const& each) { return each.kind == name::kind_type::fresh; });
     if (!has_temporary || one.where.last > whole.source_text().size())
         return print(whole, one);
-    auto const names = detail::replacements(whole, one);
+    auto const names = replacements(whole, one);
     if (names.empty())
         return print(whole, one);
-    std::string line = detail::in_one_line(whole.source_text(), one.where, names);
-    return line == detail::in_one_line(whole.source_text(), one.where, {}) ? "" : line;
+    std::string line = in_one_line(whole.source_text(), one.where, names);
+    return line == in_one_line(whole.source_text(), one.where, {}) ? "" : line;
 }
-
-namespace detail {
 
 /// The names that the user wrote of what a name has parts of; itself where it is no temporary of a
 /// fused macro.
@@ -138,22 +132,22 @@ RESHARD_DECL std::string plain_text(program const& whole, name const& one) {
     return text;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::string shown_name(program const& whole, statement const& one, name const& which) {
     std::string text;
-    for (name const& each : detail::written_behind(whole, one, which))
-        text += (text.empty() ? "" : ", ") + detail::plain_text(whole, each) +
-                (detail::stands_for_transpose(whole, each) ? "^T" : "");
+    for (name const& each : written_behind(whole, one, which))
+        text += (text.empty() ? "" : ", ") + plain_text(whole, each) +
+                (stands_for_transpose(whole, each) ? "^T" : "");
     return text;
 }
+
+} // namespace detail
 
 RESHARD_DECL std::string first_key(program const& whole, statement const& one) {
     for (name const& each_name : whole.names(one))
         if (each_name.kind == name::kind_type::pattern)
             return detail::bare_name_text(whole, each_name);
         else if (each_name.kind != name::kind_type::nothing)
-            return shown_key(whole, one, each_name);
+            return detail::shown_key(whole, one, each_name);
     return {};
 }
 
@@ -164,10 +158,12 @@ RESHARD_DECL std::string key_of(program const& whole, statement const& one,
     if (!whole.find(called))
         for (name const& each_name : whole.names(one))
             if (each_name.kind == name::kind_type::fresh &&
-                shown_name(whole, one, each_name) == called)
-                return shown_key(whole, one, each_name);
+                detail::shown_name(whole, one, each_name) == called)
+                return detail::shown_key(whole, one, each_name);
     return called;
 }
+
+namespace detail {
 
 RESHARD_DECL finding make_finding(program const& whole, statement const& one,
                                   statement_error const& error) {
@@ -177,15 +173,16 @@ RESHARD_DECL finding make_finding(program const& whole, statement const& one,
         constexpr std::size_t longest = 160;
         std::string line = shown_statement(whole, one);
         if (line.size() > longest)
-            line = std::string(detail::beginning(line, longest)) + "...";
+            line = std::string(beginning(line, longest)) + "...";
         message += line.empty() ? "" : ", in the statement  " + line;
     }
-    return {severity::error, std::string(reshard::name(error.code)), key_of(whole, one, error.key),
-            message,         placed ? error.where : one.where,       one.origin};
+    return {reshard::detail::severity::error, std::string(reshard::name(error.code)),
+            key_of(whole, one, error.key),    message,
+            placed ? error.where : one.where, one.origin};
 }
 
-} // namespace aoa
+} // namespace detail
 
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

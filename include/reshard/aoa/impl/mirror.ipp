@@ -11,9 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL name mirror::fresh(name const& like, std::string_view ending) {
     return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
@@ -107,8 +105,6 @@ RESHARD_DECL statement mirror::with(statement const& like, attribute_list list) 
     return made;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

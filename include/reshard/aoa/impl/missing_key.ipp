@@ -11,9 +11,7 @@
 
 #include <optional>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL missing_makers::missing_makers(program const& code) : code_(code) {
     for (statement const& one : code.unmatched())
@@ -32,8 +30,7 @@ RESHARD_DECL std::string missing_makers::advice(std::string_view parameter) {
     if (maker)
         return "the statement at " + place_text(code_, maker->where) +
                " would make it, and its placeholders match nothing";
-    std::string const add =
-        "write  _ -> " + detail::quoted_name(parameter) + "  if it has no source";
+    std::string const add = "write  _ -> " + quoted_name(parameter) + "  if it has no source";
     std::size_t const count = code_.unmatched().size();
     if (count == 0)
         return add;
@@ -52,8 +49,6 @@ RESHARD_DECL void missing_makers::add(statement const& one, name const& made) {
     }
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

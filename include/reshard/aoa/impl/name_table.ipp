@@ -7,17 +7,13 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::uint32_t name_table::intern(std::string_view text) {
     auto const text_at = [this](std::uint32_t id) { return texts_[id]; };
     return places_.find_or_append(text, text_at, [&] { return texts_.push_back(text); });
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -16,11 +16,7 @@
 #include <utility>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
 inline open_facts apply_open(attribute const& one, open_facts const& before) {
@@ -98,7 +94,8 @@ private:
         if (place < 0 || place >= ndim)
             throw statement_error{errc::shape_mismatch,
                                   "axis " + std::to_string(axis) + " of a tensor of " +
-                                      axis_count(shape.size()) + ", shape " + to_string(shape),
+                                      reshard::detail::axis_count(shape.size()) + ", shape " +
+                                      to_string(shape),
                                   {}};
         return static_cast<std::size_t>(place);
     }
@@ -107,7 +104,8 @@ private:
         open_facts whole = results[0];
         std::size_t const axis = axis_in(*whole.shape);
         for (std::size_t k = 1; k < results.size(); ++k) {
-            (*whole.shape)[axis] = checked_add((*whole.shape)[axis], (*results[k].shape)[axis]);
+            (*whole.shape)[axis] =
+                reshard::detail::checked_add((*whole.shape)[axis], (*results[k].shape)[axis]);
             if (!whole.dtype)
                 whole.dtype = results[k].dtype;
         }
@@ -151,8 +149,6 @@ private:
     std::size_t axis_; ///< which attribute; past the last if there is none
 };
 
-} // namespace detail
-
 RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement const& one,
                                                   std::vector<open_facts> const& operands,
                                                   index_vector const* wanted) {
@@ -185,11 +181,9 @@ RESHARD_DECL open_operands infer_operands(program const& code, statement const& 
     for (open_facts const& facts : right)
         if (!facts.shape)
             return {};
-    return detail::open_statement(code, one).operands(left, right);
+    return open_statement(code, one).operands(left, right);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -18,9 +18,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const& attributes) {
     for (std::size_t i = 0; i < attributes.size(); ++i) {
@@ -39,7 +37,8 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
 
 RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size_t i) {
     attribute const& one = list[i];
-    limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
+    limit_ = reshard::detail::piece_limit(pieces_ ? pieces_->left()
+                                                  : reshard::detail::piece_limit::default_most);
     bool const is_single = result_count_ == 1 && values_.size() == 1;
     if (one.word == "axis")
         return join(list, i);
@@ -148,7 +147,7 @@ RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std
 RESHARD_DECL void operation::cast_to(attribute const& one) {
     data_type const dtype = dtype_in(one);
     each_value(one, "cast of", [&](expression const& value) {
-        if (!is_castable(value.dtype, dtype))
+        if (!reshard::detail::is_castable(value.dtype, dtype))
             fail(errc::dtype_mismatch, std::string(reshard::name(value.dtype)) +
                                            " cannot be cast to " +
                                            std::string(reshard::name(dtype)));
@@ -183,8 +182,6 @@ RESHARD_DECL void operation::remark_other_types(data_type dtype) {
                (more > 0 ? "; others that differ: " + std::to_string(more) : ""));
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -16,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -90,8 +88,6 @@ RESHARD_DECL program parse(std::string_view text, std::string_view file) {
     return whole;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

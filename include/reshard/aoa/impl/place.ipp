@@ -5,21 +5,19 @@
 
 #include <reshard/aoa/place.hpp>
 
-namespace reshard {
+namespace reshard::aoa::detail {
 
-namespace aoa {
-
-RESHARD_DECL std::string excerpt(detail::line_place at) {
+RESHARD_DECL std::string excerpt(line_place at) {
     constexpr std::size_t before = 60, width = 100;
     std::string shown = "    ";
     if (at.line.size() > width && at.byte > before) {
         shown += "...";
-        std::size_t const cut = detail::character_begin(at.line, at.byte - before);
+        std::size_t const cut = character_begin(at.line, at.byte - before);
         at.line.remove_prefix(cut);
         at.byte -= cut;
     }
-    std::size_t const indent = shown.size() + detail::characters(at.line.substr(0, at.byte));
-    for (char const c : detail::beginning(at.line, width))
+    std::size_t const indent = shown.size() + characters(at.line.substr(0, at.byte));
+    for (char const c : beginning(at.line, width))
         shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     return shown + (at.line.size() > width ? "...\n" : "\n") + std::string(indent, ' ') + '^';
 }
@@ -31,7 +29,7 @@ RESHARD_DECL std::string place_text(std::string_view file, place const& at) {
 
 RESHARD_DECL line_index::line_index(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i)
-        if (detail::ends_line(text[i]) && !(text[i] == '\r' && text.substr(i + 1, 1) == "\n"))
+        if (ends_line(text[i]) && !(text[i] == '\r' && text.substr(i + 1, 1) == "\n"))
             begins_.push_back(static_cast<std::uint32_t>(i + 1));
     for (std::size_t first = 0; first < text.size(); first += stride) {
         std::size_t const before = detail::characters(text.substr(first, stride));
@@ -46,13 +44,12 @@ RESHARD_DECL place line_index::place_at(std::string_view text, std::size_t offse
     return {line + 1, column + 1};
 }
 
-RESHARD_DECL detail::line_place line_index::line_at(std::string_view text,
-                                                    std::size_t offset) const {
+RESHARD_DECL line_place line_index::line_at(std::string_view text, std::size_t offset) const {
     offset = std::min(offset, text.size());
     std::size_t const line = line_of(offset);
     std::size_t const begin = begins_[line];
     std::size_t end = line + 1 < begins_.size() ? begins_[line + 1] : text.size();
-    while (end > begin && detail::ends_line(text[end - 1]))
+    while (end > begin && ends_line(text[end - 1]))
         --end;
     return {text.substr(begin, end - begin), std::min(offset, end) - begin};
 }
@@ -68,8 +65,6 @@ RESHARD_DECL std::size_t line_index::characters(std::string_view text, std::size
            detail::characters(text.substr(counted * stride, offset - counted * stride));
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

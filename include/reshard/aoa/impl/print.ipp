@@ -8,13 +8,11 @@
 #include <reshard/aoa/fresh_names.hpp>
 #include <reshard/aoa/statement_text.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL std::vector<std::string>
 print_lines(program const& whole, std::function<bool(std::string_view)> const& is_taken) {
-    std::vector<std::string> const fresh = fresh_names(whole, is_taken);
+    std::vector<std::string> const fresh = detail::fresh_names(whole, is_taken);
     std::vector<std::string> lines;
     lines.reserve(whole.statements().size());
     for (statement const& one : whole.statements())
@@ -37,8 +35,6 @@ RESHARD_DECL std::string print(program const& whole, catalog const& source, cata
     return print(whole, [&](std::string_view key) { return source.find(key) || target.find(key); });
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

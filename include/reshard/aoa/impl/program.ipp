@@ -9,9 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL program::program(std::string_view text, std::string_view file)
     : text_(text), file_(file), lines_(text), attributes_(1), origins_(1) {}
@@ -131,12 +129,14 @@ RESHARD_DECL bool is_addition(program const& code, statement const& one) {
            code.right(one)[0].kind != name::kind_type::nothing;
 }
 
+namespace detail {
+
 RESHARD_DECL std::string place_text(program const& whole, text_span where) {
     return place_text(whole.file(), whole.place_at(where.first));
 }
 
-} // namespace aoa
+} // namespace detail
 
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -10,9 +10,7 @@
 
 #include <cstddef>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL reassembler::reassembler(program& code, mirror& written, mapping const& map)
     : code_(code), written_(written), found_(map) {}
@@ -67,10 +65,11 @@ RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& one, tex
         list.push_back(text("permute", list_text(undone), where));
     if (source.shape != covering.order.undo(covering.extent))
         list.push_back(text("reshape", list_text(source.shape), where));
-    if (result(covering.stored, covering.casts) != covering.stored)
+    if (reshard::detail::result(covering.stored, covering.casts) != covering.stored)
         list.push_back(text("dtype", std::string(reshard::name(covering.stored)), where));
     if (one.region != source)
-        list.push_back(slice(relative_to(one.region, source.offset), source.shape, where));
+        list.push_back(
+            slice(reshard::detail::relative_to(one.region, source.offset), source.shape, where));
     return list;
 }
 
@@ -92,8 +91,6 @@ RESHARD_DECL name reassembler::joined(std::vector<name> names, reassembled const
     return names.front();
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

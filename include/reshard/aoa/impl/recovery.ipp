@@ -11,9 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL recovery::recovery(program const& code, source_names const& source,
                                 source_names const& made, recovery_options const& options)
@@ -73,9 +71,9 @@ RESHARD_DECL std::vector<tensor_facts> recovery::operands(std::uint32_t i) const
 
 RESHARD_DECL dissection recovery::dissected(std::uint32_t i) const {
     statement const& one = code_.statements()[i];
-    key_id const id = options_.is_target_known
-                          ? made_.find_parameter(code_.text(code_.right(one)[0]))
-                          : source_names::none;
+    reshard::detail::key_id const id = options_.is_target_known
+                                           ? made_.find_parameter(code_.text(code_.right(one)[0]))
+                                           : source_names::none;
     index_vector const* const wanted = id == source_names::none ? nullptr : &made_.entry(id).shape;
     return dissect(code_, one, operands(i), wanted);
 }
@@ -138,8 +136,6 @@ RESHARD_DECL statement_error recovery::unused(std::uint32_t version) const {
             called.where, key};
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

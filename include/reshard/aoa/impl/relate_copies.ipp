@@ -13,11 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// An output whose value has other names as well.
 struct tied_output {
@@ -66,24 +62,21 @@ inline std::vector<tied_output> tied_outputs(lower_context& context) {
 }
 
 RESHARD_DECL void relate_copies(lower_context& context) {
-    std::vector<relation> aliases;
+    std::vector<reshard::detail::relation> aliases;
     tied_output const* first = nullptr;
     auto const tied = tied_outputs(context);
     for (tied_output const& one : tied) {
         if (!first || first->value != one.value)
             first = &one;
         else if (first->output->value.dtype == one.output->value.dtype)
-            aliases.push_back({relation::kind::alias, first->output->key, one.output->key});
+            aliases.push_back(
+                {reshard::detail::relation::kind::alias, first->output->key, one.output->key});
     }
-    std::ranges::sort(aliases, {}, &relation::companion);
-    for (relation& alias : aliases)
+    std::ranges::sort(aliases, {}, &reshard::detail::relation::companion);
+    for (reshard::detail::relation& alias : aliases)
         context.result.map.relate(std::move(alias));
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

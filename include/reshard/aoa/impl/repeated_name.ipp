@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <unordered_set>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL name const* repeated_name(std::span<name const> names) {
     if (names.size() < 2)
@@ -22,8 +20,6 @@ RESHARD_DECL name const* repeated_name(std::span<name const> names) {
     return nullptr;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

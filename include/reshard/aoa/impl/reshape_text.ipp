@@ -11,18 +11,14 @@
 #include <cstddef>
 #include <string>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// `[a * b, c * ...]`: the first two axes as one, and all others as one.
 ///
 /// \pre the shape has three axes or more
 /// \throws error with errc::overflow where a product does not fit 64 bits
 inline index_vector grouped_shape(index_vector const& shape) {
-    return {checked_multiply(shape[0], shape[1]),
+    return {reshard::detail::checked_multiply(shape[0], shape[1]),
             element_count(index_vector(shape.begin() + 2, shape.end()))};
 }
 
@@ -56,14 +52,12 @@ RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& e
     return shape;
 }
 
-} // namespace detail
-
 RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
                                          index_vector const* wanted) {
-    index_vector const list = detail::filled_in(parse_extents(one), element_count(shape), one);
+    index_vector const list = filled_in(parse_extents(one), element_count(shape), one);
     if (!wanted || list.size() < 3)
         return list;
-    index_vector const grouped = detail::grouped_shape(list);
+    index_vector const grouped = grouped_shape(list);
     auto const is_either = [&](index_vector const& one_shape) {
         return one_shape == list || one_shape == grouped;
     };
@@ -79,8 +73,6 @@ RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute con
     return extents;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

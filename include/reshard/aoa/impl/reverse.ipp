@@ -22,9 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -97,8 +95,12 @@ private:
             return report(code_.statements()[by], error);
         if (!result_.first_error)
             result_.first_error = error.code;
-        result_.findings.push_back(
-            {severity::error, std::string(reshard::name(error.code)), key, error.message, {}, 0});
+        result_.findings.push_back({reshard::detail::severity::error,
+                                    std::string(reshard::name(error.code)),
+                                    key,
+                                    error.message,
+                                    {},
+                                    0});
     }
 
     /// Asks for a tensor of the source; the state of a parameter follows it.
@@ -168,8 +170,8 @@ private:
     void note(statement const& one, std::string key, std::string message) {
         if (!options_.allow_copies)
             return report(one, {errc::not_invertible, message + " (option allow_copies)", {}, key});
-        result_.findings.push_back(
-            {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
+        result_.findings.push_back({reshard::detail::severity::note, "copy", std::move(key),
+                                    std::move(message), one.where, one.origin});
     }
 
     /// Of what a reversed statement gives back, some may be recovered from elsewhere.
@@ -250,11 +252,12 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
     reversal result{expanded, std::move(forward.findings), forward.first_error};
     if (result.first_error)
         return result;
-    result.losses = losses_of(forward.map);
+    result.losses = reshard::detail::losses_of(forward.map);
     catalog const made = target ? *target : detail::outputs_of(forward.map);
-    auto const suffixes = with_scales(expanded.state_suffixes(), expanded);
-    detail::reverse_sides const sides{source_names(source, suffixes), source_names(made, suffixes),
-                                      forward.map, target != nullptr};
+    auto const suffixes = detail::with_scales(expanded.state_suffixes(), expanded);
+    detail::reverse_sides const sides{detail::source_names(source, suffixes),
+                                      detail::source_names(made, suffixes), forward.map,
+                                      target != nullptr};
     detail::reverser(result, sides, options).run();
     if (!result.first_error)
         detail::add_errors(result,
@@ -267,13 +270,11 @@ RESHARD_DECL program reverse(program const& expanded, catalog const& source, cat
     reversal result = reverse_all(expanded, source, target, options);
     if (result.first_error)
         for (finding const& one : result.findings)
-            if (one.level == severity::error)
+            if (one.level == reshard::detail::severity::error)
                 fail(*result.first_error, describe(result.code, one));
     return std::move(result.code);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -16,11 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void statement_runner::run_statements() {
     find_removed();
@@ -179,7 +175,7 @@ RESHARD_DECL void statement_runner::make(statement const& one,
         !find_attribute(in_.code.attributes(one), "scales") &&
         made[0] == in_.names.value(operands[0]).tensor)
         in_.note_idle(one);
-    std::vector<key_id> sources;
+    std::vector<reshard::detail::key_id> sources;
     auto const empty = static_cast<std::size_t>(std::ranges::count_if(
         made, [](expression const& tensor) { return !has_source_elements(tensor); }));
     if (empty > 0)
@@ -227,10 +223,6 @@ RESHARD_DECL void statement_runner::check_results(statement const& one) {
     }
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -12,9 +12,7 @@
 #include <cstdint>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
@@ -101,8 +99,6 @@ RESHARD_DECL void check_scales(std::vector<attribute> const& list,
             find_attribute(list, "scales")->where};
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

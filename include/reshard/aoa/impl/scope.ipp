@@ -12,11 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// What to write for the numbers of a name that has something else for them.
 inline std::string number_advice(std::string_view key) {
@@ -26,15 +22,13 @@ inline std::string number_advice(std::string_view key) {
                  "l.$LAYER_ID.w";
 }
 
-} // namespace detail
-
 RESHARD_DECL scope::scope(program const& code, source_names const& source)
     : code_(code),
       source_(source),
       bindings_(code.text_count() + code.fresh_count()),
       sources_(code.text_count(), source_names::none),
       reads_left_(code.fresh_count()) {
-    for (key_id id = 0; id < source.tensors().size(); ++id)
+    for (reshard::detail::key_id id = 0; id < source.tensors().size(); ++id)
         if (auto const text = code.find(source.tensors()[id].key))
             sources_[*text] = id;
     for (statement const& one : code.statements())
@@ -57,12 +51,12 @@ RESHARD_DECL binding* scope::find(std::string_view key) {
     return id ? &bindings_[*id] : nullptr;
 }
 
-RESHARD_DECL key_id scope::source(name const& one) const {
+RESHARD_DECL reshard::detail::key_id scope::source(name const& one) const {
     return one.kind == name::kind_type::text ? sources_[one.id] : source_names::none;
 }
 
 RESHARD_DECL std::string scope::near(std::string_view key) const {
-    nearest_text search(key, true);
+    reshard::detail::nearest_text search(key, true);
     for (std::uint32_t id = 0; searches_left_ > 0 && id < code_.text_count(); ++id)
         if (bindings_[id].value != binding::none)
             search.look_at(code_.text({name::kind_type::text, false, id, {}}));
@@ -77,16 +71,17 @@ RESHARD_DECL std::optional<value_identity> scope::identity(std::uint32_t id) con
         return bound.source_value == source_names::none
                    ? std::nullopt
                    : std::optional(value_identity{true, bound.source_value});
-    key_id const source = values_[bound.value].source;
+    reshard::detail::key_id const source = values_[bound.value].source;
     return source != source_names::none ? value_identity{true, source}
                                         : value_identity{false, bound.value};
 }
 
-RESHARD_DECL std::vector<key_id> scope::sources_of(std::vector<std::uint32_t> const& values) const {
-    std::vector<key_id> sources;
-    std::unordered_set<key_id> seen;
+RESHARD_DECL std::vector<reshard::detail::key_id>
+scope::sources_of(std::vector<std::uint32_t> const& values) const {
+    std::vector<reshard::detail::key_id> sources;
+    std::unordered_set<reshard::detail::key_id> seen;
     for (std::uint32_t const id : values)
-        value(id).for_each_source([&](key_id from) {
+        value(id).for_each_source([&](reshard::detail::key_id from) {
             if (seen.insert(from).second)
                 sources.push_back(from);
         });
@@ -183,23 +178,21 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
     if (source_.is_state(key))
         refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
                "'; statements name parameters, and their state follows");
-    key_id id = source(one);
+    reshard::detail::key_id id = source(one);
     if (id == source_names::none)
         id = source_.find_parameter(key);
     if (id == source_names::none)
         refuse(bound.is_added ? "is added by an earlier statement, so it has no contents to read"
                               : "is neither in the source nor made by an earlier statement" +
-                                    near(key) + detail::number_advice(key));
+                                    near(key) + number_advice(key));
     bound.source_value = id;
     catalog_entry const& entry = source_.entry(id);
-    bound_value found{source_tensor(id, entry.shape, entry.dtype)};
+    bound_value found{reshard::detail::source_tensor(id, entry.shape, entry.dtype)};
     if (!has_source_elements(found.tensor))
         found.sources.push_back(id);
     return found;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

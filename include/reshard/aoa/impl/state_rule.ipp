@@ -10,33 +10,32 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block) {
     if (block.size() != tensor.shape.size())
-        fail(errc::shape_mismatch, "'" + tensor.key + "' has " + axis_count(tensor.shape.size()) +
+        fail(errc::shape_mismatch, "'" + tensor.key + "' has " +
+                                       reshard::detail::axis_count(tensor.shape.size()) +
                                        ", shape " + to_string(tensor.shape) + ", and a block " +
                                        to_string(block) + " has " + std::to_string(block.size()));
-    if (scales.shape != block_counts(tensor.shape, block))
+    if (scales.shape != reshard::detail::block_counts(tensor.shape, block))
         fail(errc::shape_mismatch,
              "'" + scales.key + "' has the shape " + to_string(scales.shape) + ", and '" +
                  tensor.key + "' of shape " + to_string(tensor.shape) + " has " +
-                 to_string(block_counts(tensor.shape, block)) + " blocks of " + to_string(block));
+                 to_string(reshard::detail::block_counts(tensor.shape, block)) + " blocks of " +
+                 to_string(block));
 }
 
 /// The number of the state that follows `parameter`, one of the tensors that `key` is made of.
 ///
 /// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
 ///         another shape than the parameter
-inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
-                           std::string const& key) {
+inline reshard::detail::key_id state_source(source_names const& source,
+                                            reshard::detail::key_id parameter,
+                                            state_suffix const& state, std::string const& key) {
     std::string const wanted(std::string(source.parameter(parameter)) + state.suffix);
-    key_id const id = source.find(wanted);
+    reshard::detail::key_id const id = source.find(wanted);
     if (id == source_names::none)
         fail(errc::unknown_key,
              "'" + key + "' is made of '" + wanted + "', which the source does not have");
@@ -61,7 +60,7 @@ inline void check_state_type(catalog_entry const& entry, catalog_entry const& fi
 }
 
 /// The piece with the state in the place of the parameter.
-inline piece state_piece(piece copied, key_id state, data_type dtype) {
+inline piece state_piece(piece copied, reshard::detail::key_id state, data_type dtype) {
     copied.source = state;
     copied.stored = dtype;
     copied.casts = {};
@@ -72,13 +71,16 @@ RESHARD_DECL expression scales_of(source_names const& source, expression const& 
                                   data_type dtype, state_suffix const& state,
                                   std::string const& key) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (key_id const from = tensor.pieces.source(i); from != zero_source)
+        if (reshard::detail::key_id const from = tensor.pieces.source(i);
+            from != reshard::detail::zero_source)
             state_source(source, from, state, key); // says what is missing in its own words
     try {
-        return block_scales(tensor, state.block, dtype, [&](key_id from) {
-            key_id const id = state_source(source, from, state, key);
-            return scale_source{id, source.entry(id).dtype, source.entry(from).shape};
-        });
+        return reshard::detail::block_scales(
+            tensor, state.block, dtype, [&](reshard::detail::key_id from) {
+                reshard::detail::key_id const id = state_source(source, from, state, key);
+                return reshard::detail::scale_source{id, source.entry(id).dtype,
+                                                     source.entry(from).shape};
+            });
     } catch (error const& problem) {
         fail(problem.code(), "'" + key + "' cannot follow: " + problem.what());
     }
@@ -94,12 +96,12 @@ inline state_survey survey_states(source_names const& source, bound_value const&
                                   state_suffix const& state) {
     constexpr std::size_t most = 3;
     state_survey found;
-    std::unordered_set<key_id> seen;
-    parameter.for_each_source([&](key_id from) {
+    std::unordered_set<reshard::detail::key_id> seen;
+    parameter.for_each_source([&](reshard::detail::key_id from) {
         if (!seen.insert(from).second)
             return;
         std::string key = std::string(source.parameter(from)) + state.suffix;
-        key_id const id = source.find(key);
+        reshard::detail::key_id const id = source.find(key);
         bool const has = id != source_names::none;
         auto& keys = has ? found.with : found.without;
         ++(has ? found.with_count : found.without_count);
@@ -132,21 +134,21 @@ RESHARD_DECL void fail_without_state(source_names const& source, bound_value con
 RESHARD_DECL expression make_state(source_names const& source, bound_value const& parameter,
                                    state_suffix const& state, std::string const& key) {
     expression const& tensor = parameter.tensor;
-    auto const entry_of = [&](key_id from) -> catalog_entry const& {
+    auto const entry_of = [&](reshard::detail::key_id from) -> catalog_entry const& {
         return source.entry(state_source(source, from, state, key));
     };
     catalog_entry const& first = entry_of(parameter.first_source());
     if (state.scalar)
-        return source_tensor(source.find(first.key), first.shape, first.dtype);
-    for (key_id const from : parameter.sources)
+        return reshard::detail::source_tensor(source.find(first.key), first.shape, first.dtype);
+    for (reshard::detail::key_id const from : parameter.sources)
         check_state_type(entry_of(from), first, key);
     if (!state.block.empty())
         return scales_of(source, tensor, first.dtype, state, key);
-    expression result{tensor.shape, first.dtype, piece_list(tensor.ndim())};
+    expression result{tensor.shape, first.dtype, reshard::detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        key_id id = tensor.pieces.source(i);
-        if (id != zero_source) {
+        reshard::detail::key_id id = tensor.pieces.source(i);
+        if (id != reshard::detail::zero_source) {
             id = state_source(source, id, state, key);
             check_state_type(source.entry(id), first, key);
         }
@@ -155,12 +157,10 @@ RESHARD_DECL expression make_state(source_names const& source, bound_value const
     return result;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state) {
     std::size_t count = 0, with = 0;
-    parameter.for_each_source([&](key_id from) {
+    parameter.for_each_source([&](reshard::detail::key_id from) {
         std::string_view const key = source.parameter(from);
         with += source.find(std::string(key) + state.suffix) != source_names::none;
         ++count;
@@ -173,16 +173,14 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key) {
     try {
-        return detail::make_state(source, parameter, state, key);
+        return make_state(source, parameter, state, key);
     } catch (error const& problem) {
         if (problem.code() != errc::unknown_key)
             throw;
-        detail::fail_without_state(source, parameter, state, key);
+        fail_without_state(source, parameter, state, key);
     }
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

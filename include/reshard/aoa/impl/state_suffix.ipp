@@ -5,9 +5,7 @@
 
 #include <reshard/aoa/state_suffix.hpp>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL std::vector<state_suffix> default_state_suffixes() {
     return {{".w_0", false},
@@ -16,6 +14,8 @@ RESHARD_DECL std::vector<state_suffix> default_state_suffixes() {
             {".beta1_pow_acc_0", true},
             {".beta2_pow_acc_0", true}};
 }
+
+namespace detail {
 
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  std::vector<state_suffix> const& suffixes) {
@@ -31,8 +31,8 @@ RESHARD_DECL std::string_view parameter_of(std::string_view key,
     return state ? key.substr(0, key.size() - state->suffix.size()) : key;
 }
 
-} // namespace aoa
+} // namespace detail
 
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

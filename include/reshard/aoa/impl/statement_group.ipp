@@ -9,9 +9,7 @@
 
 #include <functional>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL statement_group::statement_group(program const& whole, statement const& one)
     : whole_(whole), first_(&one), last_(&one + 1) {
@@ -53,8 +51,6 @@ RESHARD_DECL void statement_group::look_before(statement const& one) {
             unmade_.insert(read.id);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -9,9 +9,7 @@
 
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 namespace detail {
 
@@ -113,8 +111,6 @@ RESHARD_DECL std::string print(program const& whole, statement const& one) {
         whole, one, [&](name const& each) { return detail::bare_name_text(whole, each); });
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

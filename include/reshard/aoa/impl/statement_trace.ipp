@@ -10,15 +10,13 @@
 
 #include <unordered_set>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa {
 
 RESHARD_DECL statement_trace::statement_trace(program const& code)
     : code_(code),
       chain_(code, code.statements()),
-      last_(code.text_count(), name_chain::none),
-      suffixes_(with_scales(code.state_suffixes(), code)) {
+      last_(code.text_count(), detail::name_chain::none),
+      suffixes_(detail::with_scales(code.state_suffixes(), code)) {
     for (std::uint32_t version = 0; version < chain_.version_count(); ++version)
         if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
             last_[called.id] = version;
@@ -31,8 +29,8 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view 
                                                                std::string_view target) const {
     auto id = code_.find(target);
     if (!id) {
-        target = parameter_of(target, suffixes_);
-        source = parameter_of(source, suffixes_);
+        target = detail::parameter_of(target, suffixes_);
+        source = detail::parameter_of(source, suffixes_);
         id = code_.find(target);
     }
     return makers(
@@ -42,7 +40,7 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view 
 RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_view target) const {
     auto id = code_.find(target);
     if (!id)
-        id = code_.find(target = parameter_of(target, suffixes_));
+        id = code_.find(target = detail::parameter_of(target, suffixes_));
     std::vector<std::size_t> numbers = makers(id, [](std::uint32_t) { return true; });
     if (auto const place = added_.find(target); numbers.empty() && place != added_.end())
         numbers.push_back(place->second);
@@ -54,20 +52,18 @@ RESHARD_DECL std::vector<std::uint32_t> statement_trace::behind(std::uint32_t ve
     std::vector<std::uint32_t> open{version};
     for (std::size_t next = 0; next < open.size(); ++next) {
         std::uint32_t const maker = chain_.maker(open[next]);
-        if (maker == name_chain::none)
+        if (maker == detail::name_chain::none)
             continue;
         statement const& one = chain_.statements()[maker];
         for (std::uint32_t i = 0; i < one.left; ++i)
             if (std::uint32_t const read = chain_.version(one, i);
-                read != name_chain::none && seen.insert(read).second)
+                read != detail::name_chain::none && seen.insert(read).second)
                 open.push_back(read);
     }
     std::ranges::sort(open);
     return open;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -11,11 +11,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Whether a text begins with one of those.
 constexpr bool begins_with(std::string_view text, std::initializer_list<std::string_view> any) {
@@ -147,10 +143,6 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
     return found.empty() ? name_advice(before, rest) : found;
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

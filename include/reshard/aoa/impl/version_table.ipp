@@ -11,9 +11,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL version_table::version_table(program const& code)
     : code_(code), places_(code.text_count() + code.fresh_count()) {
@@ -57,8 +55,6 @@ RESHARD_DECL void version_table::record(std::uint32_t i) {
         }
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -11,14 +11,10 @@
 /// \file
 /// `w[0:3]` becomes `w_0, w_1, w_2`.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// A name of the segments that are left: a text where they are all text.
 RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like);
-
-} // namespace detail
 
 /// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
 ///
@@ -28,7 +24,7 @@ RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name c
 RESHARD_DECL void expand_array(macro_context& context, statement const& one,
                                std::vector<statement>& expanded);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/array.ipp>

@@ -48,8 +48,6 @@ bool succeeds(macro_context& context, statement const& one, Step const& step) {
     return false;
 }
 
-} // namespace detail
-
 /// Runs a step for a statement; where it has an error, that is a finding, and the statement is
 /// broken.
 ///
@@ -57,8 +55,8 @@ bool succeeds(macro_context& context, statement const& one, Step const& step) {
 template <class Step>
 void attempt(macro_context& context, statement& one, Step const& step) {
     statement const written = one;
-    if (!detail::succeeds(context, written, step))
-        one = detail::broken(context, written);
+    if (!succeeds(context, written, step))
+        one = broken(context, written);
 }
 
 /// The same for a step that is given the statement and appends to `expanded` what becomes of it.
@@ -66,11 +64,13 @@ template <class Step>
 void attempt(macro_context& context, statement one, std::vector<statement>& expanded,
              Step const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
-    if (detail::succeeds(context, one, [&] { step(std::as_const(one)); }))
+    if (succeeds(context, one, [&] { step(std::as_const(one)); }))
         return;
     expanded.erase(expanded.begin() + size, expanded.end());
-    expanded.push_back(detail::broken(context, one));
+    expanded.push_back(broken(context, one));
 }
+
+} // namespace detail
 
 /// A macro that looks at one statement at a time, as one that looks at them all. Where it leaves
 /// all of them alone, nothing is copied.
@@ -80,8 +80,8 @@ void each(macro_context& context, std::vector<statement>& statements) {
     bool is_changed = false;
     for (std::size_t i = 0; i < statements.size(); ++i) {
         made.clear();
-        attempt(context, statements[i], made,
-                [&](statement const& one) { Macro(context, one, made); });
+        detail::attempt(context, statements[i], made,
+                        [&](statement const& one) { Macro(context, one, made); });
         if (!is_changed && made.size() == 1 && made[0] == statements[i])
             continue;
         if (!std::exchange(is_changed, true)) {

@@ -13,7 +13,7 @@
 /// Which tensors an intermediate is made of and becomes, so that the fused macros know how
 /// those are cut.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// How the versions of names hang together: a name that is bound twice has two versions.
 ///
@@ -75,7 +75,7 @@ private:
     std::vector<std::uint32_t> text_versions_, fresh_versions_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/chain.ipp>

@@ -24,7 +24,11 @@
 
 namespace reshard::aoa {
 
+namespace detail {
+
 class name_chain;
+
+} // namespace detail
 
 /// What to do with a statement whose placeholder matches no key.
 enum class on_no_match { ignore, warn, error };
@@ -41,6 +45,8 @@ struct expand_options {
                     ///< how a tensor is cut
 };
 
+namespace detail {
+
 /// How many characters a name has, about.
 RESHARD_DECL std::size_t name_length(program const& code, name const& one);
 
@@ -53,9 +59,11 @@ struct failed_statement {
     statement_error problem;
 };
 
+} // namespace detail
+
 /// Throws what is wrong with a statement; `attempt` makes a finding of it.
 [[noreturn]] inline void fail_in(statement const& about, statement_error problem) {
-    throw failed_statement{about, std::move(problem)};
+    throw detail::failed_statement{about, std::move(problem)};
 }
 
 /// A name with open numbers that a broken statement would have read or bound.
@@ -71,7 +79,7 @@ struct macro_context {
     catalog const* right; ///< and names on the right
     expand_options const& options;
     std::vector<finding>& findings;
-    name_chain const* chain = nullptr; ///< null where no macro asks for it
+    detail::name_chain const* chain = nullptr; ///< null where no macro asks for it
     budget names{options.max_names, "names after expansion", "max_names"};
     budget characters{options.max_characters, "characters after expansion", "max_characters"};
     budget steps{options.max_steps, "steps of expansion", "max_steps"};
@@ -105,10 +113,14 @@ struct macro_context {
     void warn(statement const& about, std::string kind, std::string key, std::string message);
 };
 
+namespace detail {
+
 /// What people call the tensors that names of a side mean.
 inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
 }
+
+} // namespace detail
 
 /// The first attribute of that word, or null.
 RESHARD_DECL attribute const* find_attribute(program const& code, statement const& one,

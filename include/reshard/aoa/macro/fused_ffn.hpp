@@ -12,15 +12,11 @@
 /// \file
 /// The gate and the up projection in one tensor, of which each rank holds its part of both.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
 RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
                                          index_t parts);
-
-} // namespace detail
 
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
 /// splits and concats that know how both sides cut the fused tensor.
@@ -32,7 +28,7 @@ RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<n
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/fused_ffn.ipp>

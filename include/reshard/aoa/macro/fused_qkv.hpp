@@ -11,7 +11,7 @@
 /// \file
 /// Query, key and value projections in one tensor, by groups of heads.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
 /// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
@@ -24,7 +24,7 @@ namespace reshard::aoa {
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/fused_qkv.ipp>

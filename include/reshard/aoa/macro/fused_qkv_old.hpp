@@ -11,7 +11,7 @@
 /// \file
 /// Query, key and value projections in one tensor, by the ranks that hold it.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
 /// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
@@ -25,7 +25,7 @@ namespace reshard::aoa {
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
                                        std::vector<statement>& expanded);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/fused_qkv_old.ipp>

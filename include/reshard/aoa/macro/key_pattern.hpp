@@ -16,7 +16,7 @@
 /// \file
 /// Names with numbers left open, and whether they match a key.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// A piece of a pattern: a text, then perhaps a number.
 struct pattern_piece {
@@ -31,8 +31,6 @@ struct key_pattern {
     std::size_t captures = 0;
 };
 
-namespace detail {
-
 /// Whether the pattern matches all of `key`; `numbers` are the captured ones then. A number has at
 /// most 18 digits.
 ///
@@ -40,9 +38,7 @@ namespace detail {
 RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
                         std::span<index_t> numbers);
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/key_pattern.ipp>

@@ -12,7 +12,7 @@
 /// \file
 /// The keys that a name of a program may mean.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// The pattern of a name in which the segments of one kind are captured, in the order that
 /// `capture_of` says; the other open numbers match, and are forgotten.
@@ -30,7 +30,7 @@ key_pattern make_key_pattern(std::vector<segment> const& segments, CaptureOf con
         }
         if (one.kind == segment::kind_type::array)
             last.text += '_';
-        if (result.pieces.size() > 1 && detail::digits_at(last.text, 0) == last.text.size())
+        if (result.pieces.size() > 1 && digits_at(last.text, 0) == last.text.size())
             throw statement_error{
                 errc::bad_macro, "two open numbers with nothing but digits between them", {}};
         last.has_number = true;
@@ -41,6 +41,6 @@ key_pattern make_key_pattern(std::vector<segment> const& segments, CaptureOf con
     return result;
 }
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #endif

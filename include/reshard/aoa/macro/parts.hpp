@@ -19,7 +19,7 @@
 /// \file
 /// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last
 /// one.
@@ -98,7 +98,7 @@ private:
     budget& steps_;
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/parts.ipp>

@@ -20,7 +20,7 @@
 /// \file
 /// Which keys match names with numbers left open: one pass over the keys for all names.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// A key that a pattern matches.
 struct key_match {
@@ -32,8 +32,6 @@ struct key_match {
 inline bool same_numbers(key_match const& a, key_match const& b) {
     return std::ranges::equal(a.numbers, b.numbers);
 }
-
-namespace detail {
 
 /// The matches of one pattern.
 class match_list {
@@ -71,8 +69,6 @@ private:
     std::size_t sorted_from_ = 0; ///< how many keys
 };
 
-} // namespace detail
-
 /// The matches of many patterns among the parameter keys of a catalog and, for those that have none
 /// there, among names that statements make.
 ///
@@ -96,7 +92,7 @@ public:
             take_steps(std::max<std::size_t>(1, candidates.size()));
             for (std::size_t const candidate : candidates) {
                 found_.resize(patterns_[candidate].captures);
-                if (detail::match(patterns_[candidate], key, found_) &&
+                if (match(patterns_[candidate], key, found_) &&
                     !visit(candidate, std::span<index_t const>(found_)))
                     return false;
             }
@@ -132,16 +128,16 @@ private:
     void take_steps(std::size_t amount) const;
 
     std::vector<key_pattern> patterns_;
-    detail::pattern_buckets buckets_;
-    std::vector<detail::match_list> matches_; ///< by pattern
-    std::vector<bool> open_;                  ///< the patterns that match no key
-    std::vector<index_t> found_;              ///< the numbers of the match that is looked at
-    budget* steps_ = nullptr;                 ///< null before the first search: there is no limit
+    pattern_buckets buckets_;
+    std::vector<match_list> matches_; ///< by pattern
+    std::vector<bool> open_;          ///< the patterns that match no key
+    std::vector<index_t> found_;      ///< the numbers of the match that is looked at
+    budget* steps_ = nullptr;         ///< null before the first search: there is no limit
     bool has_open_ = false;
     std::deque<std::string> made_; ///< the names that are matches; each stays where it is
 };
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/pattern_index.ipp>

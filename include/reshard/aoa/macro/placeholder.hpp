@@ -13,9 +13,7 @@
 /// \file
 /// `l.$LAYER_ID.w -> m.$LAYER_ID.w` becomes a statement for each layer that the source has.
 
-namespace reshard::aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The different placeholders of a name, in the order of the alphabet.
 RESHARD_DECL std::vector<std::string_view> placeholders(std::vector<segment> const& segments);
@@ -27,8 +25,6 @@ using placeholder_sides = std::array<pattern_index, 2>;
 /// Looks at a statement with placeholders and adds its deciding name to its side.
 RESHARD_DECL placeholder_use inspect(macro_context const& context, statement const& one,
                                      placeholder_sides& sides);
-
-} // namespace detail
 
 /// Replaces each statement with placeholders by one for each combination of numbers that exists.
 ///
@@ -46,7 +42,7 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
 ///             alone, and no word where nothing matches
 RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/placeholder.ipp>

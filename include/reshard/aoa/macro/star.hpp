@@ -11,7 +11,7 @@
 /// \file
 /// `e.*.w` becomes all keys that are `e.`, a number, `.w`.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
 /// keys of the source left of the arrow or, where none matches, names that earlier statements make;
@@ -24,7 +24,7 @@ namespace reshard::aoa {
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
 RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/star.ipp>

@@ -11,7 +11,7 @@
 /// \file
 /// `a^T -> b` becomes a statement that transposes `a` into a temporary, and one that uses it.
 
-namespace reshard::aoa {
+namespace reshard::aoa::detail {
 
 /// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
 /// reversed.
@@ -23,7 +23,7 @@ namespace reshard::aoa {
 ///             too
 RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements);
 
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/transpose.ipp>

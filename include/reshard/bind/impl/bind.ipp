@@ -11,6 +11,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer const& t) {
     source_side const& side = bound.problem.sources[t.source_key];
     const_tensor_view const& view = bound.sources.at(side.tensor, t.source_shard);
@@ -36,8 +38,6 @@ RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const&
     return {whole.source_dtypes[t.source_key], whole.chains[t.chain]};
 }
 
-namespace detail {
-
 /// Zeros, in whatever data type: all of them are zero bits.
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
@@ -50,14 +50,14 @@ inline void fill_zeros(bound_plan const& bound, transfer const& t) {
 
 } // namespace detail
 
-RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {
-    if (t.source_key == zero_source)
+RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t) {
+    if (t.source_key == detail::zero_source)
         return detail::fill_zeros(bound, t);
-    bound_end<void const*> const source = source_end(bound, t);
-    bound_end<void*> const target = target_end(bound, t);
-    copy_elements({cut_of(bound.whole, t).extent, source.place.offset, source.place.strides,
-                   target.place.offset, target.place.strides},
-                  conversion_of(bound.whole, t), source.data, target.data);
+    detail::bound_end<void const*> const source = detail::source_end(bound, t);
+    detail::bound_end<void*> const target = detail::target_end(bound, t);
+    detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.place.offset,
+                           source.place.strides, target.place.offset, target.place.strides},
+                          detail::conversion_of(bound.whole, t), source.data, target.data);
 }
 
 } // namespace reshard

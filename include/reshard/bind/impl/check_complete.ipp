@@ -5,9 +5,7 @@
 
 #include <reshard/bind/check_complete.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
     std::vector<std::uint32_t> held;
@@ -19,8 +17,6 @@ RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards,
     return held;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

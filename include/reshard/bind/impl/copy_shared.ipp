@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Refuses two shards that are not of one tensor, or that share memory.
 inline void check_pair(const_local_shard const& source, local_shard const& target) {
@@ -40,12 +38,10 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard) {
     return table;
 }
 
-} // namespace detail
-
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target) {
-    detail::check_pair(source, target);
-    shard_table const from = detail::table_of(source.descriptor);
-    shard_table const to = detail::table_of(target.descriptor);
+    check_pair(source, target);
+    shard_table const from = table_of(source.descriptor);
+    shard_table const to = table_of(target.descriptor);
     std::vector<box> const wanted = to.boxes(0);
     index_t copied = 0;
     for (box const& source_box : from.boxes(0))
@@ -61,6 +57,6 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     return copied;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::uint32_t copy_table::add(affine_copy const& copy,
                                            element_conversion const& conversion, stores how) {
@@ -31,6 +31,6 @@ RESHARD_DECL std::size_t copy_table::hash::operator()(description const& one) co
     return digest.value();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -30,9 +30,9 @@ RESHARD_DECL compact_layout const& job::target_layout() const { return state().p
 
 RESHARD_DECL bool job::was_kept() const { return state().was_kept; }
 
-RESHARD_DECL plan_rounds const& job::rounds() const {
-    static plan_rounds const none;
-    plan_rounds const* const some = state().rounds();
+RESHARD_DECL detail::plan_rounds const& job::rounds() const {
+    static detail::plan_rounds const none;
+    detail::plan_rounds const* const some = state().rounds();
     return some ? *some : none;
 }
 

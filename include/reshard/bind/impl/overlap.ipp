@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 template <class View>
 void list_memory(basic_state_dict<View> const& held, bool is_target,
@@ -39,44 +37,41 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one)
                                    "target memory of its own");
 }
 
-} // namespace detail
-
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target) {
-    std::vector<detail::used_memory> all;
+    std::vector<used_memory> all;
     for (const_state_dict const& tensors : source) {
         tensors.check();
-        detail::list_memory(tensors, false, all);
+        list_memory(tensors, false, all);
     }
     for (state_dict const& tensors : target) {
         tensors.check();
-        detail::list_memory(tensors, true, all);
+        list_memory(tensors, true, all);
     }
     std::sort(all.begin(), all.end(),
               [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
-    detail::used_memory const* sources =
-        nullptr; // of each kind the one that reaches furthest so far
-    detail::used_memory const* targets = nullptr;
-    detail::used_memory const* dense_targets = nullptr;
-    detail::used_memory const* last_target = nullptr; // a first byte always belongs to an element
-    for (detail::used_memory const& one : all) {
+    used_memory const* sources = nullptr; // of each kind the one that reaches furthest so far
+    used_memory const* targets = nullptr;
+    used_memory const* dense_targets = nullptr;
+    used_memory const* last_target = nullptr; // a first byte always belongs to an element
+    for (used_memory const& one : all) {
         if (one.is_target) {
-            detail::check_apart(sources, one);
-            detail::check_apart(dense_targets, one);
-            detail::check_apart(
-                last_target && last_target->bytes.begin == one.bytes.begin ? last_target : nullptr,
-                one);
+            check_apart(sources, one);
+            check_apart(dense_targets, one);
+            check_apart(last_target && last_target->bytes.begin == one.bytes.begin ? last_target
+                                                                                   : nullptr,
+                        one);
             last_target = &one;
-            detail::keep_furthest(targets, one);
+            keep_furthest(targets, one);
             if (one.is_dense)
-                detail::keep_furthest(dense_targets, one);
+                keep_furthest(dense_targets, one);
         } else {
-            detail::check_apart(targets, one);
-            detail::keep_furthest(sources, one);
+            check_apart(targets, one);
+            keep_furthest(sources, one);
         }
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -40,7 +40,7 @@ RESHARD_DECL std::uint64_t digest_of_call(options const& how) {
 
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& how) {
-    reshard::check_memory({&have.tensors, 1}, {&want.tensors, 1});
+    reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1});
     if (!how.allocate && (how.memory_budget != any_budget || how.release))
         fail(errc::usage, "a redistribution with a memory budget or `release` fills its targets in "
                           "rounds; set options.allocate, too");

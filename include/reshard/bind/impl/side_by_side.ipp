@@ -9,9 +9,7 @@
 
 #include <cstdint>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// True where the copy is a loop over runs of bytes, one loop and no more.
 inline bool is_block(prepared_copy const& copy) {
@@ -29,13 +27,11 @@ RESHARD_DECL bool is_in_row(void const* first, void const* next, index_t pitch) 
     return pitch > 0 && distance < static_cast<std::uintptr_t>(pitch);
 }
 
-} // namespace detail
-
 RESHARD_DECL void side_by_side::add(prepared_copy const& copy, void const* source, void* target,
                                     bool joins_next) {
     if (count_ == 0 && !joins_next)
         return run(copy, source, target);
-    BOOST_ASSERT(detail::is_block(copy));
+    BOOST_ASSERT(is_block(copy));
     auto const* const from = static_cast<unsigned char const*>(source);
     auto* const to = static_cast<unsigned char*>(target);
     affine_copy const& loop = copy.loop;
@@ -45,24 +41,24 @@ RESHARD_DECL void side_by_side::add(prepared_copy const& copy, void const* sourc
         run_blocks(loop.extent[0], copy.streaming);
 }
 
-RESHARD_DECL void side_by_side::append(detail::row_block const& one) {
-    if (count_ > 0 && detail::continues(blocks_[count_ - 1], one))
+RESHARD_DECL void side_by_side::append(row_block const& one) {
+    if (count_ > 0 && continues(blocks_[count_ - 1], one))
         blocks_[count_ - 1].bytes += one.bytes;
     else
         blocks_[count_++] = one;
 }
 
 RESHARD_DECL void side_by_side::run_blocks(index_t rows, bool streaming) {
-    std::span<detail::row_block const> const blocks(blocks_, count_);
+    std::span<row_block const> const blocks(blocks_, count_);
     if (streaming) {
-        detail::stream_blocks(detail::widest_vectors(), blocks, rows);
-        detail::streaming_fence();
+        stream_blocks(widest_vectors(), blocks, rows);
+        streaming_fence();
     } else {
-        detail::copy_blocks(blocks, rows, false);
+        copy_blocks(blocks, rows, false);
     }
     count_ = 0;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

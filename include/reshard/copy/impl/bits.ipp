@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL unsigned read_bits(unsigned char const* bytes, index_t position, int count) {
     unsigned char const* const first = bytes + (position >> 3);
@@ -54,8 +52,6 @@ RESHARD_DECL void copy_bits(bit_place source, unsigned char* target, index_t pos
         move(static_cast<int>(std::min<index_t>(count, 8)));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

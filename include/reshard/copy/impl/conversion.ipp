@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
 constexpr index_t block_element_bytes(data_type dtype) {
@@ -80,8 +78,6 @@ RESHARD_DECL block_function conversion::quickest(data_type source, data_type tar
     return vectors ? vectors : fast_step(source, target);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -11,9 +11,7 @@
 
 #include <cstddef>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Takes runs of 2, 4 or 8 bytes for elements, so that short rows can be transposed.
 ///
@@ -77,8 +75,6 @@ inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_
     ready.sizes = {size, size};
 }
 
-} // namespace detail
-
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores how) {
     affine_copy const fused = fuse(copy);
@@ -89,44 +85,41 @@ RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion c
         return ready;
     index_t const source_bits = bits(conversion.source);
     index_t const target_bits = bits(conversion.target());
-    ready.streaming =
-        detail::is_streaming(byte_count(element_count(fused), conversion.target()), how);
+    ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), how);
     if (conversion.chain.empty() && ready.kernel != copy_kernel::packed) {
-        detail::prepare_bytes(ready, fused, source_bits / 8);
+        prepare_bytes(ready, fused, source_bits / 8);
         return ready;
     }
-    index_t const unit = detail::counts_bits(ready.kernel) ? 1 : 8;
+    index_t const unit = counts_bits(ready.kernel) ? 1 : 8;
     ready.sizes = {source_bits / unit, target_bits / unit};
-    ready.loop = detail::scaled(detail::arranged(fused, ready.kernel), ready.sizes);
+    ready.loop = scaled(arranged(fused, ready.kernel), ready.sizes);
     return ready;
 }
 
 RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target) {
-    detail::memory const at{static_cast<unsigned char const*>(source),
-                            static_cast<unsigned char*>(target), ready.streaming};
+    memory const at{static_cast<unsigned char const*>(source), static_cast<unsigned char*>(target),
+                    ready.streaming};
     switch (ready.kernel) {
     case copy_kernel::nothing: return;
     case copy_kernel::contiguous:
-    case copy_kernel::rows: detail::copy_rows(ready.loop, ready.sizes.source, at); break;
-    case copy_kernel::transposed:
-        detail::copy_transposed(ready.loop, ready.sizes.source, at);
-        break;
-    case copy_kernel::strided: detail::copy_strided(ready.loop, ready.sizes.source, at); break;
-    case copy_kernel::packed: detail::copy_packed(ready.loop, ready.sizes.source, at); break;
+    case copy_kernel::rows: copy_rows(ready.loop, ready.sizes.source, at); break;
+    case copy_kernel::transposed: copy_transposed(ready.loop, ready.sizes.source, at); break;
+    case copy_kernel::strided: copy_strided(ready.loop, ready.sizes.source, at); break;
+    case copy_kernel::packed: copy_packed(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::convert_rows:
-        detail::convert_rows(ready.loop, ready.conversion, ready.sizes, at);
+        convert_rows(ready.loop, ready.conversion, ready.sizes, at);
         break;
     case copy_kernel::convert_transposed:
-        detail::convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
+        convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
         break;
     case copy_kernel::convert_strided:
-        detail::convert_strided(ready.loop, ready.conversion, ready.sizes, at);
+        convert_strided(ready.loop, ready.conversion, ready.sizes, at);
         break;
     }
     if (ready.streaming)
-        detail::streaming_fence();
+        streaming_fence();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,9 +9,7 @@
 
 #include <cstring>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
                            bool streaming) {
@@ -67,8 +65,6 @@ RESHARD_DECL void for_each_tile(affine_copy const& copy, tiling const& tiles,
     for_each_place(copy, across, place_visitor(visit_places));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

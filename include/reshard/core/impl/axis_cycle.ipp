@@ -7,9 +7,9 @@
 
 namespace reshard {
 
-RESHARD_DECL std::string to_string(axis_cycles const& cycles) {
+RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles) {
     std::string text;
-    for (axis_cycle const& one : cycles)
+    for (detail::axis_cycle const& one : cycles)
         text += " axis " + std::to_string(one.axis) + ": " + std::to_string(one.block) + " of " +
                 std::to_string(one.period);
     return text;

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void key_index::append(std::string_view key, std::uint32_t place) {
     make_room();
@@ -34,6 +34,6 @@ RESHARD_DECL void key_index::make_room() {
             put(one);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

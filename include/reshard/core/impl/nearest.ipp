@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most) {
     if (a.size() > b.size())
@@ -86,6 +86,6 @@ RESHARD_DECL std::size_t nearest_text::other_letters(std::string_view text) cons
     return std::max(more, fewer);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <boost/assert.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void text_list::reserve_more(std::size_t texts, std::size_t characters) {
     characters_.reserve(characters_.size() + characters);
@@ -29,6 +29,6 @@ RESHARD_DECL std::string_view text_list::operator[](std::uint32_t id) const {
     return {characters_.data() + first, ends_[id] - first};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,17 +5,13 @@
 
 #include <reshard/expr/by_name.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards) {
     return shards.size() == 0 ? std::string("wanted")
                               : "wanted by rank " + std::to_string(shards.holder(0));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

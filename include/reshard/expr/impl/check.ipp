@@ -15,8 +15,9 @@
 namespace reshard {
 
 RESHARD_DECL bool report::ok() const {
-    return std::ranges::none_of(
-        findings, [](mapping_finding const& one) { return one.level == severity::error; });
+    return std::ranges::none_of(findings, [](detail::mapping_finding const& one) {
+        return one.level == detail::severity::error;
+    });
 }
 
 namespace detail {

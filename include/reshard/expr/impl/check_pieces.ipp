@@ -9,9 +9,7 @@
 
 #include <cstddef>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL bool lies_in(box const& region, index_vector const& shape) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -102,8 +100,6 @@ RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& o
     return fault;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

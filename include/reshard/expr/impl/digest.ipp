@@ -7,7 +7,7 @@
 
 #include <reshard/core/digest.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     hasher digest;
@@ -17,6 +17,6 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     return digest.value();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -39,20 +39,23 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
                                         std::optional<box> const& region) {
     mapping_output const* const output = program.find(key);
     if (!output)
-        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the target" +
-                                    did_you_mean_key(key, program.outputs(), &mapping_output::key));
+        fail(errc::unknown_key,
+             "'" + std::string(key) + "' is not a tensor of the target" +
+                 detail::did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
     std::vector<piece> found;
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
         piece const p = output->value.pieces[i];
         if (auto const common = intersect(p.target_box(), wanted))
-            cut_to_target(p, *common, [&](piece const& one) { found.push_back(one); });
+            detail::cut_to_target(p, *common, [&](piece const& one) { found.push_back(one); });
     }
     std::sort(found.begin(), found.end(),
               [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
     return found;
 }
+
+namespace detail {
 
 RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std::string_view key,
                                                      std::optional<box> const& region) {
@@ -64,7 +67,7 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
         fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the source" +
                                     did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
-    detail::check_region(std::string(key), sources[id].shape, wanted);
+    check_region(std::string(key), sources[id].shape, wanted);
     std::vector<destination> found;
     for (mapping_output const& output : program.outputs())
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
@@ -92,6 +95,8 @@ RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const
     });
     return found;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -5,9 +5,7 @@
 
 #include <reshard/expr/fit_shapes.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
                                std::vector<bool>& used) {
@@ -18,8 +16,6 @@ RESHARD_DECL bool note_matches(std::vector<key_pattern> const& patterns, std::st
     return matches;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

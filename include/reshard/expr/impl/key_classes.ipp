@@ -9,9 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The source tensor that an output is, whole and unchanged, or null. A tensor without elements has
 /// no pieces that would say so; it is the one of its name, if that is one like it.
@@ -57,14 +55,12 @@ private:
     std::unordered_set<std::string> kinds_;
 };
 
-} // namespace detail
-
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source) {
     key_classes classes;
     classes.removed = map.removed();
-    detail::empty_tensors empty(source);
+    empty_tensors empty(source);
     for (mapping_output const& output : map.outputs()) {
-        auto const from = detail::whole_source_of(map, source, output);
+        auto const from = whole_source_of(map, source, output);
         bool const is_another = !from && output.value.pieces.size() == 0 && empty.has(output.value);
         auto& list = output.added                             ? classes.added
                      : is_another                             ? classes.renamed
@@ -76,6 +72,6 @@ RESHARD_DECL key_classes classify(mapping const& map, catalog const& source) {
     return classes;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

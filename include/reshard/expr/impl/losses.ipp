@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
     for (data_type const dtype : p.casts.steps())
@@ -21,8 +21,6 @@ RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
             return dtype;
     return std::nullopt;
 }
-
-namespace detail {
 
 /// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed
 /// over.
@@ -55,8 +53,6 @@ inline std::vector<box> gaps_of(index_vector const& shape, box_list held) {
     return gaps;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
                                              mapping_source const& source) {
     box const all = whole(source.shape);
@@ -64,7 +60,7 @@ RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
         return std::nullopt;
     if (held.size() == 0)
         return loss{loss::kind::unused, id, std::string(source.key), {all}};
-    std::vector<box> gaps = detail::gaps_of(source.shape, held);
+    std::vector<box> gaps = gaps_of(source.shape, held);
     if (gaps.empty())
         return std::nullopt;
     bool const has_more = gaps.size() > 4;
@@ -85,7 +81,7 @@ RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map) {
     for (mapping_source const& source : map.sources())
         usages.push_back({box_list(source.shape.size()), box_list(source.shape.size()), {}});
     for (mapping_output const& output : map.outputs())
-        detail::add_usage(usages, map.sources(), output.value);
+        add_usage(usages, map.sources(), output.value);
     return usages;
 }
 
@@ -123,6 +119,6 @@ RESHARD_DECL std::string describe(loss const& one, mapping_source const& source)
            to_string(source.shape);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -16,7 +16,7 @@
 namespace reshard {
 
 RESHARD_DECL void validate(mapping_output const& output) {
-    check_tensor(output.key, output.value.dtype, output.value.shape);
+    detail::check_tensor(output.key, output.value.dtype, output.value.shape);
 }
 
 RESHARD_DECL mapping::mapping(catalog const& source) {
@@ -32,17 +32,17 @@ RESHARD_DECL expression mapping::source(std::string_view key, index_vector const
                                         data_type dtype) {
     for (; placed_ < sources_.size(); ++placed_)
         source_places_.append(sources_.key(placed_), placed_);
-    auto const key_at = [this](key_id i) { return sources_.key(i); };
+    auto const key_at = [this](detail::key_id i) { return sources_.key(i); };
     if (auto const place = source_places_.find(key, key_at))
         return known(*place, shape, dtype);
     sources_.push_back({key, shape, dtype});
-    return source_tensor(placed_, shape, dtype);
+    return detail::source_tensor(placed_, shape, dtype);
 }
 
-RESHARD_DECL expression mapping::source(key_id id) const {
+RESHARD_DECL expression mapping::source(detail::key_id id) const {
     BOOST_ASSERT(id < sources_.size());
-    mapping_source const tensor = sources_[id];
-    return source_tensor(id, tensor.shape, tensor.dtype);
+    detail::mapping_source const tensor = sources_[id];
+    return detail::source_tensor(id, tensor.shape, tensor.dtype);
 }
 
 RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, data_type dtype) {
@@ -67,8 +67,9 @@ RESHARD_DECL void mapping::put(mapping_output output) {
     outputs_.insert(place, std::move(output));
 }
 
-RESHARD_DECL expression mapping::known(key_id i, index_vector const& shape, data_type dtype) const {
-    mapping_source const tensor = sources_[i];
+RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& shape,
+                                       data_type dtype) const {
+    detail::mapping_source const tensor = sources_[i];
     if (tensor.shape != shape)
         fail(errc::shape_mismatch, "'" + std::string(tensor.key) + "' has the shape " +
                                        to_string(tensor.shape) + ", not " + to_string(shape));
@@ -76,7 +77,7 @@ RESHARD_DECL expression mapping::known(key_id i, index_vector const& shape, data
         fail(errc::dtype_mismatch, "'" + std::string(tensor.key) + "' is " +
                                        std::string(name(tensor.dtype)) + ", not " +
                                        std::string(name(dtype)));
-    return source_tensor(i, shape, dtype);
+    return detail::source_tensor(i, shape, dtype);
 }
 
 namespace detail {
@@ -101,8 +102,8 @@ inline char const* unfit_piece(piece const& part, expression const& output,
     return nullptr;
 }
 
-/// \throws error with errc::bad_layout where the pieces are not those of a tensor: in its bounds, and each
-///         element once
+/// \throws error with errc::bad_layout where the pieces are not those of a tensor: in its bounds,
+///         and each element once
 inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
@@ -122,7 +123,7 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
 
 RESHARD_DECL void validate(mapping const& program) {
     std::vector<std::string_view> keys;
-    for (mapping_source const& source : program.sources())
+    for (detail::mapping_source const& source : program.sources())
         keys.push_back(source.key);
     std::sort(keys.begin(), keys.end());
     if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
@@ -136,10 +137,10 @@ RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* targ
     for (catalog_entry const& wanted : target ? *target : source) {
         catalog_entry const* const entry = source.find(wanted.key);
         if (!entry)
-            fail(errc::unknown_key, "'" + wanted.key +
-                                        "' is wanted, but the source does not have it" +
-                                        did_you_mean_key(wanted.key, source, &catalog_entry::key));
-        result.define(wanted.key, result.source(static_cast<key_id>(entry - &source[0])));
+            fail(errc::unknown_key,
+                 "'" + wanted.key + "' is wanted, but the source does not have it" +
+                     detail::did_you_mean_key(wanted.key, source, &catalog_entry::key));
+        result.define(wanted.key, result.source(static_cast<detail::key_id>(entry - &source[0])));
     }
     return result;
 }

@@ -7,7 +7,7 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL mapping_index::mapping_index(mapping const& program) {
     for (mapping_output const& output : program.outputs())
@@ -15,6 +15,6 @@ RESHARD_DECL mapping_index::mapping_index(mapping const& program) {
             indices_.emplace(&output, piece_index(output.value.pieces));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <boost/assert.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL auto source_list::end() const -> iterator {
     return {*this, static_cast<key_id>(size())};
@@ -35,6 +35,6 @@ RESHARD_DECL void source_list::push_back(mapping_source const& tensor) {
     extents_.insert(extents_.end(), tensor.shape.begin(), tensor.shape.end());
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

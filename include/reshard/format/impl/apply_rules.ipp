@@ -180,8 +180,8 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL layout_table apply(layout_rules const& rules, catalog const& tensors) {
-    layout_table table{rules.file, rules.ranks.rank_count(), {}, {}};
+RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catalog const& tensors) {
+    detail::layout_table table{rules.file, rules.ranks.rank_count(), {}, {}};
     detail::rule_book book(rules);
     for (catalog_entry const& entry : tensors)
         table.rows.push_back(book.row_of(entry));

@@ -7,9 +7,7 @@
 
 #include <string>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
     if (ranks > most_ranks)
@@ -18,8 +16,6 @@ RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
                                                " are possible, so use fewer");
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -176,14 +176,14 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 } // namespace detail
 
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
-                                                 safetensors_options const& options) {
-    checkpoint_files const found = find_checkpoint(path);
+                                                 detail::safetensors_options const& options) {
+    detail::checkpoint_files const found = detail::find_checkpoint(path);
     detail::checkpoint_reader reader(path, options);
     switch (found.kind) {
-    case checkpoint_kind::file:
+    case detail::checkpoint_kind::file:
         return detail::open_single(reader, found.paths.front(), "safetensors");
-    case checkpoint_kind::index: return detail::open_index(reader, found.paths.front());
-    case checkpoint_kind::single:
+    case detail::checkpoint_kind::index: return detail::open_index(reader, found.paths.front());
+    case detail::checkpoint_kind::single:
         return detail::open_single(reader, found.paths.front(), "huggingface");
     default: return detail::open_sharded(reader, found.paths);
     }

@@ -14,9 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
     std::error_code ec;
@@ -59,14 +57,12 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
     return found;
 }
 
-} // namespace detail
-
 RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path) {
     std::error_code ec;
     if (!std::filesystem::exists(path, ec))
         fail(errc::missing_file, path.string() + ": there is no such file or directory");
     if (std::filesystem::is_directory(path, ec))
-        return detail::find_in_directory(path);
+        return find_in_directory(path);
     if (path.extension() != ".safetensors")
         fail(errc::unsupported,
              path.string() + ": this is a file whose name does not end in .safetensors, not a "
@@ -74,6 +70,6 @@ RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path)
     return {checkpoint_kind::file, {path}};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

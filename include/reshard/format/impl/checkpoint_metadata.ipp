@@ -9,10 +9,10 @@ namespace reshard {
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     layout result{static_cast<holder_t>(checkpoint.files.size()), {}};
-    for (checkpoint_tensor const& tensor : checkpoint.tensors) {
+    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         result.tensors.push_back(
-            {tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())});
-        for (checkpoint_shard const& shard : tensor.shards)
+            {tensor.key, tensor.dtype, tensor.shape, detail::shard_table(tensor.shape.size())});
+        for (detail::checkpoint_shard const& shard : tensor.shards)
             result.tensors.back().shards.push_back(shard.file, shard.region, shard.flat);
     }
     return result;

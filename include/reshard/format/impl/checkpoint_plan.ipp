@@ -17,9 +17,7 @@
 #include <map>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// One file and what goes into it, in any order.
 struct file_contents {
@@ -82,12 +80,10 @@ inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
     }
 }
 
-} // namespace detail
-
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
-    detail::files_of_rank ranks;
+    files_of_rank ranks;
     for (tensor_layout const& tensor : target.tensors)
-        detail::add_shards(ranks, tensor);
+        add_shards(ranks, tensor);
     if (ranks.empty())
         ranks[0].emplace_back();
     std::size_t count = 0;
@@ -100,10 +96,10 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
             files[i].name = sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
-            detail::add_file(plan, std::move(files[i]), metadata);
+            add_file(plan, std::move(files[i]), metadata);
         }
     plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};
-    detail::join_tensors(plan.metadata.tensors);
+    join_tensors(plan.metadata.tensors);
     return plan;
 }
 
@@ -120,21 +116,21 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t mo
     plan.metadata.metadata = {{"format", "pt"}};
     hf_index index{{}, all};
     for (std::size_t i = 0; i < files.size(); ++i) {
-        detail::file_contents contents{hf_file_name(i, files.size()), 0, {}};
+        file_contents contents{hf_file_name(i, files.size()), 0, {}};
         for (std::size_t const number : files[i]) {
             catalog_entry const& entry = tensors[number];
             contents.shards.push_back(
                 {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
             index.weight_map[entry.key] = contents.name;
         }
-        detail::add_file(plan, std::move(contents), plan.metadata.metadata);
+        add_file(plan, std::move(contents), plan.metadata.metadata);
     }
-    detail::join_tensors(plan.metadata.tensors);
+    join_tensors(plan.metadata.tensors);
     if (files.size() > 1)
         plan.index = to_json(index);
     return plan;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,9 +13,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// ASCII letters in capitals, in which safetensors names its data types.
 inline std::string upper_case(std::string text) {
@@ -118,20 +116,16 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
     return stated ? count : needed;
 }
 
-} // namespace detail
-
 RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};
     for (auto const& [key, place] : root.at("tensors").members())
-        table.rows.push_back(detail::row_from(key, place));
+        table.rows.push_back(row_from(key, place));
     std::sort(table.rows.begin(), table.rows.end(),
               [](layout_row const& a, layout_row const& b) { return a.key < b.key; });
-    table.ranks = detail::rank_count(root, table.rows);
+    table.ranks = rank_count(root, table.rows);
     return table;
 }
-
-namespace detail {
 
 inline std::string shard_json(shard_table const& shards, std::size_t i) {
     box const region = shards.region(i);
@@ -159,15 +153,13 @@ inline std::string row_json(layout_row const& row) {
     return text + "]}";
 }
 
-} // namespace detail
-
 RESHARD_DECL std::string to_json(layout_table const& table) {
     std::string text = "{\"ranks\": " + std::to_string(table.ranks) + ",\n \"tensors\": {";
     for (std::size_t i = 0; i < table.rows.size(); ++i)
-        text += (i ? ",\n  " : "\n  ") + detail::row_json(table.rows[i]);
+        text += (i ? ",\n  " : "\n  ") + row_json(table.rows[i]);
     return text + "}}\n";
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -11,7 +11,7 @@
 #include <charconv>
 #include <system_error>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& metadata,
                                     std::string const& file) {
@@ -58,6 +58,6 @@ RESHARD_DECL auto file_counter::parse(std::string const& text, std::string const
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The shape as our own numbers. Beside a zero, extents beyond 2^63 - 1 count as that.
 ///
@@ -36,11 +34,9 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
     }
 }
 
-} // namespace detail
-
 RESHARD_DECL file_shard whole_tensor(safetensors_entry const& entry, std::uint64_t data_offset,
                                      std::string_view file) {
-    index_vector const shape = detail::index_shape(entry, file);
+    index_vector const shape = index_shape(entry, file);
     return {entry.name,
             entry.dtype,
             whole(shape),
@@ -50,6 +46,6 @@ RESHARD_DECL file_shard whole_tensor(safetensors_entry const& entry, std::uint64
             data_offset + entry.end};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,9 +9,7 @@
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/json_text.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Refuses a file name that would lead out of the directory.
 inline void check_file_name(json_cursor const& place, std::string const& name) {
@@ -20,14 +18,12 @@ inline void check_file_name(json_cursor const& place, std::string const& name) {
         place.refuse(json_quoted(name) + " is not the name of a file beside the index");
 }
 
-} // namespace detail
-
 RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view file) {
     auto const document = parse_json(text, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     hf_index index;
     for (auto const& [key, name] : root.at("weight_map").members()) {
-        detail::check_file_name(name, name.text());
+        check_file_name(name, name.text());
         index.weight_map.emplace(key, name.text());
     }
     if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
@@ -75,6 +71,6 @@ split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes) {
     return files;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void json_cursor::refuse(errc code, std::string const& text) const {
     reshard::fail(code, std::string(file_) + ": " + (place_.empty() ? "" : place_ + ": ") + text);
@@ -105,6 +105,6 @@ RESHARD_DECL boost::json::array const& json_cursor::array() const {
     return value_->get_array();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,9 +12,7 @@
 #include <set>
 #include <vector>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Refuses keys that stand twice in one object.
 class unique_keys {
@@ -39,8 +37,6 @@ private:
     std::string refusal_;
 };
 
-} // namespace detail
-
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position) {
     std::string_view const before = text.substr(0, position);
     auto const line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -51,7 +47,7 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
 RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file,
                                            errc code) {
     constexpr std::size_t max_depth = 64;
-    detail::unique_keys keys;
+    unique_keys keys;
     if (auto const fault = send_json_events(text, keys, max_depth))
         fail(code,
              std::string(file) + ":" + line_and_column(text, fault->position) + ": " + fault->text);
@@ -60,6 +56,6 @@ RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_vi
     return boost::json::parse({text.data(), text.size()}, {}, options);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <reshard/format/json_events.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::string sentence(boost::json::error_code ec) {
     if (ec == boost::json::error::too_deep)
@@ -17,8 +15,6 @@ RESHARD_DECL std::string sentence(boost::json::error_code ec) {
     return "JSON " + ec.message();
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

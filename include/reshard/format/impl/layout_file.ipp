@@ -12,7 +12,7 @@
 
 #include <tuple>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL bool needs_shapes(layout_file const& file) {
     return std::holds_alternative<layout_rules>(file);
@@ -46,6 +46,6 @@ RESHARD_DECL layout_table const& explicit_table(layout_file const& file) {
     return std::get<layout_table>(file);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

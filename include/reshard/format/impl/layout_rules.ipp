@@ -7,9 +7,7 @@
 
 #include <reshard/format/checked_at.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline mesh mesh_from(json_cursor const& place) {
     std::vector<mesh_axis> axes;
@@ -109,19 +107,17 @@ inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
     return stages;
 }
 
-} // namespace detail
-
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file) {
     root.check_names({"mesh", "stages", "rules"});
-    layout_rules result{std::string(file), detail::mesh_from(root.at("mesh")), {}, {}};
+    layout_rules result{std::string(file), mesh_from(root.at("mesh")), {}, {}};
     if (auto const stages = root.find("stages"))
-        result.stages = detail::stages_from(*stages, result.ranks);
+        result.stages = stages_from(*stages, result.ranks);
     if (auto const rules = root.find("rules"))
         for (json_cursor const& rule : rules->elements())
-            result.rules.push_back(detail::rule_from(rule, result.ranks));
+            result.rules.push_back(rule_from(rule, result.ranks));
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,9 +10,7 @@
 #include <numeric>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
     std::vector<std::size_t> order(shards.size());
@@ -62,13 +60,11 @@ RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, cat
            " keys that the program yields are not in the layout and are not written: " + keys;
 }
 
-} // namespace detail
-
 RESHARD_DECL layout source_layout(layout_table const& table) {
     layout result{table.ranks, {}};
     for (layout_row const& row : table.rows) {
         if (!row.dtype)
-            fail(errc::bad_layout, detail::quoted(table, row) +
+            fail(errc::bad_layout, quoted(table, row) +
                                        " has no data type; the layout of a source needs one, as in "
                                        "\"dtype\": \"BF16\"");
         result.tensors.push_back({row.key, *row.dtype, row.shape, row.shards});
@@ -82,11 +78,11 @@ RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog c
         catalog_entry const* const entry = yielded.find(row.key);
         if (!entry)
             fail(errc::unknown_key,
-                 detail::quoted(table, row) + " is yielded by neither the program nor the source");
+                 quoted(table, row) + " is yielded by neither the program nor the source");
         result.target.tensors.push_back(
-            {row.key, detail::agreed_dtype(table, row, *entry), row.shape, row.shards});
+            {row.key, agreed_dtype(table, row, *entry), row.shape, row.shards});
     }
-    if (auto note = detail::unwritten(table, yielded, result.target))
+    if (auto note = unwritten(table, yielded, result.target))
         result.notes.push_back(std::move(*note));
     return result;
 }
@@ -98,6 +94,6 @@ RESHARD_DECL layout_table table_of(layout const& whole_layout) {
     return table;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

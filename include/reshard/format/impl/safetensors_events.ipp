@@ -12,9 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// A decimal number without sign, or nothing.
 inline std::optional<std::uint64_t> unsigned_number(std::string_view text) {
@@ -235,8 +233,6 @@ RESHARD_DECL bool safetensors_events::end_tensor() {
     return enter(place::header);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -19,10 +19,13 @@ inline std::string without_zero_bytes(std::string_view text) {
 
 } // namespace detail
 
-RESHARD_DECL void fail(safetensors_fault fault, std::string_view file, std::string const& text) {
+RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
+                       std::string const& text) {
     fail(errc::corrupt_file, std::string(file) + ": " + detail::without_zero_bytes(text) + " [" +
                                  std::string(name(fault)) + "]");
 }
+
+namespace detail {
 
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown) {
     std::string_view const text = thrown.what();
@@ -33,6 +36,8 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
     }
     return std::nullopt;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -57,14 +57,12 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
     std::sort(tensors.begin(), tensors.end(), before);
 }
 
-} // namespace detail
-
 RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
                              std::string_view file) {
     std::uint64_t end = 0;
     for (safetensors_entry const& tensor : header.tensors) {
-        detail::check_place(tensor, end, file);
-        detail::check_size(tensor, file);
+        check_place(tensor, end, file);
+        check_size(tensor, file);
         end = tensor.end;
     }
     std::uint64_t const there = file_bytes - header.data_offset;
@@ -74,6 +72,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
                  std::to_string(there) + " bytes of data" +
                  (end > there ? "; it has been cut off" : ""));
 }
+
+} // namespace detail
 
 } // namespace reshard
 

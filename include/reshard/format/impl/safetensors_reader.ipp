@@ -15,9 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The number in the first eight bytes, the lowest first.
 inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
@@ -45,8 +43,6 @@ inline void check_strict(safetensors_header const& header, safetensors_mode mode
              header.warnings.front() + ", which only the compatible mode accepts");
 }
 
-} // namespace detail
-
 RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> start,
                                                   std::uint64_t file_bytes, std::string_view file,
                                                   safetensors_options const& options) {
@@ -54,7 +50,7 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
         fail(safetensors_fault::header_too_small, file,
              "the file has " + std::to_string(file_bytes) +
                  " bytes; a safetensors file has at least 8");
-    std::uint64_t const bytes = detail::little_endian(start);
+    std::uint64_t const bytes = little_endian(start);
     if (bytes > options.max_header_bytes)
         fail(safetensors_fault::header_too_large, file,
              "the header claims " + std::to_string(bytes) + " bytes; the limit is " +
@@ -74,17 +70,17 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
     if (std::size_t const place = find_invalid_utf8(json); place != json.size())
         fail(safetensors_fault::invalid_header, file,
              "byte " + std::to_string(place) + " of the header is not UTF-8");
-    detail::safetensors_events events;
+    safetensors_events events;
     if (auto const fault = send_json_events(json, events, options.max_depth))
         fail(safetensors_fault::invalid_header_deserialization, file,
              "byte " + std::to_string(fault->position) + " of the header: " + fault->text);
     safetensors_header header{std::move(events.tensors), std::move(events.metadata),
                               8 + json.size(), std::move(events.warnings)};
-    detail::sort_by_data(header.tensors);
+    sort_by_data(header.tensors);
     check_data(header, file_bytes, file);
-    if (std::string problem = detail::find_bad_padding(json); !problem.empty())
+    if (std::string problem = find_bad_padding(json); !problem.empty())
         header.warnings.push_back(std::move(problem));
-    detail::check_strict(header, options.mode, file);
+    check_strict(header, options.mode, file);
     return header;
 }
 
@@ -109,6 +105,6 @@ RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path co
     return parse_safetensors_json(read_bytes(file, bytes, name), file.bytes, name, options);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

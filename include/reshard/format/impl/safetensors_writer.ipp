@@ -12,9 +12,7 @@
 #include <limits>
 #include <numeric>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal
 /// files.
@@ -101,30 +99,28 @@ inline std::string little_endian_text(std::uint64_t value) {
     return text;
 }
 
-} // namespace detail
-
 RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
                                                  std::map<std::string, std::string> const& metadata,
                                                  std::string_view file) {
     safetensors_layout result;
-    result.order = detail::writing_order(tensors);
+    result.order = writing_order(tensors);
     for (std::size_t const i : result.order) {
-        detail::check_name(tensors[i].name, file);
-        result.tensors.push_back(detail::entry_of(tensors[i], result.data_bytes, file));
+        check_name(tensors[i].name, file);
+        result.tensors.push_back(entry_of(tensors[i], result.data_bytes, file));
         result.data_bytes = result.tensors.back().end;
     }
     for (auto const& [key, value] : metadata)
-        detail::check_utf8(key + value, file);
-    detail::check_names_differ(result.tensors, file);
-    std::string const json = detail::header_json(result.tensors, metadata);
+        check_utf8(key + value, file);
+    check_names_differ(result.tensors, file);
+    std::string const json = header_json(result.tensors, metadata);
     if (json.size() > safetensors_options{}.max_header_bytes)
         fail(errc::limit_exceeded, std::string(file) + ": the header would have " +
                                        std::to_string(json.size()) + " bytes; readers accept " +
                                        std::to_string(safetensors_options{}.max_header_bytes));
-    result.header = detail::little_endian_text(json.size()) + json;
+    result.header = little_endian_text(json.size()) + json;
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

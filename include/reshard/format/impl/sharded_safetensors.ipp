@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::string sharded_file_name(std::size_t rank, std::size_t number,
                                            std::size_t count) {
@@ -25,8 +25,6 @@ RESHARD_DECL std::string sharded_file_name(std::size_t rank, std::size_t number,
 RESHARD_DECL bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }
-
-namespace detail {
 
 inline flat_range flat_range_from(json_cursor const& place) {
     auto const ends = place.elements();
@@ -96,33 +94,31 @@ inline std::string info_text(safetensors_header const& header, std::string_view 
     return found == header.metadata.end() ? "{}" : found->second;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& header,
                                                       std::string_view file) {
     BOOST_ASSERT(is_sharded(header));
     std::string const offsets_name = std::string(file) + ": " + std::string(sharding_info_name);
     std::string const own_name = std::string(file) + ": " + std::string(reshard_info_name);
     auto const offsets_document =
-        parse_json(detail::info_text(header, sharding_info_name), offsets_name, errc::corrupt_file);
+        parse_json(info_text(header, sharding_info_name), offsets_name, errc::corrupt_file);
     auto const own_document =
-        parse_json(detail::info_text(header, reshard_info_name), own_name, errc::corrupt_file);
+        parse_json(info_text(header, reshard_info_name), own_name, errc::corrupt_file);
     json_cursor const offsets(offsets_document, offsets_name, errc::corrupt_file);
     json_cursor const own(own_document, own_name, errc::corrupt_file);
-    detail::check_known(offsets, header.tensors);
-    detail::check_known(own, header.tensors);
+    check_known(offsets, header.tensors);
+    check_known(own, header.tensors);
     std::vector<file_shard> shards;
     for (safetensors_entry const& entry : header.tensors) {
-        std::string const what = std::string(file) + ": " + detail::quoted(entry);
+        std::string const what = std::string(file) + ": " + quoted(entry);
         file_shard shard = whole_tensor(entry, header.data_offset, file);
         index_vector const stored = shard.region.shape;
         shard.global_shape.reset();
         shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
         if (auto const place = own.find(entry.name))
-            detail::read_own_info(*place, shard);
-        detail::check_region(shard, what);
+            read_own_info(*place, shard);
+        check_region(shard, what);
         if (shard.flat)
-            detail::check_flat(shard, stored, what);
+            check_flat(shard, stored, what);
         else if (shard.region.shape != stored)
             fail(errc::corrupt_file, what + "a region of shape " + to_string(shard.region.shape) +
                                          ", but the tensor in the file has the shape " +
@@ -155,6 +151,6 @@ sharding_metadata(std::span<file_shard const> shards) {
             {std::string(reshard_info_name), own.empty() ? "{}" : own + "}"}};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

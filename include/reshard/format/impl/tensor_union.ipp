@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void tensor_union::add_whole(holder_t file, file_shard const& shard) {
     if (auto const known = numbers_.find(shard.key); known != numbers_.end())
@@ -104,8 +102,6 @@ RESHARD_DECL void tensor_union::check_inside(entry const& one) const {
                            std::to_string(one.tensor.shape[axis]) + " that the latter states");
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

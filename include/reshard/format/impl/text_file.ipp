@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL open_file open_to_read(std::filesystem::path const& path) {
     std::error_code ec;
@@ -50,6 +50,6 @@ RESHARD_DECL std::string read_text_file(std::filesystem::path const& path, std::
     return read_bytes(file, file.bytes, path.string());
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

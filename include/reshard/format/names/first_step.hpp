@@ -12,7 +12,7 @@
 /// \file
 /// The state that optimizers make at their first step, where it is wanted before.
 
-namespace reshard {
+namespace reshard::model {
 
 /// The program that makes an optimizer's state before its first step out of the parameters: a
 /// master weight is a cast of its parameter, moments are zeros.
@@ -27,7 +27,7 @@ namespace reshard {
 RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
                                        std::vector<state_kind> const& kinds);
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/names/impl/first_step.ipp>

@@ -12,12 +12,12 @@
 /// \file
 /// Optimizers in optimizers: which one holds the state.
 
-namespace reshard {
+namespace reshard::model {
 
 /// How an optimizer shows the one that it wraps. Specialise it for types of your own:
 ///
 /// ```
-/// template <> struct reshard::optimizer_traits<group_sharded_optimizer> {
+/// template <> struct reshard::model::optimizer_traits<group_sharded_optimizer> {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
 /// ```
@@ -61,6 +61,6 @@ constexpr auto& innermost(T& optimizer) {
     }
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -15,7 +15,7 @@
 /// \file
 /// Master weights that a checkpoint has under the names of another version.
 
-namespace reshard {
+namespace reshard::model {
 
 /// The name that another version gives a master weight: `opt.w_fp32_master_0` for
 /// `opt.master_weights.w`, and the reverse, in which the segment is the second. Nothing for other
@@ -44,7 +44,7 @@ RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> c
 RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/names/impl/master_names.ipp>

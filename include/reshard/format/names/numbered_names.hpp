@@ -16,6 +16,8 @@
 
 namespace reshard {
 
+namespace model {
+
 /// A number in a name, between two other parts of it.
 struct numbered_name {
     std::string_view head; ///< up to the number
@@ -23,13 +25,17 @@ struct numbered_name {
     std::string_view tail; ///< from behind it on
 };
 
+} // namespace model
+
+namespace detail {
+
 /// The number that stands behind `before` in a name, as a segment of its own: that of
 /// `layers.3.mlp.weight` behind `layers.`. Nothing where there is none; an empty `before` means the
 /// name's beginning.
 ///
 /// \throws error with errc::overflow for a number that does not fit 64 bits
-RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
-                                                        std::string_view before);
+RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
+                                                               std::string_view before);
 
 /// The name in which `change` gives the number behind `before` another value; without one, the name
 /// as it is.
@@ -41,6 +47,10 @@ std::string renumbered(std::string_view name, std::string_view before, Change co
     return std::string(found->head) + std::to_string(change(found->number)) +
            std::string(found->tail);
 }
+
+} // namespace detail
+
+namespace model {
 
 /// The name in the model of what a chunk of a stage knows by a number of its own.
 ///
@@ -64,6 +74,8 @@ RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view b
 /// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        expert_numbers const& experts, index_t rank);
+
+} // namespace model
 
 } // namespace reshard
 

@@ -19,14 +19,6 @@
 
 namespace reshard {
 
-/// What a variable is: the parameter's own, or which state of it.
-struct variable_name {
-    std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
-    std::string suffix = {}; ///< of the state's key: `.moment1_0`; none of the parameter itself
-
-    bool operator==(variable_name const&) const = default;
-};
-
 namespace detail {
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
@@ -40,6 +32,16 @@ RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view nam
 RESHARD_DECL bool take_master_segment(std::string& name);
 
 } // namespace detail
+
+namespace model {
+
+/// What a variable is: the parameter's own, or which state of it.
+struct variable_name {
+    std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
+    std::string suffix = {}; ///< of the state's key: `.moment1_0`; none of the parameter itself
+
+    bool operator==(variable_name const&) const = default;
+};
 
 /// What a variable of that name is.
 ///
@@ -77,6 +79,8 @@ struct variable_form {
 RESHARD_DECL std::vector<std::string>
 state_variables(std::string_view parameter, variable_form form,
                 std::vector<state_kind> const& kinds = paddle_states());
+
+} // namespace model
 
 } // namespace reshard
 

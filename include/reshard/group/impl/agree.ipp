@@ -8,9 +8,7 @@
 #include <exception>
 #include <new>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL error current_error() {
     try {
@@ -43,8 +41,6 @@ RESHARD_DECL std::string named_call(std::string const& bytes) {
     return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void byte_reader::end() const {
     if (!rest_.empty())
@@ -46,8 +44,6 @@ RESHARD_DECL void byte_reader::end_too_early(std::uint64_t needed) const {
                    " bytes are left, and " + std::to_string(needed) + " or more are to follow");
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <reshard/group/bytes.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form) {
     if (from.get<std::uint32_t>() != wire_mark)
@@ -24,8 +22,6 @@ RESHARD_DECL void check_head(byte_reader& from, stored_form const& form) {
                                     std::to_string(wire_version));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,9 +13,7 @@
 #include <tuple>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects) {
     std::vector<object_copy> copies;
@@ -79,8 +77,6 @@ RESHARD_DECL void check_copies(std::vector<object_copy> copies) {
     }
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

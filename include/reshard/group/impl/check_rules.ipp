@@ -10,9 +10,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
     hasher digest;
@@ -58,8 +56,6 @@ RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
                                 (layer.prefix.empty() ? "" : " below '" + layer.prefix + "'"));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

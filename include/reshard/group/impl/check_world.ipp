@@ -5,9 +5,7 @@
 
 #include <reshard/group/check_world.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there) {
     if (wanted != static_cast<std::size_t>(there))
@@ -16,8 +14,6 @@ RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int the
                                    std::to_string(there));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

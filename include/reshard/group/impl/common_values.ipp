@@ -5,9 +5,7 @@
 
 #include <reshard/group/common_values.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values) {
     value_digests digests;
@@ -42,8 +40,6 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
             only(name, on_other, " on rank 0");
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

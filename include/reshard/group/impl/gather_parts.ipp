@@ -5,9 +5,7 @@
 
 #include <reshard/group/gather_parts.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void check_part(local_part const& local) {
     if (local.key.empty())
@@ -79,8 +77,6 @@ RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> co
     return shard;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

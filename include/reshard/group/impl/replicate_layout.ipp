@@ -7,9 +7,7 @@
 
 #include <reshard/core/hasher.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
                                                      std::string_view what) {
@@ -34,8 +32,6 @@ RESHARD_DECL std::string digest_text(std::string const& bytes) {
     return std::to_string(digest.value());
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,11 +13,11 @@
 
 namespace reshard {
 
+namespace detail {
+
 RESHARD_DECL tensor_shards tensor_spread::view() const {
     return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
 }
-
-namespace detail {
 
 RESHARD_DECL void check_apart(std::vector<flat_grid> const& grids, index_vector const& shape) {
     auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
@@ -39,35 +39,35 @@ RESHARD_DECL void check_holders(shard_grid const& grid, holder_t holders) {
              "it has shards on " + std::to_string(end) + " ranks of " + std::to_string(holders));
 }
 
-} // namespace detail
-
 RESHARD_DECL void validate(tensor_spread const& spread) {
     check_tensor("a tensor", data_type::u8, spread.shape);
     if (auto const* const table = std::get_if<shard_table>(&spread.shards))
         return validate(tensor_layout{"a tensor", data_type::u8, spread.shape, *table});
     if (auto const* const list = std::get_if<grid_list>(&spread.shards))
-        return detail::check_apart(list->grids(), spread.shape);
+        return check_apart(list->grids(), spread.shape);
     if (auto const& grid = std::get<shard_grid>(spread.shards); grid.shape() != spread.shape)
         fail(errc::bad_layout, "it has a grid of shape " + to_string(grid.shape()) +
                                    " for a tensor of shape " + to_string(spread.shape));
 }
 
+} // namespace detail
+
 RESHARD_DECL void validate(compact_layout const& all) {
     detail::check_sorted(all.tensors);
-    for (tensor_spread const& spread : all.spreads)
-        if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+    for (detail::tensor_spread const& spread : all.spreads)
+        if (auto const* const table = std::get_if<detail::shard_table>(&spread.shards))
             detail::check_holders(*table, "a tensor", all.holders);
-        else if (auto const* const grid = std::get_if<shard_grid>(&spread.shards))
+        else if (auto const* const grid = std::get_if<detail::shard_grid>(&spread.shards))
             detail::check_holders(*grid, all.holders);
         else
-            for (flat_grid const& one : std::get<grid_list>(spread.shards).grids())
+            for (detail::flat_grid const& one : std::get<detail::grid_list>(spread.shards).grids())
                 detail::check_holders(one.grid(), all.holders);
-    for (compact_tensor const& tensor : all.tensors) {
+    for (detail::compact_tensor const& tensor : all.tensors) {
         if (tensor.spread >= all.spreads.size())
             fail(errc::bad_layout, "it has '" + tensor.key + "' spread in way " +
                                        std::to_string(tensor.spread) + " of " +
                                        std::to_string(all.spreads.size()));
-        check_tensor(tensor.key, tensor.dtype, all.spread_of(tensor).shape);
+        detail::check_tensor(tensor.key, tensor.dtype, all.spread_of(tensor).shape);
     }
 }
 
@@ -81,10 +81,10 @@ RESHARD_DECL compact_layout compact_layout_of(layout all) {
     return result;
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all,
-                                                     compact_tensor const& tensor, holder_t rank) {
-    tensor_spread const& spread = all.spread_of(tensor);
-    tensor_shards const shards = spread.view();
+RESHARD_DECL std::vector<shard_descriptor>
+shards_of(compact_layout const& all, detail::compact_tensor const& tensor, holder_t rank) {
+    detail::tensor_spread const& spread = all.spread_of(tensor);
+    detail::tensor_shards const shards = spread.view();
     std::vector<shard_descriptor> held;
     shards.for_each_of(rank, [&](std::uint32_t i) {
         if (auto const flat = shards.flat(i); !flat || flat->size() > 0)
@@ -96,7 +96,7 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all,
 
 RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all, holder_t rank) {
     std::vector<shard_descriptor> held;
-    for (compact_tensor const& tensor : all.tensors)
+    for (detail::compact_tensor const& tensor : all.tensors)
         for (shard_descriptor& shard : shards_of(all, tensor, rank))
             held.push_back(std::move(shard));
     return held;
@@ -104,10 +104,11 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(compact_layout const& all, 
 
 RESHARD_DECL layout layout_of(compact_layout const& all) {
     layout result{all.holders, {}};
-    for (compact_tensor const& one : all.tensors) {
-        tensor_spread const& spread = all.spread_of(one);
-        tensor_shards const shards = spread.view();
-        tensor_layout tensor{one.key, one.dtype, spread.shape, shard_table(spread.shape.size())};
+    for (detail::compact_tensor const& one : all.tensors) {
+        detail::tensor_spread const& spread = all.spread_of(one);
+        detail::tensor_shards const shards = spread.view();
+        tensor_layout tensor{one.key, one.dtype, spread.shape,
+                             detail::shard_table(spread.shape.size())};
         tensor.shards.reserve(shards.size());
         for (std::size_t i = 0; i < shards.size(); ++i)
             tensor.shards.push_back(shards.holder(i), shards.region(i), shards.flat(i),
@@ -146,7 +147,7 @@ RESHARD_DECL std::vector<index_t> begins_of(grid_list const& all, std::size_t ax
 
 RESHARD_DECL catalog catalog_of(compact_layout const& all) {
     std::vector<catalog_entry> kinds;
-    for (tensor_spread const& spread : all.spreads) {
+    for (detail::tensor_spread const& spread : all.spreads) {
         kinds.push_back({{}, {}, spread.shape, {}});
         for (std::size_t axis = 0; axis < spread.shape.size(); ++axis)
             detail::add_parts(
@@ -156,7 +157,7 @@ RESHARD_DECL catalog catalog_of(compact_layout const& all) {
     }
     std::vector<catalog_entry> entries;
     entries.reserve(all.tensors.size());
-    for (compact_tensor const& one : all.tensors) {
+    for (detail::compact_tensor const& one : all.tensors) {
         entries.push_back(kinds[one.spread]);
         entries.back().key = one.key;
         entries.back().dtype = one.dtype;

@@ -92,7 +92,7 @@ RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tenso
         if (!result.tensors.empty() && result.tensors.back().key == one.key)
             fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
                                        " appears twice in the layout; list each tensor once");
-        for (sharding_part const& segment : one.parts)
+        for (detail::sharding_part const& segment : one.parts)
             result.holders = std::max(result.holders, segment.how.held_by().rank_end());
         std::uint32_t const number = numbers.number_of(detail::spread_of(one));
         result.tensors.push_back({std::move(one.key), one.dtype, number});

@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The elements of the largest box of a grid.
 inline index_t largest_box(shard_grid const& grid) {
@@ -45,8 +43,6 @@ inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> c
     return count;
 }
 
-} // namespace detail
-
 RESHARD_DECL void validate(flat_recipe const& flat) {
     if (!is_sound({flat.offset, flat.grid.shape}))
         fail(errc::bad_layout, "it has a grid of shape " + to_string(flat.grid.shape) +
@@ -58,8 +54,8 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
             fail(errc::bad_layout,
                  "it has flat slices of blocks that are dealt out (" + to_string(axis.how) + ")");
     shard_grid const grid(flat.grid);
-    index_t const count = detail::count_sharing(grid, flat.sharing->axes);
-    index_t const elements = detail::largest_box(grid);
+    index_t const count = count_sharing(grid, flat.sharing->axes);
+    index_t const elements = largest_box(grid);
     if (!flat.sharing->slices)
         return;
     auto const [begin, length] = *flat.sharing->slices;
@@ -70,6 +66,6 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
                                    std::to_string(count) + " slices of " + std::to_string(length));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
     constexpr index_t most = std::numeric_limits<std::int32_t>::max(); // as a mesh has
@@ -48,6 +48,6 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
              "it has placements that do not fit a tensor of shape " + to_string(grid.shape));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
     if (grids.empty())
@@ -20,6 +20,6 @@ RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
                                        to_string(one.offset()));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <reshard/layout/held_tensor.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL held_tensor held_in(layout const&, tensor_layout const& tensor) {
     return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
@@ -16,6 +16,6 @@ RESHARD_DECL held_tensor held_in(compact_layout const& all, compact_tensor const
     return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

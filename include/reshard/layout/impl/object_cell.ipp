@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void check(object_cell const& cell) {
     if (cell.key.empty())
@@ -27,8 +27,6 @@ RESHARD_DECL void check(object_cell const& cell) {
     check_count(cell.key, cell.array);
 }
 
-namespace detail {
-
 RESHARD_DECL std::string dotted(index_vector const& numbers) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -36,8 +34,6 @@ RESHARD_DECL std::string dotted(index_vector const& numbers) {
     return text;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

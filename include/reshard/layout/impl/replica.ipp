@@ -14,9 +14,7 @@
 #include <tuple>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// `rank 3 (replica 1)`, for the first shards, and how many more there are.
 inline std::string named_replicas(shard_table const& shards, std::vector<std::uint32_t> const& some,
@@ -52,12 +50,10 @@ inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& t
     return classes;
 }
 
-} // namespace detail
-
 RESHARD_DECL void check_replicas(tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas) {
     BOOST_ASSERT(replicas.size() == tensor.shards.size());
-    auto const classes = detail::equal_shards(detail::with_boxes(tensor.shards));
+    auto const classes = equal_shards(with_boxes(tensor.shards));
     for (std::vector<std::uint32_t> const& copies : classes) {
         std::vector<std::uint32_t> mains;
         std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
@@ -66,14 +62,14 @@ RESHARD_DECL void check_replicas(tensor_layout const& tensor,
             continue;
         std::string const shard = "'" + tensor.key + "': the shard " +
                                   to_string(descriptor_of(tensor, copies.front())) + " has ";
-        fail(errc::bad_layout, mains.empty()
-                                   ? shard + "no main copy (replica 0), only " +
-                                         detail::named_replicas(tensor.shards, copies, replicas)
-                                   : shard + std::to_string(mains.size()) + " main copies: " +
-                                         detail::named_replicas(tensor.shards, mains, replicas));
+        fail(errc::bad_layout,
+             mains.empty() ? shard + "no main copy (replica 0), only " +
+                                 named_replicas(tensor.shards, copies, replicas)
+                           : shard + std::to_string(mains.size()) +
+                                 " main copies: " + named_replicas(tensor.shards, mains, replicas));
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,10 +7,11 @@
 
 namespace reshard {
 
-RESHARD_DECL ruled_shards apply(shard_rules const& layer, std::vector<named_tensor> const& tensors,
-                                equal_share share) {
-    ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
-    for (named_tensor const& tensor : tensors) {
+RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
+                                        std::vector<detail::named_tensor> const& tensors,
+                                        detail::equal_share share) {
+    detail::ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
+    for (detail::named_tensor const& tensor : tensors) {
         std::string const key = layer.prefix + tensor.name;
         std::size_t i = 0;
         while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <iterator>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL strictness strictness_from_name(std::string_view text) {
-    auto const& names = detail::strictness_names;
+    auto const& names = strictness_names;
     auto const found = std::ranges::find(names, text);
     if (found != std::end(names))
         return static_cast<strictness>(found - std::begin(names));
@@ -52,8 +52,6 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found) {
     return {};
 }
 
-namespace detail {
-
 /// `2 keys are wanted but not available: 'a', 'b'`, or nothing.
 inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
     constexpr std::size_t most = 4;
@@ -67,11 +65,9 @@ inline std::string mismatch_part(std::vector<std::string> const& keys, std::stri
                               : text;
 }
 
-} // namespace detail
-
 RESHARD_DECL std::string describe(key_mismatch const& keys) {
-    std::string const first = detail::mismatch_part(keys.unexpected, "wanted but not available");
-    std::string const second = detail::mismatch_part(keys.missing, "available but not wanted");
+    std::string const first = mismatch_part(keys.unexpected, "wanted but not available");
+    std::string const second = mismatch_part(keys.missing, "available but not wanted");
     return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
@@ -80,6 +76,6 @@ RESHARD_DECL void raise(strict_verdict const& verdict) {
         fail(errc::unknown_key, describe(verdict.raise));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

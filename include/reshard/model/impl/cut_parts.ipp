@@ -11,12 +11,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
-namespace detail {
-
-RESHARD_DECL std::vector<sharding_part> cut_maker::segments(tensor_cut const& cut) {
-    using kind = tensor_cut::kind;
+RESHARD_DECL std::vector<sharding_part> cut_maker::segments(model::tensor_cut const& cut) {
+    using kind = model::tensor_cut::kind;
     if (cut.what != kind::none && cut.axis >= shape_.size())
         refuse("tensor parallelism cuts axis " + std::to_string(cut.axis) + " of a tensor of " +
                std::to_string(shape_.size()) + " axes");
@@ -83,7 +81,7 @@ RESHARD_DECL void cut_maker::check_shares(index_t count, std::string const& what
 }
 
 RESHARD_DECL mesh cut_maker::grouped(index_t count) const {
-    return split_axis(on_.ranks, on_.cut_axis, count, sharing);
+    return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
 }
 
 RESHARD_DECL sharding_part cut_maker::heads(index_t count) const {
@@ -127,8 +125,6 @@ RESHARD_DECL std::vector<sharding_part> cut_maker::shared_groups(index_t queries
     return segments;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The coordinate along an axis at which alone a distribution holds something, or -1.
 inline index_t kept_at(distribution const& how, std::string_view axis) {
@@ -63,8 +61,6 @@ RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
     return segments;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <reshard/model/fully_shard.hpp>
 
-namespace reshard {
+namespace reshard::model {
 
 RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
                                          std::size_t axis) {
@@ -19,6 +19,6 @@ RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_vie
     return tensor;
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -10,6 +10,8 @@
 
 namespace reshard {
 
+namespace model {
+
 RESHARD_DECL std::vector<state_kind> paddle_states() {
     return {{.suffix = ".w_0", .is_master = true},
             {.suffix = ".moment1_0"},
@@ -29,6 +31,8 @@ RESHARD_DECL std::vector<state_kind> torch_states() {
             {.prefix = "state.", .suffix = ".exp_avg_sq"},
             {.prefix = "state.", .suffix = ".step", .scalar_shape = index_vector{}}};
 }
+
+} // namespace model
 
 namespace detail {
 
@@ -63,6 +67,8 @@ inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
 
 } // namespace detail
 
+namespace model {
+
 RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
                                                     std::vector<state_kind> const& kinds) {
     std::vector<tensor_sharding> states;
@@ -87,6 +93,8 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding>
             states.push_back(std::move(state));
     return states;
 }
+
+} // namespace model
 
 } // namespace reshard
 

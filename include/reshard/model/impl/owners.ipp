@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-namespace reshard {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks) {
@@ -41,11 +41,11 @@ RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> co
             loads.pop();
         }
         owners[i] = least.second;
-        loads.push({checked_add(least.first, tensors[i].elements), least.second});
+        loads.push({detail::checked_add(least.first, tensors[i].elements), least.second});
     }
     return owners;
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-namespace reshard {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
                                                        std::vector<tied_key> const& ties) {
@@ -39,10 +39,10 @@ RESHARD_DECL void tie(mapping& program, std::vector<tied_key> const& ties) {
             fail(errc::unknown_key, "'" + each.alias + "' is tied to '" + each.key +
                                         "', which the program does not define");
         program.define(each.alias, expression(output->value));
-        program.relate({relation::kind::alias, each.key, each.alias});
+        program.relate({detail::relation::kind::alias, each.key, each.alias});
     }
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -49,6 +49,8 @@ inline distribution held_by(distribution const& how, index_t owner, std::string_
 
 } // namespace detail
 
+namespace model {
+
 RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
                                                        index_t largest_whole) {
     detail::group_table const table(tensors);
@@ -59,10 +61,11 @@ RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_shardi
             tensor_sharding& tensor = tensors[member.tensor];
             index_t const ranks = detail::sharing_count(tensors, group, member);
             for (std::size_t const n : detail::parts_in(tensor, group)) {
-                flat_sharing flat{data_axes(tensor.parts[n].how.ranks()), std::nullopt};
+                detail::flat_sharing flat{detail::data_axes(tensor.parts[n].how.ranks()),
+                                          std::nullopt};
                 if (tensor.parts.size() > 1)
                     flat.slices = {table.begin_of(member.tensor, n),
-                                   padded_slices(member.elements, ranks).length};
+                                   detail::padded_slices(member.elements, ranks).length};
                 tensor.parts[n].flat = flat;
             }
         }
@@ -87,6 +90,8 @@ RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_shardin
     }
     return tensors;
 }
+
+} // namespace model
 
 } // namespace reshard
 

@@ -7,9 +7,7 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The largest piece of a local transfer between two looks at the network.
 inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
@@ -54,8 +52,6 @@ RESHARD_DECL byte_place chunk_binder::place_of(memory_place const& place, box co
     return byte_place_of(place.offset + linear_offset(region.offset, place.strides), dtype);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

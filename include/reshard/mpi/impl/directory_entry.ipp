@@ -5,7 +5,7 @@
 
 #include <reshard/mpi/directory_entry.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void validate(directory_key const& one) {
     for (bucket_level const& level : one.levels) {
@@ -18,6 +18,6 @@ RESHARD_DECL void validate(directory_key const& one) {
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

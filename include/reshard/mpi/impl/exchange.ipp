@@ -11,21 +11,21 @@
 
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL exchange::exchange(boost::mpi::communicator const& world, bound_plan const& bound,
                                 process_transfers all)
     : world_(world), bound_(bound), meetings_(all.meetings) {
-    detail::chunk_binder const binder(bound_, stores_for(all), copies_);
+    chunk_binder const binder(bound_, stores_for(all), copies_);
     std::vector<std::uint32_t> moved;
     for (std::uint32_t const number : all.local)
         (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
             .push_back(number);
     local_ = all.on_node.empty() ? binder.copies(moved)
-                                 : detail::node_copies(binder, bound_, all.on_node, moved, copies_);
+                                 : node_copies(binder, bound_, all.on_node, moved, copies_);
     outgoing_.open(binder.sends(all.sends));
     incoming_.open(binder.receives(all.receives));
-    detail::chunk_binder const packed(bound_, stores_for(all), copies_, false);
+    chunk_binder const packed(bound_, stores_for(all), copies_, false);
     for (ring_transfers& one : all.through_rings) {
         rings_.add(packed.sends({std::exchange(one.sends, {})}), one.to);
         rings_.add(packed.receives({std::exchange(one.receives, {})}), one.from);
@@ -156,6 +156,6 @@ RESHARD_DECL bool exchange::finish_request(bool wait) {
     return true;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -11,9 +11,7 @@
 
 #include <limits>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL gather_rounds::gather_rounds(std::vector<std::uint64_t> const& lengths,
                                           std::uint64_t round_bytes)
@@ -43,8 +41,6 @@ RESHARD_DECL std::uint64_t gather_rounds::clamped(std::size_t rank, std::uint64_
     return std::clamp(begins_[rank], first, first + round_bytes_) - first;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

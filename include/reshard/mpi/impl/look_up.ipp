@@ -19,9 +19,7 @@
 #include <string>
 #include <tuple>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL plan_search::plan_search(mpi_group const& world, options const& how)
     : world_(world),
@@ -168,8 +166,6 @@ RESHARD_DECL void plan_search::check(told_part const& told, int rank) const {
                                          std::to_string(planned_->whole.source_dtypes.size()));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

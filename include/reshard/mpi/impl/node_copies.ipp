@@ -13,9 +13,7 @@
 #include <tuple>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks
 /// that get a part of it before the next one is read.
@@ -132,8 +130,6 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
     return std::move(order).copies();
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

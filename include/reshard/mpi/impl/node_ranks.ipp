@@ -21,7 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL int ranks_per_node(int given) {
     char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
@@ -45,8 +45,6 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
     std::vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
 }
-
-namespace detail {
 
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     int per_node = 0;
@@ -77,8 +75,6 @@ RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_
     return {.processes_per_node = processes_per_node};
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

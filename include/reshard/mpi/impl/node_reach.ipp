@@ -10,9 +10,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The number of a rank within the node of an arena whose memory it shares; nothing for others.
 inline std::optional<int> node_number(arena_state const* arena, int rank) {
@@ -160,8 +158,6 @@ RESHARD_DECL std::vector<yielding_barrier> meetings_of(side_arenas const& arenas
     return meetings;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

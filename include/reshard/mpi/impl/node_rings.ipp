@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL node_rings::node_rings(node_ranks const& node, segment_request const& wanted)
     : node_(node), segments_(node.group, bytes_for(static_cast<int>(node.numbers.size())), wanted) {
@@ -62,8 +62,6 @@ RESHARD_DECL ring_slots node_rings::slots_of(int from, int to) const {
             slot_bytes(), slots_each};
 }
 
-namespace detail {
-
 RESHARD_DECL std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
                                                           system_calls const& calls) {
     std::string refusal; // messages do as well
@@ -93,8 +91,6 @@ rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchan
     return make_rings(node);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::byte* node_segments::data(int rank) const { return at(rank).data() + head_bytes; }
 
@@ -30,6 +30,6 @@ RESHARD_DECL void node_segments::open_others(std::vector<told_segment> const& to
     all_ = std::move(opened);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

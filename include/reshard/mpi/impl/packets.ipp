@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<chunk>
 chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers, index_t limit) {
@@ -18,7 +18,7 @@ chunks_of(plan const& whole, std::vector<std::uint32_t> const& numbers, index_t 
         transfer const& transfer = whole.transfers[number];
         data_type const dtype = wire_dtype(whole, transfer);
         index_t const elements = std::max<index_t>(1, limit * 8 / bits(dtype));
-        detail::cut_transfer(cut_of(whole, transfer), elements, [&](box const& region) {
+        cut_transfer(cut_of(whole, transfer), elements, [&](box const& region) {
             index_t const bytes = byte_count(element_count(region), dtype);
             if (chunks.empty() || chunks.back().bytes + bytes > limit)
                 chunks.emplace_back();
@@ -40,6 +40,6 @@ RESHARD_DECL box region_of(plan const& whole, chunk const& all, packet const& on
                : all.regions[one.region];
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

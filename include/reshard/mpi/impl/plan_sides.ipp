@@ -119,8 +119,8 @@ inline void gather_unknown(mpi_group const& ranks, known_side& side) {
         side.layout = compact_layout_of(layout_of_all(ranks, side.held));
 }
 
-/// Every rank learns all shards of a side that none knows, where ranks tell of neighbours in memory as one shard. True if that is what they hold
-/// now.
+/// Every rank learns all shards of a side that none knows, where ranks tell of neighbours in memory
+/// as one shard. True if that is what they hold now.
 ///
 /// \par Collective every rank of the group, in the same order
 inline bool gather_joined(mpi_group const& ranks, known_side& side) {

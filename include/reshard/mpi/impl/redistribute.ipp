@@ -36,8 +36,8 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides
 
 RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
                          options const& how) {
-    agree_to_run(world, "redistribute", detail::digest_of_call(how, have, want),
-                 detail::check_call(world, have, want, how));
+    detail::agree_to_run(world, "redistribute", detail::digest_of_call(how, have, want),
+                         detail::check_call(world, have, want, how));
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
     detail::two_sides sides;
     agree_on(ranks, [&] { sides = detail::sides_of(have, want); });

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void ring_lanes::rewind() {
     for (auto& one : sends_)
@@ -45,6 +45,6 @@ RESHARD_DECL bool ring_lanes::unpack(lane_state<std::byte, ring_receiver>& lane)
     });
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

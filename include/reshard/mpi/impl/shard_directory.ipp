@@ -64,8 +64,6 @@ private:
     std::map<std::string, std::pair<tensor_layout, directory_key>> known_;
 };
 
-} // namespace detail
-
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
                                                     std::vector<shard_descriptor> const& held) {
@@ -75,14 +73,14 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
         for (shard_descriptor const& shard : held) {
             hasher digest;
             digest.add(shard.key);
-            lists[detail::rank_of(digest, world.size())].push_back(shard);
+            lists[rank_of(digest, world.size())].push_back(shard);
         }
-        texts = detail::addressed(lists);
+        texts = addressed(lists);
     });
     auto const told = exchange.run(texts);
     std::string mine;
     agree_on(world, [&] {
-        detail::key_merger merger(world.size());
+        key_merger merger(world.size());
         for (addressed_text const& one : told)
             for (shard_descriptor const& shard : list_from_bytes<shard_descriptor>(one.bytes))
                 merger.add(shard, static_cast<holder_t>(one.rank));
@@ -100,19 +98,24 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     return keys;
 }
 
-RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys, holder_t holders) {
+} // namespace detail
+
+RESHARD_DECL layout layout_of(std::vector<detail::directory_key> const& keys, holder_t holders) {
     layout all{holders, {}};
-    for (directory_key const& one : keys)
-        all.tensors.push_back({one.key, one.dtype, one.shape, shard_table(one.shape.size())});
+    for (detail::directory_key const& one : keys)
+        all.tensors.push_back(
+            {one.key, one.dtype, one.shape, detail::shard_table(one.shape.size())});
     return all;
 }
+
+namespace detail {
 
 RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exchange& exchange,
                                               std::vector<directory_key> const& keys,
                                               std::vector<shard_descriptor> const& held)
     : world_(world), exchange_(exchange), keys_(keys), filed_(keys.size()) {
     std::vector<addressed_text> texts;
-    agree_on(world, [&] { texts = detail::addressed(sorted_out(held)); });
+    agree_on(world, [&] { texts = addressed(sorted_out(held)); });
     auto const told = exchange_.run(texts);
     agree_on(world, [&] {
         for (directory_entry& entry : entries_of(told))
@@ -128,7 +131,7 @@ RESHARD_DECL std::vector<directory_entry>
 shard_directory::look_up(std::vector<directory_entry> const& questions,
                          plan_options const& options) {
     std::vector<addressed_text> texts;
-    agree_on(world_, [&] { texts = detail::addressed(sorted_out(questions)); });
+    agree_on(world_, [&] { texts = addressed(sorted_out(questions)); });
     auto const asked = exchange_.run(texts);
     agree_on(world_, [&] {
         texts.clear();
@@ -153,7 +156,7 @@ RESHARD_DECL void shard_directory::file(directory_entry const& one, box const& r
         digest.add(std::uint64_t{one.key});
         digest.add(level);
         digest.add(bucket);
-        auto& list = all[detail::rank_of(digest, world_.size())];
+        auto& list = all[rank_of(digest, world_.size())];
         if (list.empty() || list.back() != one)
             list.push_back(one);
     });
@@ -246,6 +249,8 @@ RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& 
     auto const rest = std::ranges::unique(found, {}, place);
     found.erase(rest.begin(), rest.end());
 }
+
+} // namespace detail
 
 } // namespace reshard
 

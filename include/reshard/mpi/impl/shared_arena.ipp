@@ -32,16 +32,16 @@ inline std::uint64_t new_arena_number(mpi_group const& ranks) {
 RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
                                         arena_options const& options) {
     int per_node = 0;
-    auto const problem = attempt([&] {
-        per_node = ranks_per_node(options.ranks_per_node);
+    auto const problem = detail::attempt([&] {
+        per_node = detail::ranks_per_node(options.ranks_per_node);
         if (bytes < 0 || per_node < 0)
             fail(errc::usage, "an arena of " + std::to_string(bytes) + " bytes over nodes of " +
                                   std::to_string(per_node) + " ranks; neither may be negative");
-        static_cast<void>(checked_add(bytes, 1 << 20, "the bytes of an arena"));
+        static_cast<void>(detail::checked_add(bytes, 1 << 20, "the bytes of an arena"));
     });
-    agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
+    detail::agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
     mpi_group const ranks = mpi_group::duplicate_of(world);
-    auto node = node_of(ranks, per_node);
+    auto node = detail::node_of(ranks, per_node);
     detail::arena_state made{detail::new_arena_number(ranks),
                              ranks,
                              node.group,
@@ -49,22 +49,23 @@ RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
                              nullptr,
                              {},
                              nullptr};
-    take(made, bytes + index_t{arena_resource::least_bytes}, options);
+    take(made, bytes + index_t{detail::arena_resource::least_bytes}, options);
     state_ = std::make_shared<detail::arena_state const>(std::move(made));
 }
 
 RESHARD_DECL void shared_arena::take(detail::arena_state& made, index_t bytes,
                                      arena_options const& options) {
-    made.segments = with_segments(made.node, made.refusal, [&](segment_kind kind) {
-        return std::make_unique<node_segments>(made.node, bytes,
-                                               segment_request{kind, options.pages, options.calls});
+    made.segments = detail::with_segments(made.node, made.refusal, [&](detail::segment_kind kind) {
+        return std::make_unique<detail::node_segments>(
+            made.node, bytes, detail::segment_request{kind, options.pages, options.calls});
     });
     agree_on(made.world, [&] {
         if (!made.segments)
             made.own = std::make_unique<detail::private_memory>(bytes);
         std::byte* const memory =
             made.segments ? made.segments->data(made.node.rank()) : made.own->data();
-        resource_ = std::make_unique<arena_resource>(memory, static_cast<std::size_t>(bytes));
+        resource_ =
+            std::make_unique<detail::arena_resource>(memory, static_cast<std::size_t>(bytes));
     });
 }
 

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
     sorted_transfers sorted;
@@ -71,8 +69,6 @@ RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sor
     return cost;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

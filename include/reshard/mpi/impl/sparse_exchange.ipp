@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL sparse_exchange::sparse_exchange(mpi_group const& world) : world_(world) {}
 
@@ -81,6 +81,6 @@ RESHARD_DECL void sparse_exchange::receive(int tag, std::vector<addressed_text>&
     MPI_Mrecv(place->bytes.data() + before, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -17,9 +17,7 @@
 #include <new>
 #include <string>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 using free_list = boost::interprocess::basic_managed_external_buffer<
     char, boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>,
@@ -30,19 +28,17 @@ inline free_list free_list_in(void* memory, std::size_t bytes) {
     return {boost::interprocess::open_only, memory, bytes};
 }
 
-} // namespace detail
-
 RESHARD_DECL arena_resource::arena_resource(void* memory, std::size_t bytes)
     : memory_(memory), bytes_(bytes) {
-    detail::free_list(boost::interprocess::create_only, memory, bytes);
+    free_list(boost::interprocess::create_only, memory, bytes);
 }
 
 RESHARD_DECL std::size_t arena_resource::free_bytes() const {
-    return detail::free_list_in(memory_, bytes_).get_free_memory();
+    return free_list_in(memory_, bytes_).get_free_memory();
 }
 
 RESHARD_DECL void* arena_resource::do_allocate(std::size_t bytes, std::size_t wanted) {
-    detail::free_list free = detail::free_list_in(memory_, bytes_);
+    free_list free = free_list_in(memory_, bytes_);
     std::size_t const aligned = std::max(wanted, alignment);
     if (bytes <= bytes_)
         if (void* const memory = free.allocate_aligned(bytes, aligned, std::nothrow))
@@ -54,9 +50,9 @@ RESHARD_DECL void* arena_resource::do_allocate(std::size_t bytes, std::size_t wa
 }
 
 RESHARD_DECL void arena_resource::do_deallocate(void* memory, std::size_t, std::size_t) {
-    detail::free_list_in(memory_, bytes_).deallocate(memory);
+    free_list_in(memory_, bytes_).deallocate(memory);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -19,18 +19,18 @@ RESHARD_DECL void fail_io(std::string const& what, int problem) {
     fail(errc::io, what + ": " + std::strerror(problem));
 }
 
-RESHARD_DECL file_handle& file_handle::operator=(file_handle&& other) noexcept {
+RESHARD_DECL file_descriptor& file_descriptor::operator=(file_descriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
 }
 
-RESHARD_DECL file_handle::~file_handle() {
+RESHARD_DECL file_descriptor::~file_descriptor() {
     if (is_open())
         ::close(number_);
 }
 
-RESHARD_DECL file_handle file_handle::open(std::string const& path, int flags) {
-    file_handle file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int flags) {
+    file_descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
     bool const is_new = (flags & O_CREAT) != 0;
     if (!file.is_open() && errno == ENOENT && !is_new)
         fail(errc::missing_file, path + ": there is no such file");
@@ -39,7 +39,7 @@ RESHARD_DECL file_handle file_handle::open(std::string const& path, int flags) {
     return file;
 }
 
-RESHARD_DECL mapping_handle::mapping_handle(file_handle const& file, std::size_t bytes,
+RESHARD_DECL mapping_handle::mapping_handle(file_descriptor const& file, std::size_t bytes,
                                             int protection, std::string const& what)
     : bytes_(bytes) {
     if (bytes == 0)

@@ -12,9 +12,7 @@
 #include <cerrno>
 #include <ctime>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL file_size_signal_held::file_size_signal_held() {
     ::sigemptyset(&signal_);
@@ -40,8 +38,6 @@ RESHARD_DECL bool file_size_signal_held::is_pending() {
     return ::sigismember(&pending, SIGXFSZ) == 1;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -49,7 +49,7 @@ RESHARD_DECL void fresh_memory::wait() {
 }
 
 RESHARD_DECL std::size_t fresh_memory::sized(index_t bytes) {
-    constexpr index_t books = arena_resource::least_bytes;
+    constexpr index_t books = detail::arena_resource::least_bytes;
     if (bytes < 0 || bytes > std::numeric_limits<index_t>::max() / 2)
         fail(errc::usage, "fresh memory of " + std::to_string(bytes) +
                               " bytes; it must be 0 or more, and less than 2^62");

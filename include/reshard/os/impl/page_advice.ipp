@@ -7,9 +7,7 @@
 
 #include <sys/mman.h>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void advise_huge([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
@@ -26,8 +24,6 @@ RESHARD_DECL bool populate([[maybe_unused]] void* memory, [[maybe_unused]] std::
 #endif
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -14,9 +14,7 @@
 
 #include <atomic>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL segment_name& segment_name::operator=(segment_name&& other) noexcept {
     std::swap(text_, other.text_);
@@ -39,17 +37,15 @@ inline std::string new_segment_name() {
     return "/reshard-" + std::to_string(::getpid()) + "-" + std::to_string(next++);
 }
 
-} // namespace detail
-
 RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind kind,
                                                    page_advice advice, system_calls const& calls) {
     shared_segment made;
     if (kind == segment_kind::named)
         made.take_name(calls);
     else
-        made.file_ = detail::file_handle(calls.create_unnamed("reshard"));
+        made.file_ = file_descriptor(calls.create_unnamed("reshard"));
     if (!made.file_.is_open())
-        detail::fail_io("a shared segment cannot be created");
+        fail_io("a shared segment cannot be created");
     made.reserve(bytes, calls);
     made.map(bytes);
     made.take(advice);
@@ -61,11 +57,11 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
                                                  system_calls const& calls) {
     shared_segment opened;
     opened.address_ = told;
-    opened.file_ = detail::file_handle(told.kind == segment_kind::named
-                                           ? calls.open_named(told.path.c_str())
-                                           : calls.open_unnamed(told.path.c_str()));
+    opened.file_ =
+        file_descriptor(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
+                                                         : calls.open_unnamed(told.path.c_str()));
     if (!opened.file_.is_open())
-        detail::fail_io("the shared segment " + told.path + " cannot be opened");
+        fail_io("the shared segment " + told.path + " cannot be opened");
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
         fail(errc::io, told.path + " is another file on this rank than on the one that made it");
@@ -82,34 +78,34 @@ RESHARD_DECL void shared_segment::seal() {
 RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
     constexpr int tries = 100;
     for (int i = 0; i < tries && !file_.is_open(); ++i) {
-        std::string const text = detail::new_segment_name();
-        file_ = detail::file_handle(calls.create_named(text.c_str()));
+        std::string const text = new_segment_name();
+        file_ = file_descriptor(calls.create_named(text.c_str()));
         if (file_.is_open())
-            name_ = detail::segment_name(text); // another's name is not ours to take away
+            name_ = segment_name(text); // another's name is not ours to take away
         else if (errno != EEXIST)
             return;
     }
 }
 
 RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& calls) const {
-    std::string const what = detail::segment_of(bytes);
-    detail::file_size_signal_held const held;
+    std::string const what = segment_of(bytes);
+    file_size_signal_held const held;
     if (::ftruncate(file_.number(), bytes) != 0)
-        detail::fail_io(what);
+        fail_io(what);
     if (int const problem = calls.reserve(file_.number(), bytes))
-        detail::fail_io(what, problem);
+        fail_io(what, problem);
 }
 
 RESHARD_DECL void shared_segment::map(index_t bytes) {
-    memory_ = detail::mapping_handle(file_, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                                     detail::segment_of(bytes));
+    memory_ = mapping_handle(file_, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                             segment_of(bytes));
 }
 
 RESHARD_DECL void shared_segment::take(page_advice advice) const {
     if (advice.huge)
-        detail::advise_huge(memory_.data(), memory_.bytes());
+        advise_huge(memory_.data(), memory_.bytes());
     if (advice.populate)
-        detail::populate(memory_.data(), memory_.bytes());
+        populate(memory_.data(), memory_.bytes());
 }
 
 RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
@@ -124,10 +120,10 @@ RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
 RESHARD_DECL struct stat shared_segment::status() const {
     struct stat found = {};
     if (::fstat(file_.number(), &found) != 0)
-        detail::fail_io("a shared segment");
+        fail_io("a shared segment");
     return found;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::byte* ring_sender::slot() {
     if (filled_ - freed_ == slots_.count)
@@ -21,6 +21,6 @@ RESHARD_DECL std::byte const* ring_receiver::slot() {
     return filled_ == freed_ ? nullptr : slots_.at(freed_);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -9,9 +9,7 @@
 
 #include <string>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void cut_finder::fail_not_covered(std::uint32_t shard, box const& region,
                                                placed_pattern const& cuts,
@@ -36,8 +34,6 @@ RESHARD_DECL void cut_finder::fail_not_covered(std::uint32_t shard, box const& r
     fail_tensor(errc::not_covered, target_.key, text);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t kept_plan_recipe::right_checksum() const {
     hasher sum;
@@ -38,6 +38,6 @@ RESHARD_DECL kept_plan_recipe kept_plan::recipe() const {
     return result;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <reshard/plan/plan_digest.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope) {
     hasher digest;
@@ -14,6 +14,6 @@ RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const
     return digest.value();
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

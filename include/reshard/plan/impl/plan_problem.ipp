@@ -5,7 +5,7 @@
 
 #include <reshard/plan/plan_problem.hpp>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder) {
     return problem.source_names ? std::string()
@@ -17,6 +17,6 @@ RESHARD_DECL std::string source_name(plan_problem const& problem, holder_t holde
                                 : "rank " + std::to_string(holder);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,9 +10,7 @@
 
 #include <string>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL source_side source_of(mapping_source const& wanted, held_tensor const* held) {
     if (held && held->shape != wanted.shape)
@@ -51,8 +49,6 @@ RESHARD_DECL target_side target_of(std::string_view key, held_tensor const& want
     return {key, wanted.dtype, wanted.shards, &output->value.pieces, output->added, wanted.spread};
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -206,13 +206,14 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL plan_rounds rounds_of(plan_flows const& flows, holder_t processes, index_t budget) {
+RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t processes,
+                                           index_t budget) {
     detail::round_maker const maker(flows, processes);
-    plan_rounds result;
-    std::vector<plan_round> const alone = maker.make(any_budget, 1);
-    for (plan_round const& one : alone)
+    detail::plan_rounds result;
+    std::vector<detail::plan_round> const alone = maker.make(detail::any_budget, 1);
+    for (detail::plan_round const& one : alone)
         result.least_budget = std::max(result.least_budget, one.peak_bytes);
-    for (plan_round const& one : alone)
+    for (detail::plan_round const& one : alone)
         if (one.peak_bytes > budget)
             detail::fail_budget(flows.problem(), one, budget, result.least_budget);
     result.rounds = maker.make(budget, flows.problem().targets.size());

@@ -7,9 +7,7 @@
 
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void source_indices::fail_overlap(source_side const& source, shard_index const& index,
                                                cover_fault const& fault) const {
@@ -22,8 +20,6 @@ RESHARD_DECL void source_indices::fail_overlap(source_side const& source, shard_
                     named(fault.first) + ", " + named(fault.second));
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

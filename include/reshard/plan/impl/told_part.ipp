@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL void validate(told_part const& told) {
     if (told.sources.size() != told.part.source_dtypes.size())
@@ -19,8 +19,6 @@ RESHARD_DECL void validate(told_part const& told) {
                                    " of " + std::to_string(told.part.source_dtypes.size()) +
                                    " sources");
 }
-
-namespace detail {
 
 /// Takes transfers out of a plan, in their order.
 class part_taker {
@@ -65,10 +63,8 @@ private:
     std::map<key_id, key_id> numbers_;
 };
 
-} // namespace detail
-
 RESHARD_DECL std::map<holder_t, told_part> told_parts(plan const& whole, holder_t target) {
-    std::map<holder_t, detail::part_taker> takers;
+    std::map<holder_t, part_taker> takers;
     for (transfer const& moved : whole.transfers)
         if (moved.source_holder != no_holder && moved.source_holder != target)
             takers.try_emplace(moved.source_holder, whole).first->second.take(moved);
@@ -83,7 +79,7 @@ RESHARD_DECL void append(plan& whole, told_part told) {
     auto const patterns = static_cast<std::uint32_t>(whole.patterns.size());
     std::vector<std::uint16_t> chains;
     for (cast_chain const& chain : told.part.chains)
-        chains.push_back(detail::chain_number(whole.chains, chain));
+        chains.push_back(chain_number(whole.chains, chain));
     for (transfer moved : told.part.transfers) {
         moved.target_key += targets;
         moved.source_key = told.sources[moved.source_key];
@@ -96,6 +92,6 @@ RESHARD_DECL void append(plan& whole, told_part told) {
     std::ranges::copy(told.part.target_dtypes, std::back_inserter(whole.target_dtypes));
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

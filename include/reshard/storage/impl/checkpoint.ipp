@@ -12,11 +12,11 @@
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path,
-                                    safetensors_options const& options)
+                                    detail::safetensors_options const& options)
     : metadata_(open_checkpoint(path, options)),
       held_(std::make_unique<layout>(layout_of(metadata_))) {
     std::vector<std::byte const*> files;
-    for (checkpoint_file const& file : metadata_.files) {
+    for (detail::checkpoint_file const& file : metadata_.files) {
         inputs_.emplace_back(file.path);
         if (inputs_.back().bytes() != file.bytes)
             fail(errc::corrupt_file, file.path.string() +
@@ -26,7 +26,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path,
         files.push_back(inputs_.back().data());
         names_.push_back(file.path.string());
     }
-    views_ = views_in_files<const_tensor_view>(metadata_, files);
+    views_ = detail::views_in_files<const_tensor_view>(metadata_, files);
 }
 
 RESHARD_DECL const_tensor_view const& checkpoint::view(std::size_t tensor,
@@ -37,6 +37,8 @@ RESHARD_DECL const_tensor_view const& checkpoint::view(std::size_t tensor,
 RESHARD_DECL catalog catalog_of(checkpoint const& source) {
     return catalog_of(source.files_layout());
 }
+
+namespace detail {
 
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     hasher digest;
@@ -58,6 +60,8 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     }
     return digest.value();
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL state_dict checkpoint_writer::tensors() const {
     state_dict all;
@@ -31,6 +31,6 @@ RESHARD_DECL void checkpoint_writer::create(holder_t number) {
     std::memcpy(files_[number], header.data(), header.size());
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <reshard/storage/element_text.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline std::string kind_text(tensor_layout const& tensor) {
     return std::string(code(tensor.dtype)) + " " + to_string(tensor.shape);
@@ -59,8 +57,6 @@ RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const&
     return digest.value();
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

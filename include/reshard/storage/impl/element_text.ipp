@@ -13,9 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Element `place` of a tensor in memory, converted to `T`.
 template <class T>
@@ -34,22 +32,19 @@ std::string number_text(T value) {
     return {digits.data(), end};
 }
 
-} // namespace detail
-
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
     data_type const dtype = elements.dtype;
     if (dtype == data_type::c64) {
-        auto const value = detail::element_as<std::complex<float>>(elements, place);
-        return "(" + detail::number_text(value.real()) + ", " + detail::number_text(value.imag()) +
-               ")";
+        auto const value = element_as<std::complex<float>>(elements, place);
+        return "(" + number_text(value.real()) + ", " + number_text(value.imag()) + ")";
     }
-    if (detail::is_integer(dtype))
-        return detail::number_text(detail::element_as<std::int64_t>(elements, place));
+    if (is_integer(dtype))
+        return number_text(element_as<std::int64_t>(elements, place));
     if (dtype == data_type::u64)
-        return detail::number_text(detail::element_as<std::uint64_t>(elements, place));
+        return number_text(element_as<std::uint64_t>(elements, place));
     if (dtype == data_type::f64)
-        return detail::number_text(detail::element_as<double>(elements, place));
-    return detail::number_text(detail::element_as<float>(elements, place));
+        return number_text(element_as<double>(elements, place));
+    return number_text(element_as<float>(elements, place));
 }
 
 RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
@@ -63,6 +58,6 @@ RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, in
     return text;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

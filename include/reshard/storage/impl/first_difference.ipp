@@ -11,9 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline bool differs_at(element_row const& a, element_row const& b, index_t i, int bits) {
     if (bits < 8)
@@ -62,8 +60,6 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
     return std::nullopt;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -67,7 +67,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
 
 /// \throws error with errc::usage
 inline void check_load(target_tensors const& want, options const& how) {
-    reshard::check_memory({}, {&want.tensors, 1});
+    reshard::detail::check_memory({}, {&want.tensors, 1});
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
         fail(errc::usage, "a load of " + std::to_string(want.tensors.size()) +
                               " tensors has no rounds and keeps no plans; leave options.allocate, "

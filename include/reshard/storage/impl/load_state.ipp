@@ -8,9 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void state_load::prepare(model_state const& state, layout const& stored) {
     built = build_all(state);
@@ -45,8 +43,6 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
     }
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

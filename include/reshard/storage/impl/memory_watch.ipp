@@ -9,9 +9,7 @@
 
 #include <fstream>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL index_t own_memory_bytes() {
     std::ifstream counts("/proc/self/statm");
@@ -20,8 +18,6 @@ RESHARD_DECL index_t own_memory_bytes() {
     return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

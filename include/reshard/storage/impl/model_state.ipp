@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace reshard {
+namespace reshard::detail {
 
 RESHARD_DECL bool is_sharded(model_state const& state) {
     return std::all_of(state.begin(), state.end(), [](auto const& named) {
@@ -32,6 +32,6 @@ RESHARD_DECL std::vector<held_object> held_objects(model_state const& state) {
     return objects;
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

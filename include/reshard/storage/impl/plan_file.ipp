@@ -17,14 +17,14 @@ namespace reshard {
 
 RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
                              plan const& whole) {
-    write_whole_file(path, to_bytes(kept_plan{digest, whole}));
+    detail::write_whole_file(path, detail::to_bytes(detail::kept_plan{digest, whole}));
 }
 
 RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest) {
-    std::string const bytes = read_text_file(path);
-    kept_plan kept;
+    std::string const bytes = detail::read_text_file(path);
+    detail::kept_plan kept;
     try {
-        kept = from_bytes<kept_plan>(bytes);
+        kept = detail::from_bytes<detail::kept_plan>(bytes);
     } catch (error const& problem) {
         fail(problem.code(), path.string() + ": " + problem.what());
     }

@@ -11,9 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Lets two names change their places; returns 0 or what the system says.
 inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
@@ -39,7 +37,7 @@ RESHARD_DECL void exchange_in_steps(std::filesystem::path const& fresh,
 }
 
 RESHARD_DECL void sync_directory(std::filesystem::path const& path) {
-    file_handle const directory = file_handle::open(path, O_RDONLY | O_DIRECTORY);
+    file_descriptor const directory = file_descriptor::open(path, O_RDONLY | O_DIRECTORY);
     if (::fsync(directory.number()) != 0 && errno != EINVAL)
         fail_io(path, "cannot be written");
 }
@@ -63,8 +61,6 @@ RESHARD_DECL void put_in_place(std::filesystem::path const& fresh,
         fail_io(target, "cannot be replaced", problem);
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <reshard/storage/replicas.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held) {
     std::vector<bool> is_used(held.tensors.size(), false);
@@ -26,8 +24,6 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
     return used;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

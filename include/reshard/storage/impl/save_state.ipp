@@ -7,9 +7,7 @@
 
 #include <string>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first) {
@@ -31,8 +29,6 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
     return all;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -10,9 +10,7 @@
 #include <optional>
 #include <system_error>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// True for the names that the files of a checkpoint have.
 inline bool is_checkpoint_name(std::filesystem::path const& path) {
@@ -72,14 +70,12 @@ RESHARD_DECL void create_temporary(std::filesystem::path const& temporary,
                                    " of an earlier process is there; remove it first");
 }
 
-} // namespace detail
-
 RESHARD_DECL staging::~staging() {
     std::error_code ignored;
     if (created_)
         std::filesystem::remove_all(temporary_, ignored);
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

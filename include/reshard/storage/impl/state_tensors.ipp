@@ -8,9 +8,7 @@
 #include <reshard/core/nearest.hpp>
 #include <reshard/layout/equal_shares.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL shard_descriptor bytes_tensor(std::string key, std::size_t size) {
     return replicated(std::move(key), data_type::u8, {static_cast<index_t>(size)});
@@ -60,8 +58,6 @@ RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layou
     return all;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -8,9 +8,7 @@
 #include <reshard/layout/cover.hpp>
 #include <reshard/storage/first_difference.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The global index of the element at `place` in the memory of a shard.
 inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
@@ -94,8 +92,6 @@ RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a
     return first;
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -13,6 +13,8 @@
 
 namespace reshard {
 
+namespace detail {
+
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
         part_index const index = index_parts(tensor.shards);
@@ -34,6 +36,8 @@ RESHARD_DECL void check_complete(layout const& wanted) {
     }
 }
 
+} // namespace detail
+
 RESHARD_DECL catalog catalog_of(mapping const& program) {
     std::vector<catalog_entry> entries;
     for (mapping_output const& output : program.outputs())
@@ -41,6 +45,8 @@ RESHARD_DECL catalog catalog_of(mapping const& program) {
                            index_vector::filled(output.value.shape.size(), 1)});
     return catalog(std::move(entries));
 }
+
+namespace detail {
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options) {
@@ -61,6 +67,8 @@ RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files
             numbers.push_back(i);
     return numbers;
 }
+
+} // namespace detail
 
 } // namespace reshard
 

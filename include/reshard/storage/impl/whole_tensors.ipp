@@ -5,9 +5,7 @@
 
 #include <reshard/storage/whole_tensors.hpp>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
 shards_by_key(const_state_dict const& shards) {
@@ -26,8 +24,6 @@ RESHARD_DECL tensor_view whole_tensor::view() {
             row_major_strides(descriptor_.global_shape)};
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -16,9 +16,7 @@
 #include <string>
 #include <system_error>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_view text) {
     mapped_output file(path, text.size());
@@ -37,24 +35,22 @@ inline std::filesystem::path name_beside(std::filesystem::path const& target) {
     return fresh;
 }
 
-} // namespace detail
-
 RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::io, target.string() + ": cannot be written, since this is a directory");
-    std::filesystem::path const fresh = detail::name_beside(target);
+    std::filesystem::path const fresh = name_beside(target);
     try {
-        detail::write_new_file(fresh, text);
-        if (int const problem = detail::try_rename(fresh, target))
-            detail::fail_io(target, "cannot be put in place", problem);
-        detail::sync_directory(target.has_parent_path() ? target.parent_path() : ".");
+        write_new_file(fresh, text);
+        if (int const problem = try_rename(fresh, target))
+            fail_io(target, "cannot be put in place", problem);
+        sync_directory(target.has_parent_path() ? target.parent_path() : ".");
     } catch (error const& problem) {
         std::filesystem::remove(fresh, ignored);
         fail(problem.code(), target.string() + ": cannot be written: " + problem.what());
     }
 }
 
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -12,9 +12,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_vector const expected = local_shape(shard);
@@ -30,8 +28,8 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
                                            std::to_string(elements.shape[axis]));
 }
 
-/// The axis along which shards fill an array one behind the other: the first along which one of them
-/// does not have the array's extent.
+/// The axis along which shards fill an array one behind the other: the first along which one of
+/// them does not have the array's extent.
 ///
 /// \pre there are several, all of as many axes as the array
 inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
@@ -136,8 +134,6 @@ RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view cons
              ": elements that share memory cannot be written");
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -7,7 +7,7 @@
 
 namespace reshard {
 
-RESHARD_DECL built_shards build(deferred_tensor const& deferred) {
+RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
     if (!deferred.factory.build)
         fail(errc::usage, "'" + deferred.key + "': a tensor of shape " +
                               to_string(deferred.tensor.shape) +
@@ -15,10 +15,14 @@ RESHARD_DECL built_shards build(deferred_tensor const& deferred) {
     return deferred.factory.build(deferred.key, deferred.tensor);
 }
 
+namespace detail {
+
 RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded) {
     if (deferred.factory.merge)
         deferred.factory.merge(loaded, deferred.tensor);
 }
+
+} // namespace detail
 
 } // namespace reshard
 

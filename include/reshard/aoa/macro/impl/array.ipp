@@ -11,11 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
@@ -55,18 +51,16 @@ inline void append_array(macro_context& context, statement const& one, name cons
     }
 }
 
-} // namespace detail
-
 RESHARD_DECL void expand_array(macro_context& context, statement const& one,
                                std::vector<statement>& expanded) {
-    if (!detail::has_segment(context.code, one, segment::kind_type::array))
+    if (!has_segment(context.code, one, segment::kind_type::array))
         return expanded.push_back(one);
     std::vector<name> names;
     std::size_t left = 0;
     for (std::size_t i = 0; i < one.left + one.right; ++i) {
         name const each_name = context.code.names(one)[i];
-        if (detail::has_segment(context.code, each_name, segment::kind_type::array))
-            detail::append_array(context, one, each_name, names);
+        if (has_segment(context.code, each_name, segment::kind_type::array))
+            append_array(context, one, each_name, names);
         else
             names.push_back(each_name);
         if (i + 1 == one.left)
@@ -77,8 +71,6 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& one,
         context.make(all.first(left), all.subspan(left), context.derive(one, "[a:b]")));
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -10,11 +10,7 @@
 
 #include <string>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL bool keeps(macro_context& context, name const& one, bool is_read) {
     if (one.kind == name::kind_type::pattern) {
@@ -48,14 +44,14 @@ RESHARD_DECL void add_error(macro_context& context, failed_statement const& fail
 RESHARD_DECL void add_error(macro_context& context, error const& problem) {
     if (!context.first_error)
         context.first_error = problem.code();
-    context.findings.push_back(
-        {severity::error, std::string(reshard::name(problem.code())), {}, problem.what(), {}, 0});
+    context.findings.push_back({reshard::detail::severity::error,
+                                std::string(reshard::name(problem.code())),
+                                {},
+                                problem.what(),
+                                {},
+                                0});
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -9,9 +9,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL name_chain::name_chain(program const& code, std::vector<statement> const& statements)
     : statements_(statements),
@@ -63,8 +61,6 @@ RESHARD_DECL std::uint32_t name_chain::read(name const& one, std::uint32_t reade
     return version;
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -11,11 +11,7 @@
 
 #include <algorithm>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Whether a statement has the word of a macro, which knows its attributes itself.
 inline bool has_macro_word(std::vector<attribute> const& list) {
@@ -25,26 +21,22 @@ inline bool has_macro_word(std::vector<attribute> const& list) {
     });
 }
 
-} // namespace detail
-
 RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements) {
     for (statement& one : statements) {
         std::vector<attribute> const& list = context.code.attributes(one);
-        if (list.empty() || detail::has_macro_word(list))
+        if (list.empty() || has_macro_word(list))
             continue;
         bool is_sound = true;
         for (attribute const& each_attribute : list)
-            is_sound &= detail::succeeds(context, one, [&] {
+            is_sound &= succeeds(context, one, [&] {
                 check_attribute(each_attribute);
                 check_text(each_attribute);
             });
         if (!is_sound)
-            one = detail::broken(context, one);
+            one = broken(context, one);
     }
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

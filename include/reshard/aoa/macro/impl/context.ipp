@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <variant>
 
-namespace reshard {
+namespace reshard::aoa {
 
-namespace aoa {
+namespace detail {
 
 RESHARD_DECL std::size_t name_length(program const& code, name const& one) {
     if (one.kind != name::kind_type::pattern)
@@ -33,6 +33,8 @@ RESHARD_DECL std::size_t attribute_length(program const& code, statement const& 
     return length;
 }
 
+} // namespace detail
+
 RESHARD_DECL bool macro_context::is_lost(std::vector<segment> const& open) const {
     return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
 }
@@ -44,7 +46,7 @@ RESHARD_DECL std::string macro_context::near(catalog const* keys,
     --searches_left;
     std::string const wanted = detail::outline_of(open);
     std::string outline;
-    nearest_text search(wanted, true);
+    reshard::detail::nearest_text search(wanted, true);
     for (catalog_entry const& entry : *keys) {
         outline.clear();
         detail::append_outline(outline, entry.key);
@@ -74,18 +76,18 @@ RESHARD_DECL void macro_context::count(statement const& about, std::size_t new_n
 
 RESHARD_DECL statement macro_context::make(std::span<name const> from, std::span<name const> to,
                                            statement const& like) {
-    std::size_t length = attribute_length(code, like);
+    std::size_t length = detail::attribute_length(code, like);
     for (std::span<name const> const side : {from, to})
         for (name const& one : side)
-            length += name_length(code, one);
+            length += detail::name_length(code, one);
     count(like, from.size() + to.size(), length);
     return code.make_statement(from, to, like);
 }
 
 RESHARD_DECL void macro_context::warn(statement const& about, std::string kind, std::string key,
                                       std::string message) {
-    findings.push_back({severity::warning, std::move(kind), std::move(key), std::move(message),
-                        about.where, about.origin});
+    findings.push_back({reshard::detail::severity::warning, std::move(kind), std::move(key),
+                        std::move(message), about.where, about.origin});
 }
 
 RESHARD_DECL attribute const* find_attribute(program const& code, statement const& one,
@@ -110,8 +112,6 @@ RESHARD_DECL bool has_segment(program const& code, statement const& one, segment
 
 } // namespace detail
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa
 
 #endif

@@ -12,11 +12,7 @@
 #include <algorithm>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL fused_statement::fused_statement(macro_context& context, statement const& one,
                                               std::string_view word, std::string_view form)
@@ -30,7 +26,7 @@ RESHARD_DECL void fused_statement::allow(std::initializer_list<std::string_view>
             refuse("has no attribute '" + each_attribute.word + "'" +
                        (find_attribute_word(each_attribute.word)
                             ? ", which goes into a statement of its own"
-                            : did_you_mean(each_attribute.word, words)),
+                            : reshard::detail::did_you_mean(each_attribute.word, words)),
                    each_attribute.where);
         if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
             refuse("has the attribute '" + each_attribute.word + "' twice", each_attribute.where);
@@ -171,10 +167,6 @@ RESHARD_DECL std::vector<name> qkv_order(std::vector<name> const (&heads)[3], st
     return order;
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

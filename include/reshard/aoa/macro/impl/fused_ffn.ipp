@@ -11,11 +11,7 @@
 #include <numeric>
 #include <string>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
                                          index_t parts) {
@@ -62,23 +58,19 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
     fused.append(expanded, up, {&second, 1});
 }
 
-} // namespace detail
-
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded) {
-    if (!detail::is_fused(context, one, "fused_ffn"))
+    if (!is_fused(context, one, "fused_ffn"))
         return expanded.push_back(one);
-    detail::fused_statement fused(context, one, "fused_ffn",
-                                  "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
-                                  "-> d, fused_ffn, optionally with "
-                                  "axis=n");
+    fused_statement fused(context, one, "fused_ffn",
+                          "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
+                          "-> d, fused_ffn, optionally with "
+                          "axis=n");
     fused.allow({"axis"});
     fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
-    detail::expand_ffn(fused, one.left, one.right, expanded);
+    expand_ffn(fused, one.left, one.right, expanded);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -9,26 +9,23 @@
 
 #include <cstddef>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded) {
-    if (!detail::is_fused(context, one, "fused_qkv"))
+    if (!is_fused(context, one, "fused_qkv"))
         return expanded.push_back(one);
-    detail::fused_statement fused(
-        context, one, "fused_qkv",
-        "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
-        "s -> q, k, v, fused_qkv, ..., optionally with axis=n");
-    auto const count = detail::read_heads(fused);
+    fused_statement fused(context, one, "fused_qkv",
+                          "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
+                          "s -> q, k, v, fused_qkv, ..., optionally with axis=n");
+    auto const count = read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     fused.check_form(fuses || (one.left == 1 && one.right == 3));
     std::vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
                                 i == 0 ? count.query : count.key);
-    auto const order = detail::qkv_order(heads, static_cast<std::size_t>(count.key));
+    auto const order = qkv_order(heads, static_cast<std::size_t>(count.key));
     name const whole = fuses ? fused.right(0) : fused.left(0);
     if (!fuses)
         fused.append(expanded, {&whole, 1}, order);
@@ -43,8 +40,6 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
         fused.append(expanded, order, {&whole, 1});
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -11,11 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Refuses parts of which some would have a key head more than others.
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
@@ -55,25 +51,21 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
         fused.append(expanded, qkv_order(heads, static_cast<std::size_t>(target)), {&to, 1});
 }
 
-} // namespace detail
-
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
                                        std::vector<statement>& expanded) {
-    if (!detail::is_fused(context, one, "fused_qkv_old"))
+    if (!is_fused(context, one, "fused_qkv_old"))
         return expanded.push_back(one);
-    detail::fused_statement fused(
+    fused_statement fused(
         context, one, "fused_qkv_old",
         "s -> d, fused_qkv_old, num_heads=n, num_key_value_groups=m  or  s -> q, k, v, ...  or  "
         "q, k, v -> d, ..., optionally with axis=n");
-    auto const count = detail::read_heads(fused);
+    auto const count = read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     bool const parts_it = one.left == 1 && one.right == 3;
     fused.check_form(fuses || parts_it || (one.left == 1 && one.right == 1));
-    detail::expand_qkv_old(fused, count, fuses, parts_it, expanded);
+    expand_qkv_old(fused, count, fuses, parts_it, expanded);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -12,11 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// The one placeholder that counts down by itself: right of the arrow it is one less.
 inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
@@ -127,10 +123,6 @@ RESHARD_DECL void append_instances(macro_context& context, statement const& one,
     }
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

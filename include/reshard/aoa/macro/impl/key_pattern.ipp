@@ -9,11 +9,7 @@
 
 #include <boost/assert.hpp>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
                         std::span<index_t> numbers) {
@@ -40,10 +36,6 @@ RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
     return at == key.size();
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -9,11 +9,7 @@
 
 #include <cstddef>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void append_outline(std::string& outline, std::string_view text) {
     for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
@@ -34,10 +30,6 @@ RESHARD_DECL std::string outline_of(std::vector<segment> const& segments) {
     return outline;
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -12,9 +12,7 @@
 #include <unordered_set>
 #include <variant>
 
-namespace reshard {
-
-namespace aoa {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::optional<index_t> part_counter::before(statement const& about, std::uint32_t i,
                                                          index_t axis) const {
@@ -171,7 +169,8 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
     index_t const place = axis < 0 ? axis + ndim : axis;
     if (place < 0 || place >= ndim)
         throw statement_error{errc::shape_mismatch,
-                              "'" + key + "' has " + axis_count(entry->shape.size()) +
+                              "'" + key + "' has " +
+                                  reshard::detail::axis_count(entry->shape.size()) +
                                   " and no axis " + std::to_string(axis),
                               {},
                               key};
@@ -203,8 +202,6 @@ RESHARD_DECL statement_error part_counter::ambiguous(std::uint32_t version, std:
             key};
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -8,11 +8,7 @@
 #include <reshard/aoa/macro/digits.hpp>
 #include <reshard/core/config.hpp>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void outlined_key::assign(std::string_view key) {
     outline.clear();
@@ -87,10 +83,6 @@ RESHARD_DECL std::string const& pattern_buckets::fixed_in(std::string_view form)
     return fixed_;
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -10,11 +10,7 @@
 #include <compare>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL void match_list::add(std::span<index_t const> numbers, std::string_view key) {
     numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
@@ -63,8 +59,6 @@ RESHARD_DECL void match_list::sort() {
     sorted_from_ = keys_.size();
 }
 
-} // namespace detail
-
 RESHARD_DECL std::size_t pattern_index::add(key_pattern pattern) {
     buckets_.add(pattern, patterns_.size());
     patterns_.push_back(std::move(pattern));
@@ -86,7 +80,7 @@ RESHARD_DECL void pattern_index::search(catalog const& keys,
     for (catalog_entry const& entry : keys)
         for_each_parameter_name(keys, entry, suffixes, add);
     open_.clear();
-    for (detail::match_list const& list : matches_)
+    for (match_list const& list : matches_)
         open_.push_back(list.empty());
     has_open_ = std::ranges::find(open_, true) != open_.end();
 }
@@ -105,8 +99,6 @@ RESHARD_DECL void pattern_index::take_steps(std::size_t amount) const {
         fail(errc::limit_exceeded, steps_->refusal());
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

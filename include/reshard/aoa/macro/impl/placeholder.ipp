@@ -15,11 +15,7 @@
 #include <optional>
 #include <string>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 RESHARD_DECL std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
     std::vector<std::string_view> names;
@@ -144,21 +140,19 @@ inline void reserve_instances(macro_context& context, std::vector<statement> con
     context.code.reserve_names(std::min(names, context.names.left()));
 }
 
-} // namespace detail
-
 RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
     auto const is_open = [&](statement const& one) {
-        return detail::has_segment(context.code, one, segment::kind_type::placeholder);
+        return has_segment(context.code, one, segment::kind_type::placeholder);
     };
     if (std::ranges::none_of(statements, is_open))
         return;
-    detail::placeholder_sides sides;
-    auto const uses = detail::inspect_all(context, statements, sides);
+    placeholder_sides sides;
+    auto const uses = inspect_all(context, statements, sides);
     for (bool const is_right : {false, true})
         if (!sides[is_right].empty())
             sides[is_right].search(is_right ? *context.right : *context.left,
                                    context.options.state_suffixes, context.steps);
-    detail::reserve_instances(context, statements, uses, sides);
+    reserve_instances(context, statements, uses, sides);
     pattern_index& read = sides[context.options.reverse];
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
         std::size_t const first = expanded.size();
@@ -168,18 +162,16 @@ RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statem
             attempt(context, statements[i], expanded, [&](statement const& one) {
                 auto const& matches = sides[uses[i]->is_right].matches(uses[i]->pattern);
                 if (matches.empty())
-                    detail::report_no_match(context, one, *uses[i]);
+                    report_no_match(context, one, *uses[i]);
                 else
-                    detail::append_instances(context, one, *uses[i], matches, expanded);
+                    append_instances(context, one, *uses[i], matches, expanded);
             });
         for (std::size_t made = first; made < expanded.size(); ++made)
-            detail::add_made(context, expanded[made], read);
+            add_made(context, expanded[made], read);
     };
-    statements = detail::expand_in_order(context, statements.size(), expand);
+    statements = expand_in_order(context, statements.size(), expand);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -5,11 +5,7 @@
 
 #include <reshard/aoa/macro/running_order.hpp>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Says that a statement makes the names of an array; too many are the array macro's matter.
 inline void add_made_array(macro_context const& context, std::vector<segment> const& segments,
@@ -38,10 +34,6 @@ RESHARD_DECL std::string maker_text(macro_context const& context) {
     return context.options.reverse ? "a later statement" : "an earlier statement";
 }
 
-} // namespace detail
-
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

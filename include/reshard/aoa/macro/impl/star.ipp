@@ -19,11 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// What is wrong with a name with a star, before any key is looked at.
 inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
@@ -129,12 +125,10 @@ inline void append_bare(macro_context& context, statement const& one, star_side 
             context.make({removes ? &key : &nothing, 1}, {removes ? &nothing : &key, 1}, all));
 }
 
-} // namespace detail
-
 RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements) {
-    detail::star_side sides[2];
+    star_side sides[2];
     for (statement& one : statements)
-        attempt(context, one, [&] { detail::collect_stars(context, one, sides); });
+        attempt(context, one, [&] { collect_stars(context, one, sides); });
     if (sides[0].index.empty() && sides[1].index.empty())
         return;
     if (!sides[0].index.empty())
@@ -144,23 +138,21 @@ RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& st
     pattern_index& read = sides[context.options.reverse].index;
     auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
         std::size_t const first = expanded.size();
-        if (!detail::has_segment(context.code, statements[i], segment::kind_type::star))
+        if (!has_segment(context.code, statements[i], segment::kind_type::star))
             expanded.push_back(statements[i]);
         else
             attempt(context, statements[i], expanded, [&](statement const& one) {
                 if (is_removal(context.code, one) || is_addition(context.code, one))
-                    detail::append_bare(context, one, sides, expanded);
+                    append_bare(context, one, sides, expanded);
                 else
-                    expanded.push_back(detail::expand_stars(context, one, sides));
+                    expanded.push_back(expand_stars(context, one, sides));
             });
         for (std::size_t made = first; made < expanded.size(); ++made)
-            detail::add_made(context, expanded[made], read);
+            add_made(context, expanded[made], read);
     };
-    statements = detail::expand_in_order(context, statements.size(), expand);
+    statements = expand_in_order(context, statements.size(), expand);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -15,11 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace reshard {
-
-namespace aoa {
-
-namespace detail {
+namespace reshard::aoa::detail {
 
 /// Refuses `_^T`, `x^T -> _`, and `x^T` right of the arrow.
 inline void check_transposed(macro_context const& context, statement const& one) {
@@ -112,10 +108,8 @@ private:
     std::vector<name> names_;            ///< of the statement that is expanded
 };
 
-} // namespace detail
-
 RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements) {
-    detail::transposer macro(context);
+    transposer macro(context);
     macro.reserve(statements);
     std::vector<statement> expanded;
     expanded.reserve(statements.size());
@@ -125,8 +119,6 @@ RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement
     statements = std::move(expanded);
 }
 
-} // namespace aoa
-
-} // namespace reshard
+} // namespace reshard::aoa::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace reshard {
+namespace reshard::model {
 
 RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
                                        std::vector<state_kind> const& kinds) {
@@ -30,6 +30,6 @@ RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& param
     return program;
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

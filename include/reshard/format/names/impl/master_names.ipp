@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace reshard {
+namespace reshard::model {
 
 RESHARD_DECL std::optional<std::string> other_master_name(std::string_view key) {
     std::string name(key);
@@ -46,6 +46,6 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
     }
 }
 
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

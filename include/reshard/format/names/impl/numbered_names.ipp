@@ -12,8 +12,10 @@
 
 namespace reshard {
 
-RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
-                                                        std::string_view before) {
+namespace detail {
+
+RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
+                                                               std::string_view before) {
     for (std::size_t at = name.find(before); at != std::string_view::npos;
          at = before.empty() ? std::string_view::npos : name.find(before, at + 1)) {
         std::string_view const rest = name.substr(at + before.size());
@@ -25,27 +27,36 @@ RESHARD_DECL std::optional<numbered_name> number_behind(std::string_view name,
         if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
             fail(errc::overflow, "'" + std::string(name) + "': the number " +
                                      std::string(rest.substr(0, digits)) + " does not fit 64 bits");
-        return numbered_name{name.substr(0, at + before.size()), number, rest.substr(digits)};
+        return model::numbered_name{name.substr(0, at + before.size()), number,
+                                    rest.substr(digits)};
     }
     return std::nullopt;
 }
 
+} // namespace detail
+
+namespace model {
+
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        pipeline const& stages, layer_place chunk) {
-    return renumbered(name, before, [&](index_t layer) {
+    return detail::renumbered(name, before, [&](index_t layer) {
         return stages.layer_at({chunk.stage, chunk.chunk, layer});
     });
 }
 
 RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
                                        pipeline const& stages) {
-    return renumbered(name, before, [&](index_t layer) { return stages.place_of(layer).local; });
+    return detail::renumbered(name, before,
+                              [&](index_t layer) { return stages.place_of(layer).local; });
 }
 
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        expert_numbers const& experts, index_t rank) {
-    return renumbered(name, before, [&](index_t local) { return experts.global(rank, local); });
+    return detail::renumbered(name, before,
+                              [&](index_t local) { return experts.global(rank, local); });
 }
+
+} // namespace model
 
 } // namespace reshard
 

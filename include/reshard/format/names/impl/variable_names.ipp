@@ -28,15 +28,16 @@ RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view nam
 }
 
 /// The variable's part of a suffix: `_moment1` of `.moment1_0`.
-inline std::string accumulator_ending(state_kind const& kind) {
+inline std::string accumulator_ending(model::state_kind const& kind) {
     std::string_view const word = std::string_view(kind.suffix).substr(1);
     return "_" + std::string(without_number(word).value_or(word));
 }
 
 /// Takes the accumulator off the end of a name: the suffix of its key, or nothing.
-inline std::string take_accumulator(std::string_view& name, std::vector<state_kind> const& kinds) {
+inline std::string take_accumulator(std::string_view& name,
+                                    std::vector<model::state_kind> const& kinds) {
     auto const numberless = without_number(name);
-    for (state_kind const& kind : kinds) {
+    for (model::state_kind const& kind : kinds) {
         if (kind.is_master || kind.suffix.empty() || !numberless)
             continue;
         if (auto const rest = without_ending(*numberless, accumulator_ending(kind))) {
@@ -63,14 +64,16 @@ inline bool take_master(std::string& name) {
     return take_master_segment(name) || rest;
 }
 
-inline std::string master_key_suffix(std::vector<state_kind> const& kinds) {
-    for (state_kind const& kind : kinds)
+inline std::string master_key_suffix(std::vector<model::state_kind> const& kinds) {
+    for (model::state_kind const& kind : kinds)
         if (kind.is_master)
             return kind.suffix;
     return {};
 }
 
 } // namespace detail
+
+namespace model {
 
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           std::vector<state_kind> const& kinds) {
@@ -111,6 +114,8 @@ RESHARD_DECL std::vector<std::string> state_variables(std::string_view parameter
             names.push_back(base + detail::accumulator_ending(kind) + "_0");
     return names;
 }
+
+} // namespace model
 
 } // namespace reshard
 
