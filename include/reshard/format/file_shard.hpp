@@ -38,8 +38,8 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
 /// A tensor that stands whole in its file.
 ///
 /// \throws error with errc::limit_exceeded for more than `max_ndim` axes
-RESHARD_DECL file_shard whole_tensor(safetensors_entry const& entry, std::uint64_t data_offset,
-                                     std::string_view file);
+RESHARD_DECL file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
+                                         std::string_view file);
 
 } // namespace reshard::detail
 

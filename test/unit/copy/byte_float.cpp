@@ -20,7 +20,9 @@ constexpr data_type types[] = {data_type::f4,         data_type::f6_e2m3, data_t
 unsigned computed(detail::byte_float const& format, unsigned bits) {
     unsigned const magnitude = bits & 0x7f;
     bool const is_special = magnitude > format.largest || (bits | bits << 8) == format.only_nan;
-    unsigned const small = format.small[magnitude & 7] | format.small[(magnitude & 7) + 8] << 8;
+    unsigned const low = format.small[magnitude & 7];
+    unsigned const high = format.small[(magnitude & 7) + 8];
+    unsigned const small = low | high << 8;
     unsigned const value =
         magnitude < format.first_normal ? small : magnitude * format.factor + format.rebias;
     return ((value + (is_special ? format.special_rebias : 0)) & 0xffff) | (bits & 0x80) << 8;

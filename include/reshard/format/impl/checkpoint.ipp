@@ -50,7 +50,8 @@ public:
 
     void add_whole(safetensors_header const& header) {
         for (safetensors_entry const& entry : header.tensors)
-            tensors_.add_whole(last_file(), whole_tensor(entry, header.data_offset, last_name()));
+            tensors_.add_whole(last_file(),
+                               whole_file_shard(entry, header.data_offset, last_name()));
     }
 
     void add_parts(safetensors_header const& header) {

@@ -34,8 +34,8 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
     }
 }
 
-RESHARD_DECL file_shard whole_tensor(safetensors_entry const& entry, std::uint64_t data_offset,
-                                     std::string_view file) {
+RESHARD_DECL file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
+                                         std::string_view file) {
     index_vector const shape = index_shape(entry, file);
     return {entry.name,
             entry.dtype,

@@ -110,7 +110,7 @@ RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& 
     std::vector<file_shard> shards;
     for (safetensors_entry const& entry : header.tensors) {
         std::string const what = std::string(file) + ": " + quoted(entry);
-        file_shard shard = whole_tensor(entry, header.data_offset, file);
+        file_shard shard = whole_file_shard(entry, header.data_offset, file);
         index_vector const stored = shard.region.shape;
         shard.global_shape.reset();
         shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
