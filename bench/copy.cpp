@@ -9,7 +9,7 @@
 
 #include <reshard/copy/convert.hpp>
 #include <reshard/copy/copy_elements.hpp>
-#include <reshard/copy/streaming.hpp>
+#include <reshard/copy/stream_lines.hpp>
 
 #include <CLI/CLI.hpp>
 

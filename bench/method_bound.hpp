@@ -6,7 +6,7 @@
 #include "method.hpp"
 #include "values.hpp"
 
-#include <reshard/copy/streaming.hpp>
+#include <reshard/copy/stream_lines.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -11,7 +11,7 @@
 #include "stopwatch.hpp"
 #include "typed_job.hpp"
 
-#include <reshard/layout/main_copies.hpp>
+#include <reshard/layout/replica.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

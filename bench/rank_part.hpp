@@ -3,7 +3,7 @@
 #ifndef RESHARD_BENCH_RANK_PART_HPP
 #define RESHARD_BENCH_RANK_PART_HPP
 
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,18 +4,17 @@
 #define RESHARD_HPP
 
 #include <reshard/adapt/span.hpp>
-#include <reshard/bind/copy_shared.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/explain.hpp>
-#include <reshard/group/check_rules.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/group/gather_parts.hpp>
 #include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/compact_sharding.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/layout/flat_share.hpp>
+#include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
 #include <reshard/plan/cost.hpp>

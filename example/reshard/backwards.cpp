@@ -4,7 +4,7 @@
 #include "job.hpp"
 #include "report.hpp"
 
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/reverse.hpp>
 #include <reshard/expr/piece_row.hpp>
 

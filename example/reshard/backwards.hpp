@@ -7,7 +7,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/infer_source.hpp>
-#include <reshard/aoa/reverse_options.hpp>
+#include <reshard/aoa/reverse.hpp>
 
 #include <string>
 #include <vector>

@@ -7,7 +7,7 @@
 #include "spec.hpp"
 
 #include <reshard/aoa/statement_trace.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/expr/explain.hpp>
 #include <reshard/expr/slice.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower_context.hpp>
-#include <reshard/aoa/reverse_options.hpp>
+#include <reshard/aoa/reverse.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/strictness.hpp>

@@ -5,7 +5,7 @@
 
 #include "command.hpp"
 
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/core/index_vector.hpp>
 
 #include <boost/json/array.hpp>

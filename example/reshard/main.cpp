@@ -2,8 +2,8 @@
 
 #include "command.hpp"
 
-#include <reshard/core/hasher.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/digest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/group/agree.hpp>
 
 #include <CLI/CLI.hpp>

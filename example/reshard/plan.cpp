@@ -8,11 +8,10 @@
 #include "spec.hpp"
 #include "summary.hpp"
 
-#include <reshard/layout/main_copies.hpp>
+#include <reshard/layout/replica.hpp>
 #include <reshard/plan/flows.hpp>
-#include <reshard/plan/memory.hpp>
-#include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -6,7 +6,7 @@
 
 #include "picture/heat_map.hpp"
 #include "picture/timeline.hpp"
-#include <reshard/storage/write_whole_file.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 #include <algorithm>
 

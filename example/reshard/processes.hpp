@@ -3,7 +3,7 @@
 #ifndef RESHARD_TOOL_PROCESSES_HPP
 #define RESHARD_TOOL_PROCESSES_HPP
 
-#include <reshard/group/group.hpp>
+#include <reshard/group/solo.hpp>
 
 #include <memory>
 #include <string>

@@ -4,7 +4,7 @@
 #define RESHARD_TOOL_SYNTHETIC_HPP
 
 #include <reshard/core/data_type.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 
 #include <cstddef>
 #include <cstdint>

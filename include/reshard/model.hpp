@@ -5,7 +5,6 @@
 
 #include <reshard/model/fully_shard.hpp>
 #include <reshard/model/interleave.hpp>
-#include <reshard/model/model_part.hpp>
 #include <reshard/model/optimizer_state.hpp>
 #include <reshard/model/parallel_tensor.hpp>
 #include <reshard/model/tied_weights.hpp>

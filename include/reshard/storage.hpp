@@ -7,12 +7,9 @@
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
-#include <reshard/storage/load_state.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>
 #include <reshard/storage/save.hpp>
-#include <reshard/storage/save_state.hpp>
-#include <reshard/storage/whole_tensors.hpp>
 
 /// \file
 /// Checkpoints: opened, loaded, saved, converted and compared through a group.

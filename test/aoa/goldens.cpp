@@ -3,8 +3,8 @@
 #include "aoa/language.hpp"
 
 #include <reshard/aoa/check.hpp>
-#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/print.hpp>

@@ -2,8 +2,8 @@
 
 #include "aoa/language.hpp"
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/print.hpp>
-#include <reshard/aoa/statement_text.hpp>
 
 #include <map>
 

@@ -2,7 +2,7 @@
 
 #include "support/experiment.hpp"
 
-#include <reshard/aoa/diagnostic.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 

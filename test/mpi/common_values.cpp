@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/group/common_values.hpp>
+#include <reshard/group/gather_values.hpp>
 
 #include <reshard/group/check_objects.hpp>
 #include <reshard/mpi/mpi_group.hpp>

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/storage/whole_tensors.hpp>
+#include <reshard/storage/compare.hpp>
 
 #include "support/agreed_error.hpp"
 #include "support/counted_calls.hpp"

@@ -2,10 +2,9 @@
 
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/check_world.hpp>
-#include <reshard/group/common_values.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_parts.hpp>
-#include <reshard/group/replicate_layout.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/gather_rounds.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/look_up.hpp>
-#include <reshard/mpi/node_ranks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shard_directory.hpp>

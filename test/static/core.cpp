@@ -3,11 +3,11 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
-#include <reshard/core/fixed_string.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/flat_range.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/core/permutation.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/layout/typed.hpp>
 
 /// \file
 /// What the compiler knows of the core: values as template arguments, and the algebra on them.

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/storage/replicas.hpp>
+#include <reshard/storage/stored_tensor.hpp>
 
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>

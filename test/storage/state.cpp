@@ -2,8 +2,8 @@
 
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/model/tensor_cut.hpp>
-#include <reshard/storage/load_state.hpp>
-#include <reshard/storage/save_state.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
 
 #include "shared_directory.hpp"
 #include "support/says.hpp"

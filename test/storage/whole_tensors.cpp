@@ -1,10 +1,10 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/storage/whole_tensors.hpp>
+#include <reshard/storage/compare.hpp>
 
 #include <reshard/model/parallel_tensor.hpp>
 #include <reshard/model/zero.hpp>
-#include <reshard/storage/memory_watch.hpp>
+#include <reshard/storage/convert.hpp>
 
 #include "shared_directory.hpp"
 #include "support/says.hpp"

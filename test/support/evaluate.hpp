@@ -3,7 +3,7 @@
 #ifndef RESHARD_TEST_SUPPORT_EVALUATE_HPP
 #define RESHARD_TEST_SUPPORT_EVALUATE_HPP
 
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <vector>

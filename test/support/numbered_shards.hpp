@@ -5,7 +5,7 @@
 
 #include "oracle/element.hpp"
 
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>

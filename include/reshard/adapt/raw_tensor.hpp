@@ -3,7 +3,7 @@
 #ifndef RESHARD_ADAPT_RAW_TENSOR_HPP
 #define RESHARD_ADAPT_RAW_TENSOR_HPP
 
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/tensor/traits.hpp>
 
 #include <boost/assert.hpp>

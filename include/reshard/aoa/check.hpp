@@ -6,7 +6,7 @@
 #include <reshard/aoa/destruction.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/expr/key_classes.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <string>
 #include <vector>

@@ -4,8 +4,12 @@
 #define RESHARD_AOA_DEFINE_OUTPUTS_HPP
 
 #include <reshard/aoa/lower_context.hpp>
-#include <reshard/aoa/missing_key.hpp>
+#include <reshard/aoa/macro/pattern_index.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +21,25 @@
 /// defined.
 
 namespace reshard::aoa::detail {
+
+/// The statements of a program whose placeholders match nothing, by the keys that they would make.
+class missing_makers {
+public:
+    /// Refers to the program, which must live as long.
+    explicit missing_makers(program const& code);
+
+    /// Advice for a user who wants `parameter`, which no statement makes: to look at the statement
+    /// that would make it, if there is one that matches nothing, or else to add it.
+    std::string advice(std::string_view parameter);
+
+private:
+    void add(statement const& one, name const& made);
+
+    program const& code_;
+    pattern_index index_;
+    std::vector<std::size_t> makers_;          ///< by pattern, which unmatched statement
+    mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
+};
 
 /// Says what each output of a program is, from what its names are in the end.
 class output_definer {

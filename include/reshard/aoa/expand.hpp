@@ -3,11 +3,9 @@
 #ifndef RESHARD_AOA_EXPAND_HPP
 #define RESHARD_AOA_EXPAND_HPP
 
-#include <reshard/aoa/macro/array.hpp>
 #include <reshard/aoa/macro/attempt.hpp>
-#include <reshard/aoa/macro/fused_ffn.hpp>
-#include <reshard/aoa/macro/fused_qkv.hpp>
-#include <reshard/aoa/macro/fused_qkv_old.hpp>
+#include <reshard/aoa/macro/context.hpp>
+#include <reshard/aoa/macro/fused.hpp>
 #include <reshard/aoa/macro/placeholder.hpp>
 #include <reshard/aoa/macro/star.hpp>
 #include <reshard/aoa/macro/transpose.hpp>
@@ -19,6 +17,35 @@
 
 /// \file
 /// Program to program: macros become the statements that they stand for.
+
+namespace reshard::aoa::detail {
+
+/// Breaks the statements with attributes that no statement can have: what is wrong is said once,
+/// and not for each layer.
+RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements);
+
+/// Keys by outline, in which numbers are not told apart.
+class outline_set {
+public:
+    void add(std::vector<segment> const& segments);
+
+    bool has(std::string_view key) const;
+
+    bool empty() const;
+
+private:
+    name_table outlines_;
+};
+
+/// The keys of a side that some lost name may mean.
+RESHARD_DECL std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
+                                                   std::vector<state_suffix> const& suffixes);
+
+/// Puts a broken statement before all others that reads and binds whatever broken statements with
+/// open numbers may have meant.
+RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<statement>& statements);
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

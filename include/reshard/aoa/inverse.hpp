@@ -3,9 +3,13 @@
 #ifndef RESHARD_AOA_INVERSE_HPP
 #define RESHARD_AOA_INVERSE_HPP
 
-#include <reshard/aoa/dissection.hpp>
+#include <reshard/aoa/ast.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/expr/expression.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +17,57 @@
 /// What undoes a statement, before anything is said of names: attributes, or a reason.
 
 namespace reshard::aoa::detail {
+
+/// What is known of a value without a look at its elements.
+struct tensor_facts {
+    index_vector shape;
+    data_type dtype{};
+    data_type held{}; ///< a data type that holds every element: what has been widened is not more
+
+    bool operator==(tensor_facts const&) const = default;
+};
+
+/// What one attribute does to one tensor.
+struct attribute_step {
+    attribute const* what;
+    tensor_facts before;
+    tensor_facts after;
+};
+
+/// A statement as its steps: those of each operand, the concat or split, those of each part.
+struct dissection {
+    std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
+    std::vector<std::vector<attribute_step>> results;  ///< of each on the right, behind the axis
+    attribute const* axis = nullptr;                   ///< of a concat or a split
+    std::vector<tensor_facts> joined;                  ///< what goes into it
+    std::vector<tensor_facts> made;                    ///< the tensors on the right
+    std::vector<attribute const*> declared; ///< `scales` and `blocks`, which do nothing here
+};
+
+/// A tensor of these facts, to call the algebra on.
+RESHARD_DECL expression probe(tensor_facts const& facts);
+
+/// What one attribute makes of a tensor; `wanted` is as in `operation::expect`.
+RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
+                                index_vector const* wanted = nullptr);
+
+/// Whether an attribute changes single tensors, rather than to join them or to say how.
+RESHARD_DECL bool is_step(attribute const& one);
+
+/// The concat or the split itself.
+RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
+                                            std::vector<tensor_facts> const& values,
+                                            std::size_t result_count);
+
+/// Takes a statement apart for operands of these facts. `wanted` is the shape that the target has
+/// for the tensor on the right, or null.
+///
+/// \pre    the statement has been run without error on such tensors, and is neither a removal nor
+///         an addition
+/// \throws as `operation::run`
+RESHARD_DECL dissection dissect(program const& code, statement const& one,
+                                std::vector<tensor_facts> operands,
+                                index_vector const* wanted = nullptr);
 
 using attribute_list = std::vector<attribute>;
 

@@ -9,6 +9,16 @@
 /// \file
 /// Program to mapping: what each target tensor is made of.
 
+namespace reshard::aoa::detail {
+
+/// Relates each output that is another one's tensor, whole and unchanged, to the first of that
+/// value: `w -> a` and `w -> b` make `b` an alias of `a`.
+///
+/// \par Source in the original, each copy is a tensor of its own, and so is its state
+RESHARD_DECL void relate_copies(lower_context& context);
+
+} // namespace reshard::aoa::detail
+
 namespace reshard::aoa {
 
 /// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is

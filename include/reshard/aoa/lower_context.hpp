@@ -5,8 +5,12 @@
 
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
-#include <reshard/aoa/scope.hpp>
+#include <reshard/aoa/source_names.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/core/key_index.hpp>
+#include <reshard/expr/expression.hpp>
 #include <reshard/expr/mapping.hpp>
 
 #include <cstddef>
@@ -18,6 +22,161 @@
 
 /// \file
 /// What `lower` takes, gives, and works on.
+
+namespace reshard::aoa::detail {
+
+/// What a statement has made, or a tensor of the source.
+struct bound_value {
+    expression tensor;
+    std::vector<reshard::detail::key_id> sources =
+        {}; ///< of a tensor that has no element of the source: what it is
+            ///< made of all the same, in order, each once
+
+    /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
+    /// which it has several pieces comes as often.
+    template <class Visit>
+    void for_each_source(Visit const& visit) const {
+        for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+            if (tensor.pieces.source(i) != reshard::detail::zero_source)
+                visit(tensor.pieces.source(i));
+        for (reshard::detail::key_id const id : sources)
+            visit(id);
+    }
+
+    /// The first of them.
+    ///
+    /// \pre the value is made of something
+    reshard::detail::key_id first_source() const;
+};
+
+/// Whether a tensor has elements of the source, and not zeros alone or nothing.
+RESHARD_DECL bool has_source_elements(expression const& tensor);
+
+/// What a name means now.
+struct binding {
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    std::uint32_t value = none; ///< what a statement bound it to
+    reshard::detail::key_id source_value =
+        none;                          ///< the tensor of the source, where a statement has read it
+    std::uint32_t source_place = none; ///< where its value was, and is if it has not been released
+    std::uint32_t uses = 0;            ///< how many statements read `value`
+    bool is_spoilt = false;            ///< the statement that binds it has an error
+    bool is_added = false;
+    bool is_removed = false;
+    bool is_wanted = false;   ///< the target has a tensor of that name
+    bool is_shadow = false;   ///< of a tensor of the source; that has been said
+    text_span where;          ///< of the name, where it was bound
+    std::uint32_t origin = 0; ///< of the statement that bound it
+};
+
+/// A tensor of the source, all of it and unchanged, or a value that a statement has made.
+struct value_identity {
+    bool is_source;
+    std::uint32_t number; ///< of the tensor, or of the value
+
+    auto operator<=>(value_identity const&) const = default;
+};
+
+/// The bindings of all names of a program.
+class scope {
+public:
+    scope(program const& code, source_names const& source);
+
+    /// What a name means now.
+    ///
+    /// \pre it is a text or a temporary
+    binding& operator[](name const& one);
+
+    /// The binding of a key, or null where no name of the program has that text.
+    binding const* find(std::string_view key) const;
+
+    binding* find(std::string_view key);
+
+    /// The tensor of the source that has the name for its key, or `source_names::none`.
+    reshard::detail::key_id source(name const& one) const;
+
+    /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
+    /// once it has been asked too often for errors of one program.
+    std::string near(std::string_view key) const;
+
+    /// The same for a tensor of a catalog.
+    std::string near(std::string_view key, catalog const& tensors) const {
+        return nearest_of(tensors, reshard::detail::nearest_text(key, true));
+    }
+
+    /// The value of that number, which has been stored and not been released; it lasts until the
+    /// next `store`.
+    bound_value const& value(std::uint32_t id) const { return values_[id].value; }
+
+    /// What tells the value of text number `id` from others: two names of one are the same tensor.
+    /// Nothing where the program does not say what the name is.
+    std::optional<value_identity> identity(std::uint32_t id) const;
+
+    /// The tensors of the source that values are made of, in order, each once.
+    std::vector<reshard::detail::key_id> sources_of(std::vector<std::uint32_t> const& values) const;
+
+    /// The number of a new value, which no name is bound to.
+    std::uint32_t store(bound_value&& made);
+
+    /// Gives a value up, if no name is bound to it: its number is another one's from now on.
+    void release(std::uint32_t id);
+
+    /// A statement of that origin binds a name to a value.
+    void bind(name const& one, std::uint32_t value, std::uint32_t origin);
+
+    /// The statement that should have bound a name has an error.
+    void spoil(name const& one);
+
+    /// The value of a name that a statement reads; to be released when the statement has run.
+    ///
+    /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value
+    ///         after an earlier error
+    std::uint32_t read(name const& one);
+
+private:
+    /// What a search finds that looks at the tensors as well.
+    template <class Tensors>
+    std::string nearest_of(Tensors const& tensors, reshard::detail::nearest_text search) const {
+        if (searches_left_ == 0)
+            return {};
+        --searches_left_;
+        for (catalog_entry const& entry : tensors)
+            search.look_at(entry.key);
+        return search.question();
+    }
+
+    /// A value, and how many names are bound to it.
+    struct stored_value {
+        bound_value value;
+        reshard::detail::key_id source = source_names::none; ///< that it is, all of it
+        std::uint32_t names = 0;
+        bool is_free = false;
+    };
+
+    /// The value of a tensor of the source: the one that names are bound to, if there are any.
+    std::uint32_t read_source(name const& one, std::string_view key, binding& bound);
+
+    /// No name is unbound before the statement that binds it anew has read its operands: what that
+    /// gives up is still there for it.
+    void unbind(binding& bound);
+
+    /// The last statement that reads a temporary leaves it without a value.
+    std::uint32_t read_value(name const& one, binding& bound);
+
+    bound_value source_value(name const& one, std::string_view key, binding& bound) const;
+
+    program const& code_;
+    source_names const& source_;
+    std::vector<binding> bindings_;
+    std::vector<reshard::detail::key_id> sources_; ///< by text
+    std::vector<stored_value> values_;
+    std::vector<std::uint32_t> free_;       ///< places of `values_` that may be used again
+    std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it
+    mutable int searches_left_ = 32;        ///< each looks at all names
+};
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

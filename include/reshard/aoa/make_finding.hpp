@@ -7,13 +7,43 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 /// \file
 /// An error of a statement as a finding, which calls what macros have made by the names that the
 /// user wrote, never by those of temporaries.
+
+namespace reshard::aoa::detail {
+
+/// The statements that macros have made of one that the user wrote, for one set of numbers: those
+/// that hang together by temporaries.
+class statement_group {
+public:
+    /// Finds the group of a statement; of one that does not stand in the program, it is alone.
+    statement_group(program const& whole, statement const& one);
+
+    std::span<statement const> statements() const { return {first_, last_}; }
+
+    /// The statement that makes a temporary, or null.
+    statement const* maker(name const& temporary) const;
+
+private:
+    void look_at(statement const& one);
+
+    void look_before(statement const& one);
+
+    program const& whole_;
+    statement const* first_;
+    statement const* last_;
+    std::unordered_set<std::uint32_t> made_, unread_, unmade_; ///< temporaries
+};
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

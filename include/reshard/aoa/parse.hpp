@@ -6,10 +6,23 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 /// \file
 /// Text to program.
+
+namespace reshard::aoa::detail {
+
+/// What stands at the place of a syntax error, in words.
+RESHARD_DECL std::string found(std::string_view rest);
+
+/// What to do about a syntax error, or nothing.
+RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
+                                std::string_view expected);
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

@@ -4,10 +4,10 @@
 #define RESHARD_AOA_PROGRAM_HPP
 
 #include <reshard/aoa/ast.hpp>
-#include <reshard/aoa/name_table.hpp>
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +20,29 @@
 
 /// \file
 /// A program: statements, with the text that they were written in.
+
+namespace reshard::aoa::detail {
+
+/// A `text_list` in which no text stands twice.
+class name_table {
+public:
+    /// The number of `text`, a new one where there is none yet.
+    std::uint32_t intern(std::string_view text);
+
+    /// The number of `text`, or nothing.
+    std::optional<std::uint32_t> find(std::string_view text) const {
+        return places_.find(text, [this](std::uint32_t id) { return texts_[id]; });
+    }
+
+    std::string_view operator[](std::uint32_t id) const { return texts_[id]; }
+    std::size_t size() const { return texts_.size(); }
+
+private:
+    reshard::detail::text_list texts_;
+    reshard::detail::key_index places_;
+};
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

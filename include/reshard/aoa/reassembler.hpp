@@ -4,12 +4,16 @@
 #define RESHARD_AOA_REASSEMBLER_HPP
 
 #include <reshard/aoa/inverse.hpp>
-#include <reshard/aoa/mirror.hpp>
-#include <reshard/aoa/reassembly.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/expr/slice.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -19,6 +23,111 @@
 /// together.
 
 namespace reshard::aoa::detail {
+
+/// A tensor cut into cells, each of which lies in one piece of the target.
+struct reassembled {
+    struct cell {
+        box region; ///< of the tensor
+        mapping_output const* output;
+        piece covering; ///< of that output; it contains the cell
+    };
+    index_vector counts;     ///< of cells, along each axis
+    std::vector<cell> cells; ///< row by row
+};
+
+/// Finds pieces by the tensor of the source that they are of.
+class reassembly {
+public:
+    /// The mapping has to outlive this.
+    explicit reassembly(mapping const& map) : map_(map) {}
+
+    /// A grid of cells for a tensor of the source, or nothing where the target has not all of it as
+    /// it was, or where there would be more than `most` pieces or cells.
+    std::optional<reassembled> find(std::string_view key);
+
+private:
+    static constexpr std::size_t most = 1024;
+
+    struct found_piece {
+        mapping_output const* output;
+        piece covering;
+        box region; ///< of the source
+    };
+
+    /// Sorts everything by key and by source, on the first call.
+    void sort();
+
+    static bool is_reversible(piece const& candidate);
+
+    /// Pieces that hold all of a tensor together, each something that those before it have not.
+    std::vector<found_piece> needed(reshard::detail::key_id source);
+
+    static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& held,
+                                           box const& all);
+
+    static reassembled fill(std::vector<std::vector<index_t>> const& cuts,
+                            std::vector<found_piece> const& held, std::size_t count);
+
+    mapping const& map_;
+    std::unordered_map<std::string_view, reshard::detail::key_id> ids_;
+    /// Outputs, and places of pieces in them.
+    std::unordered_map<reshard::detail::key_id,
+                       std::vector<std::pair<mapping_output const*, std::size_t>>>
+        by_source_;
+};
+
+/// Writes reversed statements for a program, and keeps them beside those that it has.
+class mirror {
+public:
+    /// The program has to outlive this.
+    explicit mirror(program& code) : code_(code) {}
+
+    /// A temporary named after another name.
+    name fresh(name const& like, std::string_view ending);
+
+    /// Appends `from -> to` with attributes.
+    void add(name const& from, name const& to, attribute_list list, statement const& like);
+
+    /// Appends `from -> to, axis=axis`.
+    void add_concat(std::vector<name> const& from, name const& to, index_t axis,
+                    statement const& like);
+
+    /// Appends `from -> to`, which stands where `like` stands in the text.
+    void add_bare(name const& from, name const& to, statement const& like);
+
+    /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
+    ///
+    /// Where the operands need different attributes, or the results, each has a statement of its
+    /// own. Some results of a concat may be nothing, that is, not wanted: then each of the others
+    /// is cut out alone.
+    void add_inverse(statement const& one, inverse_statement inverse,
+                     std::vector<std::optional<name>> const& to);
+
+    /// Replaces the statements of the program by those that have been appended.
+    void replace_statements();
+
+private:
+    static void append(attribute_list& list, attribute_list const& more) {
+        list.insert(list.end(), more.begin(), more.end());
+    }
+
+    static bool are_same(name const& a, name const& b);
+
+    /// A statement for each result that is wanted; that which replaces what they read is last.
+    void add_parts(statement one, inverse_statement inverse,
+                   std::vector<std::optional<name>> const& to);
+
+    void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to);
+
+    /// Changes each operand in a statement of its own.
+    void change(statement const& like, std::vector<attribute_list>& lists,
+                std::vector<name>& names);
+
+    statement with(statement const& like, attribute_list list);
+
+    program& code_;
+    std::vector<statement> written_;
+};
 
 /// Writes statements that read tensors of the target alone, so that they can come before all
 /// others.

@@ -3,11 +3,67 @@
 #ifndef RESHARD_AOA_REVERSE_HPP
 #define RESHARD_AOA_REVERSE_HPP
 
-#include <reshard/aoa/reverse_options.hpp>
+#include <reshard/aoa/lower_context.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/expr/losses.hpp>
+#include <reshard/layout/catalog.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 /// \file
 /// Program to program: from what a program makes back to what it is made of.
+
+namespace reshard::aoa {
+
+/// What `reverse` may be told. What it does not allow is an error.
+struct reverse_options {
+    lower_options lowering = {}; ///< of the program as it stands, and of the reversed one
+    bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
+    bool allow_removed = false;  ///< what is removed comes back without its content: `_ -> key`
+    bool allow_copies = true;    ///< of several copies the first is taken back
+};
+
+/// A program in the other direction, and what there is to say of it.
+struct reversal {
+    program code;                  ///< over the text of the program that was reversed
+    std::vector<finding> findings; ///< `describe(code, finding)` has the words
+    std::optional<errc> first_error;
+    std::vector<reshard::detail::loss> losses =
+        {}; ///< of the program as it stands, those that are allowed too
+};
+
+} // namespace reshard::aoa
+
+namespace reshard::aoa::detail {
+
+/// Finds losses by key.
+class lost_elements {
+public:
+    /// `losses` have to outlive this.
+    explicit lost_elements(std::vector<reshard::detail::loss> const& losses);
+
+    bool has(std::string_view key) const { return by_key_.contains(key); }
+
+    /// Words that go on after the reason why a tensor cannot be recovered: the boxes of it that are
+    /// lost, or rounded. Nothing for a tensor that is removed: that says it all.
+    std::string describe(catalog_entry const& of) const;
+
+private:
+    std::unordered_map<std::string_view, reshard::detail::loss const*> by_key_;
+};
+
+/// The tensors of a mapping's target, each in one part.
+RESHARD_DECL catalog outputs_of(mapping const& map);
+
+/// What lowering the reversed program has found: what is still wrong with it, states above all, is
+/// an error.
+RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings);
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

@@ -3,11 +3,17 @@
 #ifndef RESHARD_AOA_RUN_STATEMENTS_HPP
 #define RESHARD_AOA_RUN_STATEMENTS_HPP
 
-#include <reshard/aoa/head_widths.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/make_finding.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/expression.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +21,38 @@
 /// The first half of `lower`: statements run, and names get their values.
 
 namespace reshard::aoa::detail {
+
+/// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and its keys into: attention
+/// multiplies one with the other, so they are of one size.
+///
+/// \par Source in the original any numbers that divide the extents are taken
+class head_widths {
+public:
+    /// Looks at a statement and what it has made, in the order of the program; what is wrong with
+    /// the heads, if something is.
+    std::optional<std::string> look_at(program const& code, statement const& one,
+                                       std::span<expression const> made);
+
+private:
+    struct heads {
+        std::uint32_t origin = 0; ///< of the statement, never 0 for one of a macro
+        std::size_t count = 0;
+        index_vector shape = {};
+        std::string key = {};
+    };
+
+    static std::string text(heads const& of);
+
+    heads queries_;
+    bool is_compared_ = false;
+};
+
+/// Refuses a split that a fused macro made of a tensor that does not divide into its pieces; other
+/// statements, and other faults of this one, are the algebra's to find.
+///
+/// \throws statement_error with errc::shape_mismatch
+RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
+                                  expression const& tensor);
 
 /// Runs the statements of a program one after the other, each binding what it makes.
 class statement_runner {

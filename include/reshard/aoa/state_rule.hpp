@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_STATE_RULE_HPP
 #define RESHARD_AOA_STATE_RULE_HPP
 
-#include <reshard/aoa/bound_value.hpp>
+#include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>
 

@@ -3,7 +3,8 @@
 #ifndef RESHARD_BIND_SHARD_VIEWS_HPP
 #define RESHARD_BIND_SHARD_VIEWS_HPP
 
-#include <reshard/layout/held_tensor.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// \file
 /// Which tensor in memory is which shard of a layout.
@@ -97,6 +99,39 @@ private:
     boost::unordered_flat_map<place, View> views_;
 };
 
+/// The shards of a holder that have elements.
+RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
+
+/// Refuses tensors among which a shard is missing that `whole` gives to `holder`. A shard without
+/// elements may be left out.
+///
+/// Looks at each way of spreading once.
+///
+/// \throws error with errc::bad_layout that names the shard
+template <class View>
+void check_complete(shard_views<View> const& views, compact_layout const& whole, holder_t holder) {
+    std::vector<std::optional<std::vector<std::uint32_t>>> held(whole.spreads.size());
+    for (std::uint32_t t = 0; t < whole.tensors.size(); ++t) {
+        compact_tensor const& tensor = whole.tensors[t];
+        tensor_spread const& spread = whole.spread_of(tensor);
+        auto& shards = held[tensor.spread];
+        if (!shards)
+            shards = shards_held(spread.view(), holder);
+        for (std::uint32_t const i : *shards)
+            if (!views.contains(t, i))
+                fail(errc::bad_layout,
+                     "rank " + std::to_string(holder) + " holds no tensor for " +
+                         to_string(shard_descriptor{tensor.key, tensor.dtype, spread.shape,
+                                                    spread.view().region(i), spread.view().flat(i),
+                                                    spread.view().cycles(i)}) +
+                         ", which the layout assigns to it; add it to the state dict");
+    }
+}
+
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/shard_views.ipp>
+#endif
 
 #endif

@@ -3,14 +3,18 @@
 #ifndef RESHARD_BIND_SIDE_BY_SIDE_HPP
 #define RESHARD_BIND_SIDE_BY_SIDE_HPP
 
-#include <reshard/bind/copy_table.hpp>
+#include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_blocks.hpp>
 #include <reshard/core/config.hpp>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 /// \file
 /// Small blocks that stand side by side in a large array, copied row by row of the array.
@@ -19,6 +23,39 @@
 /// far apart; the memory is fastest when all blocks of a row are touched before the next row is.
 
 namespace reshard::detail {
+
+/// Prepared copies, each different one once.
+///
+/// A block-cyclic array has a hundred thousand transfers of a few hundred shapes; fusing axes and
+/// choosing a kernel takes as long as moving a small one.
+class copy_table {
+public:
+    /// The number of the copy, which is prepared if it is new.
+    ///
+    /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how);
+
+    /// \pre `add` gave that number
+    prepared_copy const& operator[](std::uint32_t number) const { return copies_[number]; }
+
+    std::size_t size() const { return copies_.size(); }
+
+private:
+    struct description {
+        affine_copy copy;
+        element_conversion conversion;
+        stores how;
+
+        bool operator==(description const&) const = default;
+    };
+
+    struct hash {
+        std::size_t operator()(description const& one) const;
+    };
+
+    boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
+    std::vector<prepared_copy> copies_;
+};
 
 /// One end of a copy: of its loop's strides, those of the source or those of the target.
 using copy_end = index_vector affine_copy::*;

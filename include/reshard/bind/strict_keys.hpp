@@ -7,7 +7,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fit_shapes.hpp>
-#include <reshard/layout/held_tensor.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/strictness.hpp>
 
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/copy/run_constant.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/layout/typed_layout.hpp>
 #include <reshard/plan/typed_plan.hpp>
 #include <reshard/tensor/state_dict.hpp>

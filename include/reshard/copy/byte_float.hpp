@@ -3,16 +3,160 @@
 #ifndef RESHARD_COPY_BYTE_FLOAT_HPP
 #define RESHARD_COPY_BYTE_FLOAT_HPP
 
-#include <reshard/copy/fast_float.hpp>
+#include <reshard/copy/float_format.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 
 /// \file
 /// Floats of a byte at most, as tables: one body of a kernel reads any of them.
 
 namespace reshard::detail {
+
+/// `value` or `other`; both are computed, which keeps branches out of vector loops.
+constexpr std::uint32_t select(bool condition, std::uint32_t value, std::uint32_t other) {
+    std::uint32_t const mask = 0u - std::uint32_t{condition};
+    return (value & mask) | (other & ~mask);
+}
+
+/// The magnitude from which on a f32, not being a NaN, no longer rounds to a finite number of
+/// `format`.
+constexpr std::uint32_t overflow_threshold(float_format format) {
+    int const cut = format_f32.fraction_bits - format.fraction_bits;
+    auto const largest = static_cast<std::uint32_t>(largest_finite(format));
+    std::uint32_t const largest_as_f32 =
+        (largest << cut) +
+        (static_cast<std::uint32_t>(format_f32.bias - format.bias) << format_f32.fraction_bits);
+    // Half a unit above it; a tie goes up where the fraction is odd.
+    return largest_as_f32 + (std::uint32_t{1} << (cut - 1)) + (largest % 2 == 0);
+}
+
+/// The f32 of a pattern of a narrower format, exactly.
+template <float_format Format>
+constexpr std::uint32_t widen(std::uint32_t bits) {
+    constexpr int shift = format_f32.fraction_bits - Format.fraction_bits;
+    constexpr auto mask = static_cast<std::uint32_t>(magnitude_mask(Format));
+    constexpr auto infinity = static_cast<std::uint32_t>(largest_finite(Format)) + 1;
+    constexpr auto rebias = static_cast<std::uint32_t>(format_f32.bias - Format.bias)
+                            << format_f32.fraction_bits;
+    std::uint32_t const magnitude = bits & mask;
+    std::uint32_t const sign = (bits & static_cast<std::uint32_t>(sign_mask(Format)))
+                               << (31 - magnitude_bits(Format));
+    std::uint32_t result = (magnitude << shift) + rebias;
+    if constexpr (rebias != 0) {
+        // A subnormal is the fraction in place of that of the smallest normal number, less that
+        // number.
+        constexpr std::uint32_t smallest = rebias + (std::uint32_t{1} << format_f32.fraction_bits);
+        float const above =
+            std::bit_cast<float>((magnitude << shift) + smallest) - std::bit_cast<float>(smallest);
+        result = select((magnitude >> Format.fraction_bits) == 0,
+                        std::bit_cast<std::uint32_t>(above), result);
+    }
+    if constexpr (Format.specials == special_values::ieee)
+        result = select(magnitude >= infinity, 0x7f800000u | (magnitude << shift), result);
+    else if constexpr (Format.specials == special_values::last_nan)
+        result = select(magnitude == mask, 0x7fc00000u, result);
+    else if constexpr (Format.specials == special_values::zero_nan)
+        result = select(bits == sign_mask(Format), 0x7fc00000u, result);
+    return result | sign;
+}
+
+/// What a f32 NaN of that magnitude becomes, without its sign.
+template <float_format Format>
+constexpr std::uint32_t narrow_nan(std::uint32_t magnitude) {
+    constexpr auto special = static_cast<std::uint32_t>(overflow_bits(Format));
+    if constexpr (Format.specials != special_values::ieee)
+        return special;
+    constexpr auto fraction = static_cast<std::uint32_t>(fraction_mask(Format));
+    std::uint32_t const kept =
+        (magnitude >> (format_f32.fraction_bits - Format.fraction_bits)) & fraction;
+    return special | select(kept == 0, (fraction + 1) >> 1, kept);
+}
+
+/// The pattern of a narrower format for a f32: rounded once, to nearest, ties to even.
+template <float_format Format>
+constexpr std::uint32_t narrow(std::uint32_t bits) {
+    constexpr int cut = format_f32.fraction_bits - Format.fraction_bits;
+    constexpr auto rebias = static_cast<std::uint32_t>(format_f32.bias - Format.bias)
+                            << Format.fraction_bits;
+    std::uint32_t const magnitude = bits & 0x7fffffffu;
+    std::uint32_t const odd = (magnitude >> cut) & 1;
+    std::uint32_t result =
+        ((magnitude + odd + (std::uint32_t{1} << (cut - 1)) - 1) >> cut) - rebias;
+    if constexpr (rebias != 0) {
+        // Adding a number whose last bit is worth the smallest subnormal rounds there, by hardware.
+        constexpr std::uint32_t unit =
+            static_cast<std::uint32_t>(format_f32.bias + 1 - Format.bias + cut)
+            << format_f32.fraction_bits;
+        constexpr std::uint32_t smallest_normal =
+            static_cast<std::uint32_t>(format_f32.bias + 1 - Format.bias)
+            << format_f32.fraction_bits;
+        float const rounded = std::bit_cast<float>(magnitude) + std::bit_cast<float>(unit);
+        result = select(magnitude < smallest_normal, std::bit_cast<std::uint32_t>(rounded) - unit,
+                        result);
+    }
+    result = select(magnitude >= overflow_threshold(Format),
+                    static_cast<std::uint32_t>(overflow_bits(Format)), result);
+    bool const is_nan = magnitude > 0x7f800000u;
+    result = select(is_nan, narrow_nan<Format>(magnitude), result);
+    std::uint32_t const sign = (bits >> 31) << magnitude_bits(Format);
+    if constexpr (Format.specials == special_values::zero_nan)
+        return result | select(result == 0, 0, sign);
+    if constexpr (Format.specials == special_values::none)
+        return result | select(is_nan, 0, sign);
+    return result | sign;
+}
+
+/// The f64 of a f32; the payload of a NaN is moved, so that a signalling one stays as it is.
+inline std::uint64_t f64_of_f32(std::uint32_t value) {
+    double const exact = std::bit_cast<float>(value);
+    std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
+    std::uint64_t const nan = sign | 0x7ff0000000000000u | std::uint64_t{value & 0x7fffffu} << 29;
+    return (value & 0x7fffffffu) > 0x7f800000u ? nan : std::bit_cast<std::uint64_t>(exact);
+}
+
+/// The f32 of a f64, rounded once.
+inline std::uint32_t f32_of_f64(std::uint64_t value) {
+    static_assert(std::numeric_limits<float>::is_iec559);
+    auto const rounded = static_cast<float>(std::bit_cast<double>(value));
+    auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;
+    std::uint32_t const nan = static_cast<std::uint32_t>(value >> 63) << 31 | 0x7f800000u |
+                              (payload == 0 ? 0x400000u : payload);
+    return (value & 0x7fffffffffffffffu) > 0x7ff0000000000000u
+               ? nan
+               : std::bit_cast<std::uint32_t>(rounded);
+}
+
+/// The bf16 of a pattern of a format that has no more exponent and fraction bits: the upper half of
+/// its f32, whose other half is zero.
+template <float_format Format>
+constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
+    static_assert(Format.fraction_bits <= format_bf16.fraction_bits &&
+                  Format.bias < format_bf16.bias);
+    return widen<Format>(bits) >> 16;
+}
+
+struct byte_float;
+
+/// Converts `count` elements from one dense block to another; the blocks need no alignment.
+///
+/// \param format that of the source where it is a float of a byte at most, else null
+using block_function = void (*)(byte_float const* format, unsigned char const* source,
+                                unsigned char* target, index_t count);
+
+/// Converts one element; neither place needs alignment.
+template <class Source, class Target, auto Convert>
+[[gnu::always_inline]] inline void convert_one(unsigned char const* source, unsigned char* target) {
+    Source value;
+    std::memcpy(&value, source, sizeof value);
+    auto const converted = static_cast<Target>(Convert(value));
+    std::memcpy(target, &converted, sizeof converted);
+}
 
 /// What kernels know of a format of at most 8 bits that they learn only as they run.
 ///

@@ -3,13 +3,151 @@
 #ifndef RESHARD_COPY_CONVERT_HPP
 #define RESHARD_COPY_CONVERT_HPP
 
-#include <reshard/copy/number.hpp>
+#include <reshard/copy/float_format.hpp>
 #include <reshard/core/data_type.hpp>
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 
 /// \file
 /// One element from any data type to any other: what every faster conversion must agree with.
+
+namespace reshard::detail {
+
+/// `significand * 2^exponent` with its sign, an infinity or a NaN.
+///
+/// Every element of every data type but the complex one is a `number`, without rounding.
+///
+/// \invariant the significand of a NaN holds its payload from the highest bit down, IEEE's quiet
+///            bit first
+struct number {
+    enum class kind_type : std::uint8_t { finite, infinite, nan };
+
+    kind_type kind = kind_type::finite;
+    bool negative = false;
+    int exponent = 0;
+    std::uint64_t significand = 0;
+
+    constexpr bool is_finite() const { return kind == kind_type::finite; }
+    constexpr bool is_nan() const { return kind == kind_type::nan; }
+    constexpr bool is_zero() const { return is_finite() && significand == 0; }
+
+    constexpr bool operator==(number const&) const = default;
+};
+
+/// The payload of a NaN, highest bit first; formats with a single NaN give the quiet one.
+constexpr std::uint64_t payload(float_format format, std::uint64_t bits) {
+    return format.specials == special_values::ieee
+               ? (bits & fraction_mask(format)) << (64 - format.fraction_bits)
+               : std::uint64_t{1} << 63;
+}
+
+/// The highest bits of the payload that fit; where they are all zero the quiet bit keeps it a NaN.
+constexpr std::uint64_t encode_nan(float_format format, std::uint64_t payload) {
+    if (format.specials != special_values::ieee)
+        return overflow_bits(format);
+    std::uint64_t const fraction = payload >> (64 - format.fraction_bits);
+    std::uint64_t const quiet = std::uint64_t{1} << (format.fraction_bits - 1);
+    return overflow_bits(format) | (fraction ? fraction : quiet);
+}
+
+/// `significand / 2^shift`, rounded to nearest, ties to even.
+constexpr std::uint64_t round_shift(std::uint64_t significand, int shift) {
+    if (shift <= 0)
+        return significand << -shift;
+    if (shift > 64)
+        return 0;
+    std::uint64_t const kept = shift == 64 ? 0 : significand >> shift;
+    std::uint64_t const half = std::uint64_t{1} << (shift - 1);
+    std::uint64_t const rest = significand & (half | (half - 1));
+    return kept + (rest > half || (rest == half && (kept & 1)));
+}
+
+/// The pattern of a finite number, without its sign.
+constexpr std::uint64_t encode_finite(float_format format, number const& value) {
+    if (value.significand == 0)
+        return 0;
+    bool const is_power = format.specials == special_values::power;
+    int const bias = format.bias + is_power; // so that its field 0 stays free, as elsewhere
+    int const top = value.exponent + static_cast<int>(std::bit_width(value.significand)) - 1;
+    int const leading = std::max(top, 1 - bias);
+    int const field = leading + bias - 1;
+    if (field >> format.exponent_bits)
+        return overflow_bits(format);
+    // The leading one of a normal number carries into the exponent, as a rounding up may.
+    std::uint64_t const bits =
+        (static_cast<std::uint64_t>(field) << format.fraction_bits) +
+        round_shift(value.significand, leading - format.fraction_bits - value.exponent);
+    std::uint64_t const shifted_back = is_power && bits > 0 ? bits - 1 : bits;
+    return shifted_back > largest_finite(format) ? overflow_bits(format) : shifted_back;
+}
+
+/// The pattern without its sign.
+constexpr std::uint64_t encode_magnitude(float_format format, number const& value) {
+    switch (value.kind) {
+    case number::kind_type::nan: return encode_nan(format, value.significand);
+    case number::kind_type::infinite: return overflow_bits(format);
+    default: return encode_finite(format, value);
+    }
+}
+
+/// The number that a pattern of `format` stands for.
+constexpr number decode(float_format format, std::uint64_t bits) {
+    bool const negative = (bits & sign_mask(format)) != 0;
+    if (is_nan(format, bits))
+        return {number::kind_type::nan, negative, 0, payload(format, bits)};
+    std::uint64_t const magnitude = bits & magnitude_mask(format);
+    if (magnitude > largest_finite(format))
+        return {number::kind_type::infinite, negative, 0, 0};
+    int const field = static_cast<int>(magnitude >> format.fraction_bits);
+    if (format.specials == special_values::power)
+        return {number::kind_type::finite, false, field - format.bias, 1};
+    std::uint64_t const hidden = std::uint64_t{field != 0} << format.fraction_bits;
+    return {number::kind_type::finite, negative,
+            std::max(field, 1) - format.bias - format.fraction_bits,
+            (magnitude & fraction_mask(format)) | hidden};
+}
+
+/// The pattern of `format` for a number: rounded once, to nearest, ties to even.
+///
+/// A NaN stays a NaN, with the part of its payload that fits. Beyond the largest number: infinity
+/// where the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN
+/// becomes there too. Formats without minus zero take plus zero. E8M0 takes its smallest power for
+/// what is smaller, zero included, and NaN for negative numbers.
+///
+/// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is moved, not signalled; OCP
+///             8-bit floating point in its non-saturating mode, as PyTorch and ml_dtypes convert;
+///             OCP MX 1.0, with the NaN of F4 and F6 as CUDA's conversions have it
+constexpr std::uint64_t encode(float_format format, number value) {
+    if (format.specials == special_values::power && value.negative && !value.is_zero())
+        value = {number::kind_type::nan, false, 0, 0};
+    std::uint64_t const bits = encode_magnitude(format, value);
+    bool const drops_sign = (format.specials == special_values::zero_nan && bits == 0) ||
+                            (format.specials == special_values::none && value.is_nan());
+    return value.negative && !drops_sign ? bits | sign_mask(format) : bits;
+}
+
+/// The integer that is nearest to the number cut at its point, within `-largest_negative` and
+/// `largest_positive`, in two's complement; 0 for a NaN.
+///
+/// \par Source C++ [conv.fpint] cuts too, but leaves undefined what does not fit
+constexpr std::uint64_t to_integer(number const& value, std::uint64_t largest_positive,
+                                   std::uint64_t largest_negative) {
+    if (value.is_nan() || value.is_zero())
+        return 0;
+    std::uint64_t const limit = value.negative ? largest_negative : largest_positive;
+    std::uint64_t magnitude = limit;
+    if (value.is_finite() && value.exponent <= 0)
+        magnitude = value.exponent > -64 ? value.significand >> -value.exponent : 0;
+    else if (value.is_finite() && value.exponent <= std::countl_zero(value.significand))
+        magnitude = value.significand << value.exponent;
+    magnitude = std::min(magnitude, limit);
+    return value.negative ? 0 - magnitude : magnitude;
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

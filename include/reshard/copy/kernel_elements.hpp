@@ -3,12 +3,99 @@
 #ifndef RESHARD_COPY_KERNEL_ELEMENTS_HPP
 #define RESHARD_COPY_KERNEL_ELEMENTS_HPP
 
+#include <reshard/copy/bits.hpp>
 #include <reshard/copy/loops.hpp>
+#include <reshard/copy/stream_blocks.hpp>
+#include <reshard/copy/turn_square.hpp>
 
 /// \file
 /// Elements one by one, for strides that no faster kernel knows.
 
 namespace reshard::detail {
+
+/// Transposes a tile of whole squares one by one, without a copy of it in the cache.
+///
+/// \par Units pitches and `size`, that of an element, in bytes
+inline void transpose_squares(square_function square, index_t size, tile_extent extent,
+                              memory_lines<unsigned char const> source,
+                              memory_lines<unsigned char> target, bool streaming) {
+    index_t const side = square_side(size);
+    for (index_t i = 0; i < extent.lines; i += side)
+        for (index_t j = 0; j < extent.width; j += side)
+            square({source.first + j * source.pitch + i * size, source.pitch},
+                   {target.first + i * target.pitch + j * size, target.pitch}, streaming);
+}
+
+/// Transposes the last two axes; those before them are loops.
+///
+/// \par Units strides, offsets and `size`, that of an element, in bytes
+/// \pre       `copy.ndim() >= 2`; the last axis has the stride `size` in the target, the one before
+///            it in the source; the processor has the `vectors`
+inline void copy_transposed(affine_copy const& copy, index_t size, memory const& at,
+                            vector_set vectors = widest_vectors()) {
+    alignas(line_bytes) unsigned char tile[tile_bytes];
+    index_t const target_pitch = copy.target_strides[copy.ndim() - 2];
+    index_t const source_pitch = copy.source_strides[copy.ndim() - 1];
+    index_t const side = square_side(size);
+    square_function const square = square_transpose(size, vectors);
+    gather_function const gather = gather_tile_of(size);
+    auto const transpose_tile = [&](tile_extent extent, unsigned char const* source,
+                                    unsigned char* target) {
+        gather(source, source_pitch, extent, tile);
+        index_t const line = extent.width * size;
+        for (index_t i = 0; i < extent.lines; ++i)
+            copy_run(target + i * target_pitch, tile + i * line, static_cast<std::size_t>(line),
+                     at.streaming);
+    };
+    auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
+        return square && extent.lines % side == 0 && extent.width % side == 0 &&
+               (!at.streaming || begins_at_lines(target, target_pitch));
+    };
+    for_each_tile(copy, tiles_for(copy, {size, size}, at),
+                  [&](tile_extent extent, index_t source, index_t target) {
+                      if (has_squares(extent, at.target + target))
+                          transpose_squares(square, size, extent,
+                                            {at.source + source, source_pitch},
+                                            {at.target + target, target_pitch}, at.streaming);
+                      else
+                          transpose_tile(extent, at.source + source, at.target + target);
+                  });
+}
+
+/// Copies runs of `copy.extent` last axis times `size` bytes each.
+///
+/// \par Units strides and offsets in bytes
+/// \pre       `copy.ndim() >= 1`; the last axis has the stride `size` on both sides
+inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
+    std::size_t const last = copy.ndim() - 1;
+    auto const run = static_cast<std::size_t>(size * copy.extent[last]);
+    bool const streaming = streams_rows(copy, run, at);
+    auto const stream_rows = [&](index_t source, index_t target) {
+        row_block const rows{at.source + source, at.target + target, copy.source_strides[last - 1],
+                             copy.target_strides[last - 1], run};
+        stream_blocks(widest_vectors(), {&rows, 1}, copy.extent[last - 1]);
+    };
+    if (streaming && last > 0)
+        return for_each_place(copy, last - 1, place_visitor(stream_rows));
+    for_each_place(copy, last, [&](index_t source, index_t target) {
+        copy_run(at.target + target, at.source + source, run, streaming);
+    });
+}
+
+/// Copies elements of `size` bits, those of the last axis as one run where it is contiguous.
+///
+/// \par Units strides and offsets in bits
+/// \pre       `copy.ndim() >= 1`
+/// \post      no bit of the target but those of its elements has changed
+inline void copy_packed(affine_copy const& copy, index_t size, memory const& at) {
+    std::size_t const last = copy.ndim() - 1;
+    bool const has_runs = copy.source_strides[last] == size && copy.target_strides[last] == size;
+    index_t const run = has_runs ? size * copy.extent[last] : size;
+    auto const copy_one = [&](index_t source, index_t target) {
+        copy_bits({at.source, source}, at.target, target, run);
+    };
+    for_each_place(copy, has_runs ? last : copy.ndim(), place_visitor(copy_one));
+}
 
 /// Copies `count` elements with any strides.
 template <std::size_t Size>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_COPY_RUN_CONSTANT_HPP
 #define RESHARD_COPY_RUN_CONSTANT_HPP
 
-#include <reshard/copy/constant_copy.hpp>
+#include <reshard/copy/choose.hpp>
 #include <reshard/copy/copy_elements.hpp>
 
 #include <cstddef>

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -212,5 +213,26 @@ template <class T>
 inline constexpr data_type data_type_of = data_type_traits<std::remove_cv_t<T>>::value;
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// An offset in elements as whole bytes and the elements behind them.
+///
+/// \invariant `rest` is 0 where elements are whole bytes
+struct byte_place {
+    index_t bytes = 0;
+    index_t rest = 0;
+
+    constexpr bool operator==(byte_place const&) const = default;
+};
+
+/// Where the element at offset `elements` lies, whatever its sign.
+constexpr byte_place byte_place_of(index_t elements, data_type dtype) {
+    index_t const together = 8 / std::gcd(8, bits(dtype)); // elements that fill whole bytes
+    index_t const rest = (elements % together + together) % together;
+    return {(elements - rest) / together * (together * bits(dtype) / 8), rest};
+}
+
+} // namespace reshard::detail
 
 #endif

@@ -11,6 +11,23 @@
 /// \file
 /// The one exception type of the library: a code for programs, a sentence for people.
 
+namespace reshard::detail {
+
+/// How severe a finding is.
+enum class severity {
+    note,    ///< worth knowing
+    warning, ///< probably not what was meant
+    error,   ///< the program cannot run
+};
+
+/// The word for it, as it stands in messages: `note`, `warning`, `error`.
+constexpr std::string_view name_of(severity level) {
+    constexpr std::string_view names[] = {"note", "warning", "error"};
+    return names[static_cast<std::size_t>(level)];
+}
+
+} // namespace reshard::detail
+
 namespace reshard {
 
 /// What went wrong, for programs. The sentence of an `error` is for people and may change.

@@ -4,7 +4,7 @@
 #define RESHARD_CORE_FLAT_RANGE_HPP
 
 #include <reshard/core/box.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <boost/assert.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_CORE_INDEX_ROWS_HPP
 
 #include <reshard/core/box.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/short_list.hpp>
 
 #include <boost/assert.hpp>

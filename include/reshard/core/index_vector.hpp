@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/short_list.hpp>
 
 #include <boost/assert.hpp>
 
@@ -157,6 +158,133 @@ constexpr index_t element_count(index_vector const& shape) {
 
 /// `[2, 3]`; `[]` for a scalar.
 RESHARD_DECL std::string to_string(index_vector const& numbers);
+
+} // namespace reshard
+
+namespace reshard::detail {
+
+/// An `index_vector` that is as large as its numbers: 24 bytes for up to two of them, not 72.
+///
+/// It turns into an index vector and back by itself: functions take and return those, and values
+/// that a program has thousands of are made of these.
+class packed_vector {
+public:
+    constexpr packed_vector() = default;
+
+    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
+    constexpr packed_vector(std::initializer_list<index_t> numbers)
+        : packed_vector(index_vector(numbers)) {}
+
+    constexpr packed_vector(index_vector const& numbers) {
+        numbers_.append(numbers.begin(), numbers.size());
+    }
+
+    constexpr operator index_vector() const { return index_vector(begin(), end()); }
+
+    constexpr index_vector recipe() const { return *this; }
+
+    constexpr std::size_t size() const { return numbers_.size(); }
+    constexpr bool empty() const { return size() == 0; }
+    constexpr index_t const* begin() const { return numbers_.begin(); }
+    constexpr index_t const* end() const { return numbers_.end(); }
+
+    /// \pre `axis < size()`
+    constexpr index_t& operator[](std::size_t axis) { return numbers_[axis]; }
+    constexpr index_t const& operator[](std::size_t axis) const { return numbers_[axis]; }
+
+    constexpr bool operator==(packed_vector const&) const = default;
+    constexpr bool operator==(index_vector const& other) const {
+        return std::equal(begin(), end(), other.begin(), other.end());
+    }
+
+private:
+    short_list<index_t, 2> numbers_;
+};
+
+} // namespace reshard::detail
+
+namespace reshard {
+
+/// Strides in which the last axis runs fastest ("C order"); all 1 where there is no element.
+///
+/// \par Units   elements
+/// \throws      error with errc::overflow when the strides do not fit 64 bits
+constexpr index_vector row_major_strides(index_vector const& shape) {
+    index_vector strides = index_vector::filled(shape.size(), 1);
+    if (element_count(shape) == 0)
+        return strides;
+    for (std::size_t axis = shape.size(); axis-- > 1;)
+        strides[axis - 1] = detail::checked_multiply(strides[axis], shape[axis]);
+    return strides;
+}
+
+namespace detail {
+
+/// Strides in which the first axis runs fastest ("Fortran order"); all 1 where there is no element.
+///
+/// \par Units   elements
+/// \throws      error with errc::overflow when the strides do not fit 64 bits
+constexpr index_vector column_major_strides(index_vector const& shape) {
+    index_vector strides = index_vector::filled(shape.size(), 1);
+    if (element_count(shape) == 0)
+        return strides;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis)
+        strides[axis] = checked_multiply(strides[axis - 1], shape[axis - 1]);
+    return strides;
+}
+
+/// The distance, in elements, from the first element to the one at `index`.
+///
+/// \pre `index.size() == strides.size()`
+constexpr index_t linear_offset(index_vector const& index, index_vector const& strides) {
+    BOOST_ASSERT(index.size() == strides.size());
+    index_t position = 0;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+        position += index[axis] * strides[axis];
+    return position;
+}
+
+/// The row-major number of the element at `index`.
+///
+/// \pre    `index.size() == shape.size()`
+/// \throws error with errc::overflow when the strides do not fit 64 bits
+constexpr index_t ravel_index(index_vector const& index, index_vector const& shape) {
+    return linear_offset(index, row_major_strides(shape));
+}
+
+/// The index of the element whose row-major number is `position`.
+///
+/// \pre  `0 <= position < element_count(shape)`
+/// \post `ravel_index(unravel_index(position, shape), shape) == position`
+constexpr index_vector unravel_index(index_t position, index_vector const& shape) {
+    BOOST_ASSERT(0 <= position && position < element_count(shape));
+    index_vector index = index_vector::filled(shape.size(), 0);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        index[axis] = position % shape[axis];
+        position /= shape[axis];
+    }
+    return index;
+}
+
+/// True where the elements lie one after the other in row-major order; strides of axes of extent 1
+/// do not matter, nor any where there is no element.
+///
+/// \par Units strides in elements
+/// \pre       `shape.size() == strides.size()`
+constexpr bool is_row_major(index_vector const& shape, index_vector const& strides) {
+    BOOST_ASSERT(shape.size() == strides.size());
+    if (element_count(shape) == 0)
+        return true;
+    index_t expected = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        if (shape[axis] != 1 && strides[axis] != expected)
+            return false;
+        expected *= shape[axis];
+    }
+    return true;
+}
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -8,7 +8,6 @@
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>
 #include <reshard/expr/reshape.hpp>
-#include <reshard/expr/resize.hpp>
 #include <reshard/expr/slice.hpp>
 #include <reshard/expr/split.hpp>
 

@@ -4,9 +4,9 @@
 #define RESHARD_EXPR_BY_NAME_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/layout/held_tensor.hpp>
+#include <reshard/layout/compact_layout.hpp>
 
 #include <string>
 

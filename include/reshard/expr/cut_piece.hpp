@@ -3,9 +3,9 @@
 #ifndef RESHARD_EXPR_CUT_PIECE_HPP
 #define RESHARD_EXPR_CUT_PIECE_HPP
 
+#include <reshard/core/error.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/expr/piece.hpp>
-#include <reshard/expr/piece_limit.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -16,6 +16,39 @@
 /// What of a piece makes up a box of its target, or comes from a box of its source.
 
 namespace reshard::detail {
+
+/// Counts pieces, and refuses too many: pieces of a few elements
+/// take more memory than the elements.
+class piece_limit {
+public:
+    static constexpr std::size_t default_most = std::size_t{1} << 22;
+
+    constexpr explicit piece_limit(std::size_t most = default_most) : most_(most) {}
+
+    /// Counts one more.
+    ///
+    /// \param  whole it is, or is cut from; for the message
+    /// \throws error with errc::limit_exceeded
+    constexpr void count(piece const& whole) {
+        if (left() == 0) {
+            is_exceeded_ = true;
+            fail(errc::limit_exceeded, "a box of shape " + to_string(whole.target_box().shape) +
+                                           " made from one of shape " +
+                                           to_string(whole.source_box().shape) +
+                                           " takes more than " + std::to_string(most_) +
+                                           " pieces; cut the tensor along an outer axis");
+        }
+        ++made_;
+    }
+
+    constexpr std::size_t left() const { return most_ - made_; }
+    constexpr bool is_exceeded() const { return is_exceeded_; }
+
+private:
+    std::size_t most_;
+    std::size_t made_ = 0;
+    bool is_exceeded_ = false;
+};
 
 /// Removes factor `k` from a side's joins; the axis that it began is begun by the next one.
 constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {

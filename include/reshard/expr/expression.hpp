@@ -3,7 +3,7 @@
 #ifndef RESHARD_EXPR_EXPRESSION_HPP
 #define RESHARD_EXPR_EXPRESSION_HPP
 
-#include <reshard/core/packed_vector.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/expr/piece_list.hpp>
 
 #include <cstddef>

@@ -4,10 +4,10 @@
 #define RESHARD_EXPR_FIT_SHAPES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/expr/resize.hpp>
-#include <reshard/layout/held_tensor.hpp>
+#include <reshard/expr/slice.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/key_pattern.hpp>
 
 #include <algorithm>

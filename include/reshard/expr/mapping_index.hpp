@@ -5,15 +5,98 @@
 
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/expr/piece_index.hpp>
+#include <reshard/expr/piece_list.hpp>
+#include <reshard/layout/box_index.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 /// \file
 /// Which pieces make up a box of any tensor of a mapping, for frequent queries.
 
 namespace reshard::detail {
+
+/// The pieces of one tensor by the places of their target boxes.
+///
+/// Concats leave pieces in rows: one row behind the other along an axis, of a handful of pieces
+/// each. Rows are searched as they stand; pieces that lie otherwise get a search tree. A query
+/// costs O(log n + k), where k pieces are found.
+class piece_index {
+public:
+    constexpr piece_index() = default;
+
+    /// Refers to `pieces`, which must live as long and stay what they are.
+    ///
+    /// \pre the target boxes share no elements, and none is empty
+    constexpr explicit piece_index(piece_list const& pieces)
+        : pieces_(&pieces), axis_(axis_of_rows(pieces)) {
+        if (!axis_)
+            tree_ = box_index(pieces.target_boxes());
+    }
+
+    /// Calls `visit(i, common)` for each piece that shares elements with `region`; `common` are the
+    /// shared ones.
+    ///
+    /// \pre `region.ndim()` is that of the pieces
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        if (!pieces_ || pieces_->size() == 0)
+            return;
+        if (!axis_)
+            return tree_.for_each_overlap(region, visit);
+        for (std::size_t i = first_behind(region.offset[*axis_]); i < pieces_->size(); ++i) {
+            if (pieces_->target_offset(i, *axis_) >= region.end(*axis_))
+                return;
+            if (auto const common = intersect(pieces_->target_box(i), region))
+                visit(i, *common);
+        }
+    }
+
+private:
+    static constexpr std::size_t longest_row = 4;
+
+    /// An axis along which the boxes stand in rows, if there is one.
+    static constexpr std::optional<std::size_t> axis_of_rows(piece_list const& pieces) {
+        for (std::size_t axis = 0; axis < pieces.ndim(); ++axis)
+            if (stands_in_rows(pieces, axis))
+                return axis;
+        return std::nullopt;
+    }
+
+    /// Whether each box begins where the one before it begins and ends, or behind it.
+    static constexpr bool stands_in_rows(piece_list const& pieces, std::size_t axis) {
+        std::size_t in_row = 1;
+        for (std::size_t i = 1; i < pieces.size(); ++i) {
+            index_t const first = pieces.target_offset(i, axis);
+            index_t const end_before = pieces.target_end(i - 1, axis);
+            bool const same_row = first == pieces.target_offset(i - 1, axis) &&
+                                  pieces.target_end(i, axis) == end_before;
+            in_row = same_row ? in_row + 1 : 1;
+            if (in_row > longest_row || (!same_row && first < end_before))
+                return false;
+        }
+        return true;
+    }
+
+    /// The first piece that ends behind `place` along the axis of the rows.
+    constexpr std::size_t first_behind(index_t place) const {
+        std::size_t first = 0;
+        for (std::size_t count = pieces_->size(); count > 0;) {
+            std::size_t const half = count / 2;
+            bool const is_before = pieces_->target_end(first + half, *axis_) <= place;
+            first += is_before ? half + 1 : 0;
+            count = is_before ? count - half - 1 : half;
+        }
+        return first;
+    }
+
+    piece_list const* pieces_ = nullptr;
+    std::optional<std::size_t> axis_; ///< of the rows; nothing: there is a tree
+    box_index tree_;
+};
 
 /// A mapping prepared for queries.
 ///

@@ -5,7 +5,6 @@
 
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/expr/piece_limit.hpp>
 
 #include <algorithm>
 #include <cstddef>

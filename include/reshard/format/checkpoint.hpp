@@ -5,12 +5,42 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/format/safetensors_header.hpp>
+#include <reshard/format/safetensors.hpp>
 
 #include <filesystem>
+#include <vector>
 
 /// \file
 /// Opens a checkpoint of any format that we read, without reading its data.
+
+namespace reshard::detail {
+
+/// What a path was found to be.
+enum class checkpoint_kind {
+    file,    ///< one safetensors file
+    index,   ///< a directory with an index; the path is the index's
+    single,  ///< a directory with `model.safetensors`
+    sharded, ///< a directory with other safetensors files
+};
+
+/// A kind and the files that one begins with.
+struct checkpoint_files {
+    checkpoint_kind kind{};
+    std::vector<std::filesystem::path> paths; ///< sorted by name; at least one
+
+    bool operator==(checkpoint_files const&) const = default;
+};
+
+/// The names in a directory, sorted.
+RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path const& directory);
+
+/// What stands at `path`.
+///
+/// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
+///         checkpoint; it says what was found
+RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path);
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -4,19 +4,101 @@
 #define RESHARD_FORMAT_JSON_DOCUMENT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// \file
 /// A whole JSON document in which no key stands twice.
 
 namespace reshard::detail {
+
+/// A value of a document, and how one gets there.
+///
+/// Refers to the document, and to the file's name; both must outlive it.
+class json_cursor {
+public:
+    json_cursor(boost::json::value const& document, std::string_view file, errc code)
+        : value_(&document), file_(file), code_(code) {}
+
+    /// Throws `file: place: text`.
+    [[noreturn]] void refuse(std::string const& text) const { refuse(code_, text); }
+
+    /// The same with another code than the document's.
+    [[noreturn]] void refuse(errc code, std::string const& text) const;
+
+    bool is_object() const { return value_->is_object(); }
+    bool is_array() const { return value_->is_array(); }
+    bool is_string() const { return value_->is_string(); }
+
+    /// The member of that name, or nothing.
+    std::optional<json_cursor> find(std::string_view key) const;
+
+    json_cursor at(std::string_view key) const;
+
+    /// All members, in their order, with their names.
+    std::vector<std::pair<std::string, json_cursor>> members() const;
+
+    std::vector<json_cursor> elements() const;
+
+    /// Refuses members of other names, which are mistyped more often than they are meant.
+    void check_names(std::initializer_list<std::string_view> known) const;
+
+    std::string text() const;
+
+    /// True for a whole number from 0 to 2^63 - 1.
+    bool is_count() const { return value_->is_int64() && value_->get_int64() >= 0; }
+
+    index_t count() const;
+
+    /// A list of such numbers, one an axis.
+    index_vector extents() const;
+
+private:
+    json_cursor(json_cursor const& parent, boost::json::value const& value, std::string const& step)
+        : value_(&value), file_(parent.file_), code_(parent.code_), place_(parent.place_ + step) {}
+
+    static std::string listed(std::initializer_list<std::string_view> names);
+
+    /// What stands here, for messages.
+    std::string kind() const;
+
+    boost::json::object const& object() const;
+
+    boost::json::array const& array() const;
+
+    boost::json::value const* value_;
+    std::string_view file_;
+    errc code_;
+    std::string place_;
+};
+
+/// `text` in quotes, escaped.
+inline std::string json_quoted(std::string_view text) {
+    return boost::json::serialize(boost::json::string(text.data(), text.size()));
+}
+
+/// `[2,3]`.
+template <class Numbers>
+std::string json_list(Numbers const& numbers) {
+    std::string text = "[";
+    for (auto const number : numbers)
+        text += (text.size() > 1 ? "," : "") + std::to_string(number);
+    return text + "]";
+}
 
 /// `line:column` of a byte, both counted from 1.
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position);

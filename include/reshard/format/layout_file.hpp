@@ -4,17 +4,34 @@
 #define RESHARD_FORMAT_LAYOUT_FILE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/json_document.hpp>
 #include <reshard/format/layout_rules.hpp>
 #include <reshard/format/layout_table.hpp>
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 /// \file
 /// Layouts as JSON files, in both of their forms.
 
 namespace reshard::detail {
+
+/// The number of ranks: what the file says, or one more than the largest.
+RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
+
+/// The layout in the explicit form.
+///
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for more than 2^22 ranks, that
+///         names the file, the place in it, key, axis and both numbers
+RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_view file);
+
+/// The text of a layout file in the explicit form, a line a shard.
+///
+/// \post `parse_layout_file` gives the same table, but for file and notes
+RESHARD_DECL std::string to_json(layout_table const& table);
 
 /// A layout file: the shards themselves, or rules that need to be told shapes.
 using layout_file = std::variant<layout_table, layout_rules>;

@@ -4,7 +4,8 @@
 #define RESHARD_FORMAT_LAYOUT_RULES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/format/json_cursor.hpp>
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/layout_table.hpp>
 #include <reshard/layout/key_pattern.hpp>
 #include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement.hpp>
@@ -19,6 +20,24 @@
 /// The rules form of a layout file: a mesh, pipeline stages, and how keys of a pattern are cut.
 
 namespace reshard::detail {
+
+/// Calls `make`; its errors are refused at `place`.
+template <class Make>
+auto checked_at(json_cursor const& place, Make make) {
+    try {
+        return make();
+    } catch (error const& thrown) {
+        place.refuse(thrown.what());
+    }
+}
+
+/// The most ranks of a layout file: each takes memory as soon as a plan is made.
+///
+/// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
+inline constexpr index_t most_ranks = index_t{1} << 22;
+
+/// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
+RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 
 /// How the keys of a pattern are cut.
 struct layout_rule {
@@ -55,6 +74,20 @@ struct layout_rules {
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file);
 
 } // namespace reshard::detail
+
+namespace reshard {
+
+/// The layout that the rules give the tensors of a catalog.
+///
+/// The first rule that matches a key counts. A key without one is replicated, on its stage or over
+/// the mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A
+/// key of several stages stands on each of them.
+///
+/// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule
+///         does not fit a tensor
+RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catalog const& tensors);
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/layout_rules.ipp>

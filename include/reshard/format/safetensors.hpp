@@ -3,10 +3,249 @@
 #ifndef RESHARD_FORMAT_SAFETENSORS_HPP
 #define RESHARD_FORMAT_SAFETENSORS_HPP
 
-#include <reshard/format/safetensors_reader.hpp>
-#include <reshard/format/safetensors_writer.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 /// \file
 /// safetensors: one file with named tensors, a JSON header before their data.
+
+namespace reshard {
+
+namespace detail {
+
+/// The verdicts of a safetensors reader.
+///
+/// \par Source `SafeTensorError` of the reference reader (Hugging Face, Rust); `not_strict` is
+///             ours, for what that reader accepts and the text of the format does not
+enum class safetensors_fault {
+    header_too_small,               ///< the file has fewer than 8 bytes
+    header_too_large,               ///< the header is longer than the limit
+    invalid_header_length,          ///< the header is longer than the file
+    invalid_header,                 ///< the header is not UTF-8
+    invalid_header_deserialization, ///< the header is not JSON, or not the JSON of a header
+    invalid_offset,                 ///< a tensor does not begin where the one before it ends
+    validation_overflow,            ///< a tensor's bits do not fit 64 bits
+    misaligned_slice,               ///< a tensor's bits do not fill bytes
+    tensor_invalid_info,            ///< shape and data type ask for other than the bytes there are
+    metadata_incomplete_buffer,     ///< the tensors do not end where the file ends
+    not_strict,                     ///< against the text of the format, though readers accept it
+};
+
+/// The name that stands in brackets at the end of each message: `InvalidOffset`.
+constexpr std::string_view name(safetensors_fault fault) {
+    constexpr std::string_view names[] = {
+        "HeaderTooSmall",
+        "HeaderTooLarge",
+        "InvalidHeaderLength",
+        "InvalidHeader",
+        "InvalidHeaderDeserialization",
+        "InvalidOffset",
+        "ValidationOverflow",
+        "MisalignedSlice",
+        "TensorInvalidInfo",
+        "MetadataIncompleteBuffer",
+        "NotStrict",
+    };
+    return names[static_cast<std::size_t>(fault)];
+}
+
+} // namespace detail
+
+/// Throws what is wrong with a safetensors file: `file: text [Name]`.
+[[noreturn]] RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
+                                    std::string const& text);
+
+namespace detail {
+
+/// The verdict that a message of `fail` above ends with, or nothing for any other message.
+RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
+
+} // namespace detail
+
+namespace detail {
+
+/// One tensor of a safetensors file, as its header has it.
+///
+/// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
+///            extent is 0
+/// \par Units `begin` and `end` in bytes from the beginning of the data
+struct safetensors_entry {
+    std::string name;
+    data_type dtype{};
+    std::vector<std::uint64_t> shape;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    bool operator==(safetensors_entry const&) const = default;
+};
+
+/// The header of a safetensors file.
+struct safetensors_header {
+    std::vector<safetensors_entry> tensors;      ///< in the order of their data
+    std::map<std::string, std::string> metadata; ///< what stands under `__metadata__`
+    std::uint64_t data_offset = 0;               ///< where the data begins, in bytes of the file
+    std::vector<std::string> warnings;           ///< what the format's text does not allow
+};
+
+/// How much a reader lets pass.
+enum class safetensors_mode {
+    strict,     ///< the text of the format
+    compatible, ///< what the reference reader accepts; what the text forbids is a warning
+};
+
+/// How a header is read.
+struct safetensors_options {
+    safetensors_mode mode = safetensors_mode::strict;
+    std::uint64_t max_header_bytes = 100'000'000;
+    std::size_t max_depth = 127; ///< of arrays and objects within one another
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.mode, self.max_header_bytes, self.max_depth);
+    }
+};
+
+} // namespace detail
+
+/// `[2, 3]`.
+RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents);
+
+namespace detail {
+
+/// `a * b`, or nothing where it does not fit 64 bits.
+constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
+    if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a)
+        return std::nullopt;
+    return a * b;
+}
+
+/// The bits of a tensor, or nothing where some product from the left does not fit 64 bits.
+///
+/// A zero helps only the extents behind it: [0, 2^64 - 1, 2] has none, [2^64 - 1, 2, 0] too many.
+constexpr std::optional<std::uint64_t> bit_count(std::vector<std::uint64_t> const& shape,
+                                                 data_type dtype) {
+    std::optional<std::uint64_t> product = 1;
+    for (std::uint64_t const extent : shape)
+        if (product)
+            product = multiply(*product, extent);
+    return product ? multiply(*product, static_cast<std::uint64_t>(bits(dtype))) : std::nullopt;
+}
+
+inline std::string quoted(safetensors_entry const& tensor) {
+    return "tensor '" + tensor.name + "': ";
+}
+
+/// Refuses a tensor whose bytes are not exactly what shape and data type ask for.
+RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file);
+
+/// Sorts the tensors by their data.
+RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
+
+/// Refuses tensors that do not cover the data of the file exactly: in order, without gap or
+/// overlap.
+///
+/// \pre       `tensors` is sorted by its data, and `data_offset <= file_bytes`
+/// \throws    error with errc::corrupt_file that names the file, the tensor and both numbers
+/// \par Source `Metadata::validate` of the reference reader, the same checks in the same order
+RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
+                             std::string_view file);
+
+} // namespace detail
+
+} // namespace reshard
+
+namespace reshard::detail {
+
+/// A tensor that is to be written.
+struct safetensors_tensor {
+    std::string name;
+    data_type dtype{};
+    index_vector shape;
+
+    bool operator==(safetensors_tensor const&) const = default;
+};
+
+/// A safetensors file before its data.
+struct safetensors_layout {
+    std::string header;                     ///< the first bytes of the file, the length included
+    std::vector<safetensors_entry> tensors; ///< in the order of their data
+    std::vector<std::size_t> order;         ///< for each of `tensors`, its number in what was given
+    std::uint64_t data_bytes = 0;
+
+    std::uint64_t file_bytes() const { return header.size() + data_bytes; }
+};
+
+RESHARD_DECL void check_name(std::string_view name, std::string_view file);
+
+/// The entry of a tensor whose data begins at `begin`.
+RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::uint64_t begin,
+                                        std::string_view file);
+
+RESHARD_DECL std::string json_of(safetensors_entry const& tensor);
+
+RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metadata);
+
+/// The file that holds `tensors`, each row-major, one after the other without a gap.
+///
+/// \post       `parse_safetensors_header` accepts it in strict mode
+/// \throws     error with errc::unsupported for a name or a size that the format does not have,
+///             with errc::bad_layout for a name that stands twice, with errc::limit_exceeded for a
+///             header of more than 100 MB; it names `file`
+/// \par Source the order, the form and the padding of the reference writer, so that the data begins
+///             at a multiple of 8 bytes; there metadata has no order, here it is sorted
+RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
+                                                 std::map<std::string, std::string> const& metadata,
+                                                 std::string_view file);
+
+/// The length of the JSON of a header, from the first eight bytes of a file.
+///
+/// \par Units  bytes
+/// \throws     error with errc::corrupt_file for a length beyond the limit or the file
+RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> start,
+                                                  std::uint64_t file_bytes, std::string_view file,
+                                                  safetensors_options const& options = {});
+
+/// The header whose JSON is `json`, checked against the length of its file.
+///
+/// \pre    `json.size() + 8 <= file_bytes`
+/// \throws error with errc::corrupt_file that names file, tensor and numbers; its text ends with
+///         the name of a `safetensors_fault` in brackets
+RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
+                                                       std::uint64_t file_bytes,
+                                                       std::string_view file,
+                                                       safetensors_options const& options = {});
+
+/// The header of a file of `file_bytes` bytes that begins with `start`.
+///
+/// \pre    `start` holds the whole header: 8 + `safetensors_json_bytes` bytes, or all of a shorter
+///         file
+/// \throws see `parse_safetensors_json`
+RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte const> start,
+                                                         std::uint64_t file_bytes,
+                                                         std::string_view file,
+                                                         safetensors_options const& options = {});
+
+/// The header of a file; nothing behind it is read.
+///
+/// \throws error with errc::missing_file or errc::io; see also `parse_safetensors_json`
+RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
+                                                        safetensors_options const& options = {});
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/safetensors.ipp>
+#endif
 
 #endif

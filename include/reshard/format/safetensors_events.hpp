@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_SAFETENSORS_EVENTS_HPP
 
 #include <reshard/format/json_events.hpp>
-#include <reshard/format/safetensors_header.hpp>
+#include <reshard/format/safetensors.hpp>
 
 #include <array>
 #include <cstddef>

@@ -4,19 +4,48 @@
 #define RESHARD_FORMAT_SHARDED_SAFETENSORS_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/format/file_shard.hpp>
+#include <reshard/core/flat_range.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/safetensors.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 /// \file
 /// safetensors files that hold shards of tensors: where each shard lies is in `__metadata__`.
 
 namespace reshard::detail {
+
+/// A shard in a file.
+///
+/// \par Units `begin` and `end` in bytes of the file; all else in elements
+struct file_shard {
+    std::string key;
+    data_type dtype{};
+    box region;
+    std::optional<flat_range> flat;           ///< counted in the row-major order of `region`
+    std::optional<index_vector> global_shape; ///< where the file says so
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    bool operator==(file_shard const&) const = default;
+};
+
+/// The number of elements; an error names `what`.
+RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_view what);
+
+/// A tensor that stands whole in its file.
+///
+/// \throws error with errc::limit_exceeded for more than `max_ndim` axes
+RESHARD_DECL file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
+                                         std::string_view file);
 
 /// The metadata keys of the format: torch's, and ours for what torch's cannot say.
 ///
@@ -52,6 +81,49 @@ RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& 
 /// \pre each shard has a global shape
 RESHARD_DECL std::map<std::string, std::string>
 sharding_metadata(std::span<file_shard const> shards);
+
+/// Tensors that grow file by file.
+class tensor_union {
+public:
+    explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
+
+    /// Adds a tensor that must not stand in another file.
+    void add_whole(holder_t file, file_shard const& shard);
+
+    /// Adds a shard of a tensor.
+    void add(holder_t file, file_shard const& shard);
+
+    /// The tensors, sorted by key.
+    ///
+    /// \throws error with errc::corrupt_file where a shard exceeds the shape that another file
+    ///         states
+    std::vector<checkpoint_tensor> take();
+
+private:
+    struct entry {
+        checkpoint_tensor tensor;
+        std::optional<holder_t> stated_by; ///< the file that states the global shape
+    };
+
+    std::string path(holder_t file) const;
+
+    [[noreturn]] void refuse(std::string const& key, holder_t first, holder_t second,
+                             std::string const& text) const;
+
+    static index_vector extents_to_end(box const& region);
+
+    static void grow(index_vector& shape, box const& region);
+
+    void check_same(entry const& one, holder_t file, file_shard const& shard) const;
+
+    void state(entry& one, holder_t file, index_vector const& shape) const;
+
+    void check_inside(entry const& one) const;
+
+    std::vector<checkpoint_file> const& files_;
+    std::vector<entry> entries_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
 
 } // namespace reshard::detail
 

@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/group/group.hpp>
+#include <reshard/group/solo.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -108,6 +108,31 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
 } // namespace detail
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// Refuses ranks whose `digest` of `what` differs, or which have an error already.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error the lowest failing rank's, on every rank alike; else errc::ranks_disagree, which
+///         names the first two ranks that differ, and both digests
+template <group Group>
+void agree_on_digest(Group const& world, std::string_view what, std::uint64_t digest,
+                     local_error const& mine = std::nullopt) {
+    std::vector<std::string> const all =
+        world.all_gather(mine ? encode(mine) : '\0' + std::to_string(digest));
+    for (std::string const& bytes : all)
+        if (auto const problem = decode(bytes))
+            throw error(*problem);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+        if (all[rank] != all[0])
+            fail(errc::ranks_disagree, "rank 0 has " + std::string(what) + " with digest " +
+                                           all[0].substr(1) + ", and rank " + std::to_string(rank) +
+                                           " one with digest " + all[rank].substr(1) +
+                                           "; every rank must have the same");
+}
+
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/agree.ipp>

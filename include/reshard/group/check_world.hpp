@@ -4,18 +4,125 @@
 #define RESHARD_GROUP_CHECK_WORLD_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/layout/key_pattern.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/mesh.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// Is a layout made for as many ranks as there are?
+
+namespace reshard {
+
+namespace detail {
+
+/// How the tensors are cut whose names match.
+struct shard_rule {
+    key_pattern match;
+    std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
+};
+
+/// What is done about tensors that no rule matches.
+enum class unruled {
+    replicate, ///< every rank has a copy of them
+    refuse,    ///< they are an error
+};
+
+} // namespace detail
+
+/// The rules of a layer, of which the first that matches counts, and where the layer stands.
+struct shard_rules {
+    std::string prefix; ///< put before each name: `model.layers.3.`
+    std::vector<detail::shard_rule> rules;
+    detail::unruled others = detail::unruled::replicate;
+};
+
+namespace detail {
+
+/// A tensor as its rank has it.
+struct named_tensor {
+    std::string name; ///< within its layer
+    data_type dtype{};
+    index_vector shape; ///< of what is here
+};
+
+/// What rules make of a layer's tensors.
+struct ruled_shards {
+    std::vector<shard_descriptor> shards; ///< one for each tensor, in their order
+    std::vector<bool> used;               ///< for each rule, whether a tensor took it
+    std::vector<std::string> unruled;     ///< the keys that no rule matches
+};
+
+} // namespace detail
+
+/// The descriptors of a layer's tensors: `share` of a group of equal ones, as the rules say, and
+/// a copy where no rule matches.
+///
+/// `share.axis` does not matter. What was not matched is part of the result; `check_rules` judges
+/// it.
+///
+/// \throws     error as `equal_shares`
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are
+///             names alone, and one that matches nothing stays unnoticed
+RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
+                                        std::vector<detail::named_tensor> const& tensors,
+                                        detail::equal_share share);
+
+namespace detail {
+
+/// Not of all members: prefixes may differ among ranks.
+RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
+
+/// The key of the first tensor that no rule matches, and how many others there are.
+RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys);
+
+/// The first rule that no rank used, or the number of rules.
+RESHARD_DECL std::size_t unused_rule(std::size_t rules,
+                                     std::vector<std::string> const& used_by_rank);
+
+/// Reports rule `i`, which applies to no tensor of this rank or of any other.
+[[noreturn]] RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
+                                           std::vector<named_tensor> const& tensors);
+
+} // namespace detail
+
+/// Refuses rules that no tensor of any rank took, and keys without a rule where `layer.others` says
+/// so.
+///
+/// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what
+/// `apply` made of `tensors`.
+///
+/// \par Collective every rank of the group, with equal rules; prefixes may differ
+/// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree where the
+///         rules differ; on every rank alike
+template <group Group>
+void check_rules(Group const& world, shard_rules const& layer,
+                 std::vector<detail::named_tensor> const& tensors,
+                 detail::ruled_shards const& result) {
+    detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
+                             if (layer.others == detail::unruled::refuse)
+                                 detail::refuse_unruled(result.unruled);
+                         }));
+    std::string used;
+    for (bool const one : result.used)
+        used += one ? '1' : '0';
+    std::size_t const unused = detail::unused_rule(used.size(), world.all_gather(used));
+    agree_on(world, [&] {
+        if (unused < used.size())
+            detail::fail_unused(layer, unused, world.rank(), tensors);
+    });
+}
+
+} // namespace reshard
 
 namespace reshard::detail {
 

@@ -3,16 +3,112 @@
 #ifndef RESHARD_GROUP_GATHER_LAYOUT_HPP
 #define RESHARD_GROUP_GATHER_LAYOUT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
 /// Every rank tells all others what it holds.
+
+namespace reshard::detail {
+
+/// The lowest rank that gave a text, or nothing.
+///
+/// \throws error with errc::ranks_disagree where two ranks gave different ones
+RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
+                                                     std::string_view what);
+
+RESHARD_DECL std::string digest_text(std::string const& bytes);
+
+/// What `replicate_layout` returns, for ranks that are agreed on what they do.
+///
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+std::optional<compact_layout>
+replicate_known(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+    std::string bytes, digest;
+    agree_on(world, [&] {
+        if (mine)
+            digest = digest_text(bytes = to_bytes(*mine));
+    });
+    auto const told = world.all_gather(digest);
+    auto const first = first_teller(told, what);
+    if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
+        return mine;
+    bool const tells = *first == static_cast<std::size_t>(world.rank());
+    auto const layouts = world.all_gather(tells ? bytes : std::string());
+    agree_on(world, [&] {
+        if (!mine)
+            mine = from_bytes<compact_layout>(layouts[*first]);
+    });
+    return mine;
+}
+
+/// The layout that the ranks know, on every rank; nothing where no rank knows one.
+///
+/// Ranks compare digests. Where all know it no more is sent; otherwise the lowest rank that does
+/// tells it. `what` is for messages: `source` or `target`.
+///
+/// \par Collective every rank of the group, in the same order
+/// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
+/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
+///         different things; on every rank alike
+template <group Group>
+std::optional<compact_layout>
+replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+    detail::agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
+    return detail::replicate_known(world, std::move(mine), what);
+}
+
+/// A tensor as one rank sees it: where its shards of it begin.
+struct cut_tensor {
+    std::string key;
+    data_type dtype{};
+    index_vector shape;                       ///< global
+    std::vector<std::vector<index_t>> begins; ///< along each axis, ascending, each once
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.shape, self.begins);
+    }
+};
+
+/// The tensors of some shards, in the order of their keys.
+///
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors
+RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const& shards);
+
+/// The catalog of what all ranks hold; element `r` is that of rank `r`.
+///
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors;
+///         it names both ranks
+RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
+
+/// The catalog of what all ranks hold, equal on every rank, and equal to that of their layout. A
+/// rank tells a few numbers a tensor, however many shards there are.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike, as `merge_cuts`
+template <group Group>
+catalog gather_catalog(Group const& world, std::vector<shard_descriptor> const& shards) {
+    std::vector<cut_tensor> mine;
+    agree_on(world, [&] { mine = cuts_of(shards); });
+    return merge_cuts(gather_values(world, mine));
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 
@@ -41,5 +137,9 @@ layout gather_layout(Group const& world, std::vector<shard_descriptor> const& he
 }
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/gather_layout.ipp>
+#endif
 
 #endif

@@ -3,10 +3,19 @@
 #ifndef RESHARD_GROUP_GATHER_VALUES_HPP
 #define RESHARD_GROUP_GATHER_VALUES_HPP
 
+#include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
-#include <reshard/group/group.hpp>
+#include <reshard/group/solo.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -27,6 +36,57 @@ std::vector<T> gather_values(Group const& world, T const& mine) {
     return values;
 }
 
+/// A value by its name: `iteration`, `args`. What it means is the caller's affair.
+struct common_value {
+    std::string_view name;
+    std::string_view bytes;
+};
+
+/// A value of which only the digest is known.
+struct value_digest {
+    std::uint64_t bytes = 0;
+    std::uint64_t digest = 0;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.digest); }
+
+    bool operator==(value_digest const&) const = default;
+};
+
+using value_digests = std::map<std::string, value_digest, std::less<>>;
+
+RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values);
+
+/// Fails for the first name, in their order, that the two ranks see differently.
+RESHARD_DECL void compare_values(value_digests const& first, value_digests const& other,
+                                 std::size_t rank);
+
+/// Refuses values that are not the same on every rank.
+///
+/// Only digests travel, and names only where something differs.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
+///             ranks do something else; on every rank alike
+/// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
+template <group Group>
+void check_common(Group const& world, std::vector<common_value> const& values) {
+    agree_to_run(world, "check_common", 0); // which values differ is told in more words
+    value_digests const mine = digests_of(values);
+    hasher digest;
+    add_value(digest, mine);
+    auto const digests = gather_values(world, digest.value());
+    if (std::count(digests.begin(), digests.end(), digests.front()) ==
+        static_cast<std::ptrdiff_t>(digests.size()))
+        return;
+    auto const all = gather_values(world, mine);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+        compare_values(all.front(), all[rank], rank);
+}
+
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/group/impl/gather_values.ipp>
+#endif
 
 #endif

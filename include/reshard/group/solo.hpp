@@ -3,12 +3,27 @@
 #ifndef RESHARD_GROUP_SOLO_HPP
 #define RESHARD_GROUP_SOLO_HPP
 
-#include <reshard/group/group.hpp>
+#include <concepts>
+#include <string>
+#include <vector>
 
 /// \file
 /// The group of one process, for programs that do not start MPI.
 
 namespace reshard {
+
+/// Processes that call the same functions in the same order.
+///
+/// `rank()` counts from 0 to `size() - 1`. `all_gather(bytes)` is collective: it gives every rank
+/// the texts of all ranks, in the order of ranks; they may differ in length.
+///
+/// \par Models `solo` (one process, no MPI), `mpi_group` (a Boost.MPI communicator)
+template <class G>
+concept group = requires(G const& some, std::string const& bytes) {
+    { some.rank() } -> std::convertible_to<int>;
+    { some.size() } -> std::convertible_to<int>;
+    { some.all_gather(bytes) } -> std::same_as<std::vector<std::string>>;
+};
 
 /// A group of one: collectives return at once.
 struct solo {

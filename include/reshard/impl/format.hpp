@@ -6,32 +6,20 @@
 /// \file
 /// The formats of checkpoints, compiled once.
 
-#include <reshard/format/impl/apply_rules.ipp>
-#include <reshard/format/impl/checked_at.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
-#include <reshard/format/impl/checkpoint_kind.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
-#include <reshard/format/impl/explicit_layout.ipp>
-#include <reshard/format/impl/file_numbers.ipp>
-#include <reshard/format/impl/file_shard.ipp>
 #include <reshard/format/impl/hf_index.ipp>
-#include <reshard/format/impl/json_cursor.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/json_events.ipp>
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
+#include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
-#include <reshard/format/impl/safetensors_fault.ipp>
-#include <reshard/format/impl/safetensors_header.ipp>
-#include <reshard/format/impl/safetensors_reader.ipp>
-#include <reshard/format/impl/safetensors_writer.ipp>
 #include <reshard/format/impl/sharded_safetensors.ipp>
-#include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/text_file.ipp>
 #include <reshard/format/names/impl/first_step.ipp>
-#include <reshard/format/names/impl/master_names.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
 

@@ -8,23 +8,16 @@
 
 #include <reshard/mpi/impl/bind_job.ipp>
 #include <reshard/mpi/impl/bound_chunks.ipp>
-#include <reshard/mpi/impl/directory_entry.ipp>
 #include <reshard/mpi/impl/exchange.ipp>
-#include <reshard/mpi/impl/gather_rounds.ipp>
 #include <reshard/mpi/impl/look_up.ipp>
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>
-#include <reshard/mpi/impl/node_ranks.ipp>
 #include <reshard/mpi/impl/node_reach.ipp>
 #include <reshard/mpi/impl/node_rings.ipp>
-#include <reshard/mpi/impl/node_segments.ipp>
-#include <reshard/mpi/impl/packets.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>
-#include <reshard/mpi/impl/ring_lanes.ipp>
 #include <reshard/mpi/impl/shard_directory.ipp>
 #include <reshard/mpi/impl/shared_arena.ipp>
-#include <reshard/mpi/impl/sorted_transfers.ipp>
 #include <reshard/mpi/impl/sparse_exchange.ipp>
 
 #endif

@@ -10,22 +10,12 @@
 #include <reshard/storage/impl/checkpoint_writer.ipp>
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
-#include <reshard/storage/impl/element_text.ipp>
-#include <reshard/storage/impl/first_difference.ipp>
 #include <reshard/storage/impl/load.ipp>
-#include <reshard/storage/impl/load_state.ipp>
-#include <reshard/storage/impl/memory_watch.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
 #include <reshard/storage/impl/put_in_place.ipp>
-#include <reshard/storage/impl/replicas.ipp>
 #include <reshard/storage/impl/save.ipp>
-#include <reshard/storage/impl/save_state.ipp>
-#include <reshard/storage/impl/staging.ipp>
-#include <reshard/storage/impl/state_tensors.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>
-#include <reshard/storage/impl/whole_tensors.ipp>
-#include <reshard/storage/impl/write_whole_file.ipp>
 
 #endif

@@ -106,6 +106,23 @@ RESHARD_DECL catalog catalog_of(compact_layout const& all);
 
 } // namespace reshard
 
+namespace reshard::detail {
+
+/// A tensor of a layout that lists its shards, or of one that computes them. Refers to the layout.
+struct held_tensor {
+    index_vector const& shape; ///< global
+    data_type dtype;
+    tensor_shards shards;
+    std::uint32_t spread; ///< tensors of one number have the same shards
+};
+
+/// \pre `tensor` is one of the layout's
+RESHARD_DECL held_tensor held_in(layout const&, tensor_layout const& tensor);
+
+RESHARD_DECL held_tensor held_in(compact_layout const& all, compact_tensor const& tensor);
+
+} // namespace reshard::detail
+
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/compact_layout.ipp>
 #endif

@@ -4,9 +4,9 @@
 #define RESHARD_LAYOUT_DISTRIBUTION_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/layout/grid_axis.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/layout/placement_fault.hpp>
-#include <reshard/layout/rank_mesh.hpp>
+#include <reshard/layout/mesh.hpp>
 
 #include <boost/assert.hpp>
 

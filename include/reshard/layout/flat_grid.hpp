@@ -7,7 +7,6 @@
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/shard_grid.hpp>
-#include <reshard/layout/shard_part.hpp>
 
 #include <boost/assert.hpp>
 

@@ -4,10 +4,9 @@
 #define RESHARD_LAYOUT_SHARD_GRID_HPP
 
 #include <reshard/core/box.hpp>
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/layout/grid_axis.hpp>
 #include <reshard/layout/holder.hpp>
-#include <reshard/layout/placement_fault.hpp>
 
 #include <boost/assert.hpp>
 

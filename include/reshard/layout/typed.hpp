@@ -3,7 +3,6 @@
 #ifndef RESHARD_LAYOUT_TYPED_HPP
 #define RESHARD_LAYOUT_TYPED_HPP
 
-#include <reshard/core/fixed_string.hpp>
 #include <reshard/layout/descriptor.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -11,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -22,6 +22,30 @@
 
 /// \file
 /// Shards and state dicts as types: what contradicts itself does not compile.
+
+namespace reshard::detail {
+
+/// `N - 1` characters and a terminating zero, from a string literal.
+template <std::size_t N>
+struct fixed_string {
+    char characters[N] = {};
+
+    constexpr fixed_string(char const (&text)[N]) { std::copy_n(text, N, characters); }
+
+    /// The text without the terminating zero.
+    constexpr std::string_view view() const { return {characters, N - 1}; }
+    constexpr operator std::string_view() const { return view(); }
+
+    constexpr auto operator<=>(fixed_string const&) const = default;
+};
+
+/// Equal texts, whatever their lengths as types.
+template <std::size_t N, std::size_t M>
+constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
+    return a.view() == b.view();
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/sharding.hpp>
+#include <reshard/model/parallel_tensor.hpp>
 
 #include <string>
 #include <vector>
@@ -14,6 +15,24 @@
 /// Weights that are one tensor under several keys.
 
 namespace reshard::model {
+
+/// A part of a model: its tensors, by their names in it, and the parts that are in it.
+struct model_part {
+    std::string name = {}; ///< in the part around it; one without a name changes no key
+    std::vector<parallel_tensor> tensors = {};
+    std::vector<model_part> parts = {};
+};
+
+/// The tensors of a part and of all parts within, in order: the names of the parts stand before
+/// theirs, with dots between, and `prefix` before all.
+///
+/// \throws     error with errc::bad_layout where two get one key, with errc::limit_exceeded for
+///             more than 64 parts in one another
+/// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
+///             that overrides it may forget its children, here a part is a value and has nothing to
+///             override
+RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
+                                                     std::string const& prefix = {});
 
 /// Another key of a tensor: `lm_head.weight` of `model.embed_tokens.weight`.
 struct tied_key {

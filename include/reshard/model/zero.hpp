@@ -4,15 +4,153 @@
 #define RESHARD_MODEL_ZERO_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/model/buffers.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/model/data_groups.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
 /// What data-parallel ranks share of the tensors that they would all hold: ZeRO 1 to 3, sharding V1
 /// and V2.
+
+namespace reshard {
+
+namespace model {
+
+/// How tensors are packed.
+///
+/// \par Units elements
+struct buffer_rules {
+    index_t alignment = 1; ///< tensors begin at multiples of it
+    index_t end_multiple =
+        1;                 ///< buffers end at multiples of it; the number of ranks must divide it
+    index_t target = 0;    ///< a buffer that has reached it is closed; 0: there is one buffer
+    bool reversed = false; ///< the last tensor comes first
+
+    constexpr bool operator==(buffer_rules const&) const = default;
+};
+
+/// The buckets of Megatron-Core's distributed optimizer over `ranks` data-parallel ranks.
+///
+/// Tensors begin at multiples of 64, in the reverse order of the model; a bucket has 40,000,000
+/// elements, or a million for each rank, and ends at a multiple of 128 and of the ranks.
+///
+/// \pre `ranks > 0`
+constexpr buffer_rules megatron_buckets(index_t ranks) {
+    return {64, std::lcm(ranks, index_t{128}),
+            std::max(index_t{40'000'000}, detail::checked_multiply(ranks, 1'000'000)), true};
+}
+
+/// The same, padded for large messages: buckets end at a multiple of 65,536 too.
+///
+/// \pre `ranks > 0`
+constexpr buffer_rules megatron_large_buckets(index_t ranks) {
+    buffer_rules rules = megatron_buckets(ranks);
+    rules.end_multiple = std::lcm(rules.end_multiple, index_t{65'536});
+    return rules;
+}
+
+/// Where a tensor lies: in which buffer, from which element of it on, and how many of its elements
+/// each rank has.
+///
+/// \par Units elements
+struct buffer_slot {
+    index_t buffer = 0;
+    index_t begin = 0;
+    index_t length = 0;
+
+    constexpr bool operator==(buffer_slot const&) const = default;
+};
+
+} // namespace model
+
+namespace detail {
+
+constexpr index_t rounded_up(index_t number, index_t multiple) {
+    index_t const rest = number % multiple;
+    return rest == 0 ? number : checked_add(number, multiple - rest, "the buffer's elements");
+}
+
+} // namespace detail
+
+/// \throws error with errc::bad_layout for rules by which ranks would not have equal slices
+constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
+    if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
+        fail(errc::bad_layout, "invalid buffer rules: alignment " +
+                                   std::to_string(rules.alignment) + ", end multiple " +
+                                   std::to_string(rules.end_multiple) + ", target " +
+                                   std::to_string(rules.target) + " elements");
+    if (ranks < 1 || rules.end_multiple % ranks != 0)
+        fail(errc::bad_layout,
+             "buffers that end at multiples of " + std::to_string(rules.end_multiple) +
+                 " elements cannot be shared equally by " + std::to_string(ranks) + " ranks");
+}
+
+namespace model {
+
+/// Packs tensors of these numbers of elements; the slots stand in the order of the sizes.
+///
+/// \par Units  elements
+/// \post       no two slots of a buffer overlap, and the ranks' slices hold them all
+/// \throws     error with errc::bad_layout for rules that do not suit the ranks, with
+///             errc::overflow for buffers of more than 2^63 - 1 elements
+/// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
+constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index_t ranks,
+                                        buffer_rules const& rules) {
+    check_rules(rules, ranks);
+    std::vector<buffer_slot> slots(sizes.size());
+    std::vector<std::size_t> open;
+    index_t buffer = 0, end = 0;
+    auto const close = [&] {
+        for (std::size_t const i : open)
+            slots[i].length = detail::rounded_up(end, rules.end_multiple) / ranks;
+        open.clear();
+        ++buffer;
+        end = 0;
+    };
+    for (std::size_t n = 0; n < sizes.size(); ++n) {
+        std::size_t const i = rules.reversed ? sizes.size() - 1 - n : n;
+        index_t const begin = detail::rounded_up(end, rules.alignment);
+        slots[i] = {buffer, begin, 0};
+        end = detail::checked_add(begin, sizes[i], "the buffer's elements");
+        open.push_back(i);
+        if (rules.target > 0 && end >= rules.target)
+            close();
+    }
+    close();
+    return slots;
+}
+
+} // namespace model
+
+} // namespace reshard
+
+namespace reshard::model {
+
+/// A tensor by name and number of elements.
+struct named_size {
+    std::string_view key;
+    index_t elements = 0;
+};
+
+/// Gives each tensor to the rank that has the fewest elements so far; the results stand in the
+/// order of `tensors`.
+///
+/// The largest tensors are dealt first, those of one size in the order of their keys; of ranks with
+/// equally many elements the lowest takes the next. So the order of `tensors` does not matter.
+///
+/// \throws     error with errc::bad_layout where there is no rank
+/// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
+///             made
+RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
+                                                      index_t ranks);
+
+} // namespace reshard::model
 
 namespace reshard {
 

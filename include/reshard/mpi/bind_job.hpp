@@ -8,7 +8,6 @@
 #include <reshard/mpi/node_reach.hpp>
 #include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/plan_sides.hpp>
-#include <reshard/mpi/sorted_transfers.hpp>
 
 #include <memory>
 #include <optional>

@@ -3,12 +3,14 @@
 #ifndef RESHARD_MPI_MPI_GROUP_HPP
 #define RESHARD_MPI_MPI_GROUP_HPP
 
-#include <reshard/group/group.hpp>
-#include <reshard/mpi/gather_rounds.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/group/solo.hpp>
+#include <reshard/plan/options.hpp>
 
 #include <boost/assert.hpp>
 #include <boost/mpi/communicator.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +19,46 @@
 
 /// \file
 /// A Boost.MPI communicator as a group.
+
+namespace reshard::detail {
+
+/// The texts of all ranks, one behind the other, cut into rounds of equally many bytes.
+///
+/// Every round but the last is full however uneven the texts are, so that there are few of them.
+///
+/// \par Units bytes
+/// \pre       `0 < round_bytes`, and it fits an `int`
+class gather_rounds {
+public:
+    gather_rounds(std::vector<std::uint64_t> const& lengths, std::uint64_t round_bytes);
+
+    std::uint64_t size() const {
+        return begins_.back() / round_bytes_ + (begins_.back() % round_bytes_ != 0);
+    }
+
+    /// The bytes that each rank gives in a round.
+    ///
+    /// \post they sum to `round_bytes` at most
+    std::vector<int> counts(std::uint64_t round) const;
+
+    /// The bytes of a round: of all but the last `round_bytes`.
+    std::uint64_t bytes(std::uint64_t round) const {
+        return std::min(round_bytes_, begins_.back() - round * round_bytes_);
+    }
+
+    /// Where in its own text the bytes begin that `rank` gives in a round; its end where it gives
+    /// none any more.
+    std::uint64_t offset(std::size_t rank, std::uint64_t round) const;
+
+private:
+    /// Where text `rank` begins, counted from the beginning of the round and not beyond its ends.
+    std::uint64_t clamped(std::size_t rank, std::uint64_t round) const;
+
+    std::uint64_t round_bytes_;
+    std::vector<std::uint64_t> begins_;
+};
+
+} // namespace reshard::detail
 
 namespace reshard {
 
@@ -76,6 +118,40 @@ private:
 static_assert(group<mpi_group>);
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// The ranks of a node.
+struct node_ranks {
+    mpi_group group;
+    std::vector<int> numbers; ///< in the group that was divided, ascending
+};
+
+/// How many ranks of a machine are taken for a node: as many as given, or, where that is 0, as the
+/// environment variable RESHARD_RANKS_PER_NODE says; 0: all.
+///
+/// \throws error with errc::usage for a variable that is no number of ranks
+RESHARD_DECL int ranks_per_node(int given);
+
+/// The ranks that share memory with this one, `per_node` of them at most; 0: all.
+///
+/// \par Collective every rank of the group, with the same `per_node`
+RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
+
+/// The ranks of this rank's node, where all ranks say alike how many a node has.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE,
+///         errc::ranks_disagree where that differs
+RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
+
+/// The nodes that the caller names (see `options::processes_per_node`), or those that are there.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `agreed_node_of`
+RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node);
+
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/mpi_group.ipp>

@@ -4,7 +4,7 @@
 #define RESHARD_MPI_NODE_COPIES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/packed_vector.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 
 #include <cstdint>

@@ -4,10 +4,11 @@
 #define RESHARD_MPI_NODE_REACH_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/node_copies.hpp>
 #include <reshard/mpi/shared_arena.hpp>
-#include <reshard/mpi/sorted_transfers.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/plan/cost.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,35 @@
 /// Which transfers need no message: one end lies in memory that the rank at the other end reaches.
 
 namespace reshard::detail {
+
+/// The transfers of one process by peer, and those that stay.
+struct sorted_transfers {
+    std::vector<std::vector<std::uint32_t>> to;
+    std::vector<std::vector<std::uint32_t>> from;
+    std::vector<std::uint32_t> local;
+};
+
+RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size);
+
+/// How a process serves its peers.
+struct lane_order {
+    int rank = 0;
+    int step = 1;                ///< 1: those behind it first; -1: those before it
+    index_t limit = chunk_bytes; ///< of a chunk, equal at both ends
+};
+
+/// One lane a peer, those nearest in the direction of `step` first.
+RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
+                                             std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                             lane_order const& order);
+
+/// The bytes of some transfers, as they travel.
+RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers);
+
+/// What this process and each other one give one another, the larger of both ways.
+RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted);
+
+RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sorted);
 
 /// The arenas of both sides; null where there is none.
 struct side_arenas {

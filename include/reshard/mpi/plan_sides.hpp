@@ -3,7 +3,7 @@
 #ifndef RESHARD_MPI_PLAN_SIDES_HPP
 #define RESHARD_MPI_PLAN_SIDES_HPP
 
-#include <reshard/bind/rounds_job.hpp>
+#include <reshard/bind/planned_job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/look_up.hpp>

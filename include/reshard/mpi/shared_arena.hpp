@@ -3,9 +3,13 @@
 #ifndef RESHARD_MPI_SHARED_ARENA_HPP
 #define RESHARD_MPI_SHARED_ARENA_HPP
 
-#include <reshard/mpi/node_ranks.hpp>
-#include <reshard/mpi/node_segments.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/os/arena_resource.hpp>
+#include <reshard/os/shared_segment.hpp>
+#include <reshard/os/yielding_barrier.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +20,89 @@
 
 /// \file
 /// Memory for tensors that the ranks of a node reach without messages.
+
+namespace reshard::detail {
+
+/// What is asked of the system for a segment.
+struct segment_request {
+    segment_kind kind = segment_kind::unnamed;
+    page_advice pages = {};
+    system_calls calls = {};
+};
+
+/// Segments of all ranks of a node as one of them sees them, its own among them.
+class node_segments {
+    struct told_segment {
+        segment_address address;
+        index_t bytes = 0;
+
+        static constexpr void members(auto& self, auto&& visit) { visit(self.address, self.bytes); }
+    };
+
+public:
+    /// What each segment has before the memory that is allocated.
+    static constexpr index_t head_bytes = 4096;
+
+    /// Makes this rank's segment, and maps those of the others.
+    ///
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    template <group Group>
+    node_segments(Group const& node, index_t bytes, segment_request const& wanted) {
+        told_segment told;
+        auto const problem = attempt([&] {
+            all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
+                                                  wanted.calls));
+            new (all_.back().data()) barrier_state;
+            told = {all_.back().address(), all_.back().bytes()};
+        });
+        agree(node, problem);
+        auto const addresses = gather_values(node, told);
+        agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
+        all_[static_cast<std::size_t>(node.rank())].seal();
+    }
+
+    /// The memory of a rank of the node.
+    ///
+    /// \par Units bytes
+    std::byte* data(int rank) const;
+    index_t bytes(int rank) const;
+
+    barrier_state& barrier() const;
+
+private:
+    shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
+
+    /// This rank's own segment stays where it is till all is well: others may look for it still.
+    void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls);
+
+    std::vector<shared_segment> all_; ///< by rank of the node
+};
+
+/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
+/// where both kinds are refused, or there is only one rank.
+///
+/// \param refusal why there is none; empty where there is one
+/// \par Collective every rank of the node, in the same order
+template <group Group, class Make>
+auto with_segments(Group const& node, std::string& refusal, Make const& make)
+    -> decltype(make(segment_kind::unnamed)) {
+    if (node.size() == 1) {
+        refusal = "there is no other rank on this node";
+        return nullptr;
+    }
+    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
+        try {
+            auto made = make(kind);
+            refusal.clear();
+            return made;
+        } catch (error const& problem) { // the same on every rank of the node
+            refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
+        }
+    return nullptr;
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -6,7 +6,10 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 
+#include <signal.h>
+
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -15,6 +18,25 @@
 /// An open file, and its bytes as memory.
 
 namespace reshard::detail {
+
+/// While this lives, a file that this thread makes too large is the error EFBIG alone: its signal,
+/// SIGXFSZ, whose default ends the process, goes nowhere.
+///
+/// A signal that was pending before is left pending; `errno` is kept.
+class file_size_signal_held {
+public:
+    file_size_signal_held();
+    file_size_signal_held(file_size_signal_held const&) = delete;
+    file_size_signal_held& operator=(file_size_signal_held const&) = delete;
+    ~file_size_signal_held();
+
+private:
+    static bool is_pending();
+
+    sigset_t signal_;
+    sigset_t before_;
+    bool was_pending_ = false;
+};
 
 /// \param  what the file, and what went wrong with it
 /// \throws error with errc::io, and what the system says

@@ -7,10 +7,14 @@
 #include <reshard/core/members.hpp>
 #include <reshard/os/file.hpp>
 #include <reshard/os/page_advice.hpp>
-#include <reshard/os/system_calls.hpp>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +24,48 @@
 /// Memory of one process that others on its node map.
 
 namespace reshard::detail {
+
+/// The calls by which processes share memory. Another table stands for a system that refuses some.
+///
+/// \par Units bytes; descriptors and error numbers are the system's, failure is -1 with `errno` set
+struct system_calls {
+    /// A file without a name. Linux has it.
+    int (*create_unnamed)(char const* label) = [](char const* label) {
+#if defined(MFD_CLOEXEC)
+        return ::memfd_create(label, MFD_CLOEXEC);
+#else
+        static_cast<void>(label);
+        errno = ENOSYS;
+        return -1;
+#endif
+    };
+
+    /// A new file in the memory that the system has for named segments.
+    int (*create_named)(char const* name) = [](char const* name) {
+        return ::shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+    };
+
+    /// Another process's file, by a path below /proc.
+    int (*open_unnamed)(char const* path) = [](char const* path) {
+        return ::open(path, O_RDWR | O_CLOEXEC);
+    };
+
+    int (*open_named)(char const* name) = [](char const* name) {
+        return ::shm_open(name, O_RDWR, 0);
+    };
+
+    /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the
+    /// error.
+    int (*reserve)(int file, off_t bytes) = [](int file, off_t bytes) {
+        constexpr off_t piece = off_t{64} << 20; // a signal undoes no more than a piece
+        int problem = 0;
+        for (off_t done = 0; done < bytes && problem == 0; done += piece)
+            do
+                problem = ::posix_fallocate(file, done, std::min(piece, bytes - done));
+            while (problem == EINTR);
+        return problem;
+    };
+};
 
 /// How a segment is found by others.
 enum class segment_kind : std::uint8_t {

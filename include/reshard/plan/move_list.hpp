@@ -3,9 +3,9 @@
 #ifndef RESHARD_PLAN_MOVE_LIST_HPP
 #define RESHARD_PLAN_MOVE_LIST_HPP
 
-#include <reshard/copy/constant_copy.hpp>
-#include <reshard/core/byte_place.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/copy/choose.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/plan/cut_list.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_PLAN_PLAN_HPP
 #define RESHARD_PLAN_PLAN_HPP
 
-#include <reshard/core/factor_rows.hpp>
+#include <reshard/core/axis_joins.hpp>
 #include <reshard/core/index_rows.hpp>
 #include <reshard/core/short_list.hpp>
 #include <reshard/expr/piece.hpp>

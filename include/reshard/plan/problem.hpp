@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/layout/held_tensor.hpp>
+#include <reshard/layout/compact_layout.hpp>
 #include <reshard/plan/plan_problem.hpp>
 
 #include <cstdint>

@@ -8,14 +8,131 @@
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
+#include <reshard/plan/problem.hpp>
 
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 /// \file
 /// A plan in rounds, so that no process needs more memory than it may.
 
 namespace reshard {
+
+namespace detail {
+
+/// The tensors of one process, before and after.
+///
+/// \par Units bytes
+struct process_memory {
+    index_t source_bytes = 0;
+    index_t target_bytes = 0;
+
+    constexpr bool operator==(process_memory const&) const = default;
+};
+
+/// Some bytes of a process.
+struct process_share {
+    holder_t process = 0;
+    index_t bytes = 0;
+
+    constexpr bool operator==(process_share const&) const = default;
+};
+
+/// \throws error with errc::overflow when the sum does not fit 64 bits
+constexpr void add_bytes(index_t& sum, index_t bytes) {
+    sum = checked_add(sum, bytes, "the bytes of a rank");
+}
+
+/// By process, each once; without those that have none.
+constexpr std::vector<process_share> add_up(std::vector<process_share> all) {
+    std::sort(all.begin(), all.end(),
+              [](process_share const& a, process_share const& b) { return a.process < b.process; });
+    std::vector<process_share> sums;
+    for (process_share const& one : all) {
+        if (one.bytes == 0)
+            continue;
+        if (sums.empty() || sums.back().process != one.process)
+            sums.push_back({one.process, 0});
+        add_bytes(sums.back().bytes, one.bytes);
+    }
+    return sums;
+}
+
+constexpr std::vector<process_share> shares_of(tensor_shards const& shards, data_type dtype,
+                                               plan_options const& options) {
+    std::vector<process_share> all;
+    for (std::size_t i = 0; shards && i < shards.size(); ++i) {
+        all.push_back(
+            {options.process_of(shards.holder(i)), byte_count(shards.elements(i), dtype)});
+    }
+    return add_up(std::move(all));
+}
+
+/// What each process has of each tensor of one side. Tensors with the same shards share a list.
+class side_shares {
+public:
+    /// \tparam Side `source_side` or `target_side`
+    template <class Side>
+    constexpr side_shares(std::vector<Side> const& sides, plan_options const& options)
+        : number_(sides.size(), 0) {
+        auto const kind = [&](std::uint32_t i) {
+            return std::pair{sides[i].spread, bits(sides[i].dtype)};
+        };
+        std::vector<std::uint32_t> order;
+        for (std::uint32_t i = 0; i < sides.size(); ++i)
+            order.push_back(i);
+        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return std::pair{kind(a), a} < std::pair{kind(b), b};
+        });
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            bool const is_known =
+                i > 0 && kind(order[i]).first != no_spread && kind(order[i]) == kind(order[i - 1]);
+            if (!is_known)
+                lists_.push_back(shares_of(sides[order[i]].shards, sides[order[i]].dtype, options));
+            number_[order[i]] = static_cast<std::uint32_t>(lists_.size() - 1);
+        }
+    }
+
+    /// \pre there is a tensor of that number
+    constexpr std::vector<process_share> const& operator[](std::size_t tensor) const {
+        return lists_[number_[tensor]];
+    }
+
+private:
+    std::vector<std::vector<process_share>> lists_;
+    std::vector<std::uint32_t> number_; ///< by tensor
+};
+
+} // namespace detail
+
+/// What each of `processes` processes holds of the tensors of both sides; of sources that everybody
+/// reads from files, nothing.
+///
+/// \par Units bytes
+/// \pre `options.process_of(h) < processes` for every holder `h`
+/// \throws error with errc::overflow when those of one process do not fit 64 bits
+constexpr std::vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
+                                                        holder_t processes,
+                                                        plan_options const& options = {}) {
+    std::vector<detail::process_memory> all(processes, detail::process_memory{});
+    auto const add = [&](auto const& sides, index_t detail::process_memory::*bytes) {
+        detail::side_shares const shares(sides, options);
+        for (std::size_t i = 0; i < sides.size(); ++i)
+            for (detail::process_share const& one : shares[i]) {
+                BOOST_ASSERT(one.process < processes);
+                detail::add_bytes(all[one.process].*bytes, one.bytes);
+            }
+    };
+    if (!options.shared_sources)
+        add(problem.sources, &detail::process_memory::source_bytes);
+    add(problem.targets, &detail::process_memory::target_bytes);
+    return all;
+}
 
 class plan_flows;
 

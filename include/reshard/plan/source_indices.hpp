@@ -3,16 +3,150 @@
 #ifndef RESHARD_PLAN_SOURCE_INDICES_HPP
 #define RESHARD_PLAN_SOURCE_INDICES_HPP
 
+#include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
-#include <reshard/plan/shard_kinds.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 /// \file
 /// The search trees of all source tensors, one for all tensors that are cut alike.
 
 namespace reshard::detail {
+
+/// Numbers things so that equal ones, and only those, have the same number.
+struct equal_classes {
+    std::vector<std::uint32_t> class_of;       ///< by thing
+    std::vector<std::uint32_t> representative; ///< by class: one of its things
+};
+
+/// A hash table of classes by the digest of their things, small where there are few classes.
+class class_table {
+public:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    struct slot {
+        std::uint64_t digest = 0;
+        std::uint32_t number = none;
+    };
+
+    /// The slot of the class of that digest for which `is_it(number)`, or the empty one for it.
+    template <class IsIt>
+    constexpr slot& find(std::uint64_t digest, IsIt&& is_it) {
+        std::size_t at = digest & mask();
+        while (slots_[at].number != none &&
+               (slots_[at].digest != digest || !is_it(slots_[at].number)))
+            at = (at + 1) & mask();
+        return slots_[at];
+    }
+
+    /// Makes room for one more than `count` classes.
+    constexpr void make_room(std::size_t count) {
+        if (2 * (count + 1) <= slots_.size())
+            return;
+        std::vector<slot> const before =
+            std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
+        for (slot const& one : before)
+            if (one.number != none)
+                find(one.digest, [](std::uint32_t) { return false; }) = one;
+    }
+
+private:
+    constexpr std::size_t mask() const { return slots_.size() - 1; }
+
+    /// A power of two of them, at most half of them taken.
+    std::vector<slot> slots_ = std::vector<slot>(16);
+};
+
+/// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is asked only where digests are
+/// equal.
+///
+/// A model of 126 equal layers is planned for one: that is a hundredfold.
+///
+/// \pre  equal things have equal digests
+/// \post classes are numbered as their first things come, which represent them
+template <class Equal>
+constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equal&& equal) {
+    equal_classes result;
+    result.class_of.reserve(digests.size());
+    class_table table;
+    for (std::uint32_t i = 0; i < digests.size(); ++i) {
+        table.make_room(result.representative.size());
+        auto& found = table.find(digests[i], [&](std::uint32_t number) {
+            return equal(result.representative[number], i);
+        });
+        if (found.number == class_table::none) {
+            found = {digests[i], static_cast<std::uint32_t>(result.representative.size())};
+            result.representative.push_back(i);
+        }
+        result.class_of.push_back(found.number);
+    }
+    return result;
+}
+
+/// The shards of one side, each once, and which of them have equal geometry.
+///
+/// A tensor refers to its `spread`: those of a compact layout share them. Of
+/// spreads, those with the same boxes, whoever holds them, are one kind.
+class shard_kinds {
+public:
+    /// \tparam Side `source_side` or `target_side`
+    template <class Side>
+    constexpr explicit shard_kinds(std::vector<Side> const& sides) {
+        find_spreads(sides);
+        std::vector<std::uint64_t> digests;
+        for (tensor_shards const& one : spreads_) {
+            hasher digest;
+            one.add_geometry(digest);
+            digests.push_back(digest.value());
+        }
+        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
+            return spreads_[a].same_geometry(spreads_[b]);
+        });
+    }
+
+    /// By spread.
+    constexpr std::vector<tensor_shards> const& spreads() const { return spreads_; }
+    /// By kind: one spread of it.
+    constexpr std::vector<std::uint32_t> const& representatives() const {
+        return kinds_.representative;
+    }
+    /// Of a tensor, by number.
+    constexpr std::uint32_t spread(std::size_t tensor) const { return spread_of_[tensor]; }
+    /// Of a spread.
+    constexpr std::uint32_t kind(std::uint32_t spread) const { return kinds_.class_of[spread]; }
+    /// The first tensor with that spread.
+    constexpr std::uint32_t first_tensor(std::uint32_t spread) const { return first_[spread]; }
+
+private:
+    template <class Side>
+    constexpr void find_spreads(std::vector<Side> const& sides) {
+        std::vector<std::uint32_t> of_given;
+        spread_of_.reserve(sides.size());
+        for (std::uint32_t i = 0; i < sides.size(); ++i) {
+            std::uint32_t const next = static_cast<std::uint32_t>(spreads_.size());
+            std::uint32_t const given = sides[i].spread;
+            if (given != no_spread && given >= of_given.size())
+                of_given.resize(given + 1, no_spread);
+            if (given != no_spread && of_given[given] != no_spread) {
+                spread_of_.push_back(of_given[given]);
+                continue;
+            }
+            if (given != no_spread)
+                of_given[given] = next;
+            spread_of_.push_back(next);
+            spreads_.push_back(sides[i].shards);
+            first_.push_back(i);
+        }
+    }
+
+    std::vector<tensor_shards> spreads_;
+    std::vector<std::uint32_t> first_;     ///< by spread
+    std::vector<std::uint32_t> spread_of_; ///< by tensor
+    equal_classes kinds_;                  ///< of spreads
+};
 
 /// A `shard_index` for each source tensor; tensors that are cut alike by the same holders share
 /// one.

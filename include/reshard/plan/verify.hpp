@@ -4,9 +4,9 @@
 #define RESHARD_PLAN_VERIFY_HPP
 
 #include <reshard/plan/options.hpp>
-#include <reshard/plan/part_index.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_problem.hpp>
+#include <reshard/plan/shard_index.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -5,8 +5,9 @@
 
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/format/safetensors_header.hpp>
+#include <reshard/format/safetensors.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -18,11 +19,52 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
 /// A checkpoint that is open for reading: its files are holders of shards, as ranks are.
+
+namespace reshard::detail {
+
+/// Runs `work`; an error of it begins with `path`.
+template <class Work>
+void at_path(std::filesystem::path const& path, Work&& work) {
+    try {
+        std::forward<Work>(work)();
+    } catch (error const& problem) {
+        std::string const name = path.string();
+        if (std::string_view(problem.what()).starts_with(name))
+            throw;
+        fail(problem.code(), name + ": " + problem.what());
+    }
+}
+
+/// A shard of a file as a tensor; `file` is the file's first byte.
+template <class View, class Byte>
+View view_in_file(checkpoint_tensor const& tensor, checkpoint_shard const& shard, Byte* file) {
+    index_vector const shape = shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+    return View{file + shard.begin, tensor.dtype, shape, row_major_strides(shape)};
+}
+
+/// The shards of the files that are there, found by their place in `layout_of(metadata)`.
+///
+/// `files[i]` is the first byte of file `i`, or null where this process does not have it.
+template <class View, class Byte>
+shard_views<View> views_in_files(checkpoint_metadata const& metadata,
+                                 std::vector<Byte*> const& files) {
+    shard_views<View> views;
+    for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t) {
+        checkpoint_tensor const& tensor = metadata.tensors[t];
+        for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
+            if (Byte* const file = files[tensor.shards[i].file])
+                views.add(t, i, view_in_file<View>(tensor, tensor.shards[i], file));
+    }
+    return views;
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -3,22 +3,91 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/os/mapped_file.hpp>
-#include <reshard/storage/staging.hpp>
+#include <reshard/storage/put_in_place.hpp>
 #include <reshard/storage/target_files.hpp>
-#include <reshard/storage/write_whole_file.hpp>
 #include <reshard/tensor/state_dict.hpp>
+
+#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
 #include <list>
+#include <string>
 #include <vector>
 
 /// \file
 /// The files of a checkpoint as tensors in memory, to be filled, and then to appear all at once.
 
 namespace reshard::detail {
+
+inline std::filesystem::path without_slash(std::filesystem::path const& path) {
+    return path.has_filename() ? path : path.parent_path();
+}
+
+/// Refuses a target that must not be written.
+RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace);
+
+RESHARD_DECL void create_temporary(std::filesystem::path const& temporary,
+                                   std::filesystem::path const& target);
+
+/// A temporary directory beside a target: files are written there, and the whole is renamed last.
+///
+/// A process that dies leaves the temporary directory (`.NAME.partial-PID`), never half a target.
+class staging {
+public:
+    /// Creates the temporary directory, on the first rank.
+    ///
+    /// \par Collective every rank of the group
+    /// \throws error with errc::already_exists where the target is there and `replace` is false, or
+    ///         it holds what is no part of a checkpoint; with errc::io where it could not be
+    ///         created; on every rank alike
+    template <group Group>
+    staging(Group const& world, std::filesystem::path const& target, bool replace)
+        : target_(without_slash(target)), replace_(replace) {
+        std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
+        temporary_ = target_;
+        temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
+        agree_on(world, [&] {
+            if (world.rank() != 0)
+                return;
+            check_target(target_, replace_);
+            create_temporary(temporary_, target_);
+            created_ = true;
+        });
+    }
+    staging(staging const&) = delete;
+    staging& operator=(staging const&) = delete;
+
+    /// Removes what was not committed, or what the commit replaced.
+    ~staging();
+
+    std::filesystem::path const& path() const { return temporary_; }
+
+    /// Makes the target appear.
+    ///
+    /// \par Collective every rank of the group, after all of them have written what they had to
+    /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
+    template <group Group>
+    void commit(Group const& world) {
+        agree_on(world, [&] {
+            if (world.rank() != 0)
+                return;
+            put_in_place(temporary_, target_, replace_);
+            attempt([&] { sync_directory(target_ / ".."); }); // the target is there already
+        });
+    }
+
+private:
+    std::filesystem::path target_;
+    std::filesystem::path temporary_;
+    bool replace_;
+    bool created_ = false;
+};
 
 /// A checkpoint that is being written: the files that this process writes, as memory.
 ///

@@ -3,20 +3,113 @@
 #ifndef RESHARD_STORAGE_COMPARE_HPP
 #define RESHARD_STORAGE_COMPARE_HPP
 
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/stored_tensor.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
 /// Are two checkpoints the same tensors, however each of them is cut?
+
+namespace reshard::detail {
+
+/// The shards of each key.
+RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
+shards_by_key(const_state_dict const& shards);
+
+/// A whole tensor in memory of its own.
+class whole_tensor {
+public:
+    /// \throws std::bad_alloc, error with errc::overflow
+    explicit whole_tensor(tensor_layout const& tensor);
+
+    tensor_view view();
+
+    shard_descriptor const& descriptor() const { return descriptor_; }
+
+private:
+    std::vector<std::byte> bytes_;
+    shard_descriptor descriptor_;
+};
+
+/// Calls `visit(key, tensor)` on rank `reader` with each tensor that the ranks hold together, whole
+/// and row-major, in the order of keys.
+///
+/// One tensor at a time is in memory, and nowhere but on the reader: what `visit` sees is gone when
+/// it returns. Padding of flat slices belongs to no rank, so it does not arrive.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws     error on every rank alike: as `gather_layout` and `redistribute`, or what `visit`
+///             throws; tensors before that have been seen. errc::usage for a reader that is no rank
+/// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all
+///             parameters before it writes the first; the streaming of its Flex Checkpoint
+template <group Group, class Visit>
+void for_each_whole(Group const& world, const_state_dict const& source, Visit const& visit,
+                    int reader = 0) {
+    agree_to_run(world, "for_each_whole", static_cast<std::uint64_t>(reader), attempt([&] {
+                     source.check();
+                     if (reader < 0 || reader >= world.size())
+                         fail(errc::usage, "there is no rank " + std::to_string(reader) +
+                                               " among " + std::to_string(world.size()) +
+                                               " to read whole tensors");
+                 }));
+    layout const held = layout_of_all(world, source.descriptors());
+    auto const mine = shards_by_key(source);
+    for (tensor_layout const& tensor : held.tensors) {
+        std::optional<whole_tensor> made;
+        state_dict target;
+        agree_on(world, [&] {
+            if (world.rank() != reader)
+                return;
+            made.emplace(tensor);
+            target.add(made->descriptor(), made->view());
+        });
+        auto const found = mine.find(tensor.key);
+        redistribute(world, found == mine.end() ? const_state_dict() : found->second, target);
+        agree_on(world, [&] {
+            if (made)
+                visit(std::string_view(tensor.key), const_tensor_view(made->view()));
+        });
+    }
+}
+
+constexpr bool is_integer(data_type dtype) {
+    switch (dtype) {
+    case data_type::boolean:
+    case data_type::u8:
+    case data_type::i8:
+    case data_type::i16:
+    case data_type::u16:
+    case data_type::i32:
+    case data_type::u32:
+    case data_type::i64: return true;
+    default: return false;
+    }
+}
+
+/// The element that lies `place` elements behind the first one: the shortest digits that mean it.
+///
+/// \par Shape any; strides do not matter
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
+
+/// The bits of the same element, in hexadecimal: tells two NaN apart.
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -3,20 +3,44 @@
 #ifndef RESHARD_STORAGE_CONVERT_HPP
 #define RESHARD_STORAGE_CONVERT_HPP
 
-#include <reshard/bind/any_program.hpp>
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/target_files.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
 
 /// \file
 /// From a checkpoint to a checkpoint, without tensors in between.
+
+namespace reshard::detail {
+
+/// The memory of this process that is there now and belongs to no file, or 0 where the system does
+/// not say.
+///
+/// \par Units  bytes, in whole pages
+/// \par Source /proc/self/statm of Linux: resident pages less those of files and of shared memory
+RESHARD_DECL index_t own_memory_bytes();
+
+/// The most memory that a process came to have, at the moments of `look`, since it was made.
+class memory_watch {
+public:
+    void look() { most_ = std::max(most_, own_memory_bytes() - before_); }
+    index_t most_bytes() const { return most_; }
+
+private:
+    index_t before_ = own_memory_bytes();
+    index_t most_ = 0;
+};
+
+} // namespace reshard::detail
 
 namespace reshard {
 

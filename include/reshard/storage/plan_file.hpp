@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_PLAN_FILE_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/group/agree_digest.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_digest.hpp>
 

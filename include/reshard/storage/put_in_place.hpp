@@ -7,11 +7,22 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 
 /// \file
 /// A directory takes its place, or that of another one, in one step.
 
 namespace reshard::detail {
+
+RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_view text);
+
+/// Writes a file beside `target` and gives it that name when it is complete; a file that is there
+/// is replaced.
+///
+/// A process that dies leaves `.NAME.partial-` and numbers, never half a file.
+///
+/// \throws error with errc::io, naming the target; then what is there is what it was
+RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text);
 
 /// Gives `source` the name `target`; returns 0 or what the system says.
 inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {

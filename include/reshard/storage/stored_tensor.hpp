@@ -3,20 +3,44 @@
 #ifndef RESHARD_STORAGE_STORED_TENSOR_HPP
 #define RESHARD_STORAGE_STORED_TENSOR_HPP
 
-#include <reshard/bind/place.hpp>
+#include <reshard/bind/bind.hpp>
+#include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/plan/part_index.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/plan/plan_problem.hpp>
+#include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// \file
 /// A tensor in the files of a checkpoint, element by element.
 
 namespace reshard::detail {
+
+/// Elements in memory, `step` apart.
+struct element_row {
+    unsigned char const* bytes;
+    index_t first;
+    index_t step;
+
+    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
+};
+
+/// The first of `count` elements that differs, or `count`.
+RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
+                                      int bits);
+
+/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
+///
+/// Both sides are row-major, so that fusing axes keeps the order of elements.
+RESHARD_DECL std::optional<index_t>
+first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
@@ -75,6 +99,26 @@ private:
 /// The first element, in row-major order, in which two tensors of one kind differ.
 RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
                                                           stored_tensor const& b);
+
+/// The places in `held` of the tensors that some target is made of, ascending.
+RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);
+
+/// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
+///
+/// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them.
+///
+/// \par Collective every rank of the group, with equal numbers
+/// \throws error with errc::overlap, naming both files, the key and the first element that differs,
+///         on every rank alike
+template <group Group>
+void check_replicas(Group const& world, checkpoint const& source,
+                    std::vector<std::size_t> const& numbers) {
+    agree_on(world, [&] {
+        auto const step = static_cast<std::size_t>(world.size());
+        for (auto i = static_cast<std::size_t>(world.rank()); i < numbers.size(); i += step)
+            stored_tensor(source, numbers[i]).check_replicas();
+    });
+}
 
 } // namespace reshard::detail
 

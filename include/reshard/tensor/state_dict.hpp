@@ -3,8 +3,8 @@
 #ifndef RESHARD_TENSOR_STATE_DICT_HPP
 #define RESHARD_TENSOR_STATE_DICT_HPP
 
-#include <reshard/core/byte_place.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/tensor/view.hpp>

@@ -3,7 +3,7 @@
 #if __has_include(<Eigen/Core>)
 
 #include <reshard/adapt/eigen.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <boost/test/unit_test.hpp>

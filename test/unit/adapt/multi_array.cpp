@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/adapt/multi_array.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <boost/test/unit_test.hpp>

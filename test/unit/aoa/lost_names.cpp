@@ -1,10 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/lost_names.hpp>
+#include <reshard/aoa/expand.hpp>
 
 #include "aoa/language.hpp"
-
-#include <reshard/aoa/expand.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 
 #include "aoa/patterns.hpp"
 

@@ -3,7 +3,6 @@
 #include <reshard/aoa/make_finding.hpp>
 
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/statement_group.hpp>
 
 #include "aoa/language.hpp"
 

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/print.hpp>
-#include <reshard/aoa/statement_text.hpp>
 
 #include "aoa/language.hpp"
 

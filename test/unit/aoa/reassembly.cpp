@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/reassembly.hpp>
+#include <reshard/aoa/reassembler.hpp>
 
 #include "aoa/language.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "aoa/language.hpp"
 
-#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/finding.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bind/copy_shared.hpp>
+#include <reshard/bind/overlap.hpp>
 
 #include "support/layouts.hpp"
 #include "support/says.hpp"

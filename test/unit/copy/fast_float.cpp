@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/fast_float.hpp>
+#include <reshard/copy/byte_float.hpp>
 
 #include <reshard/copy/convert.hpp>
 

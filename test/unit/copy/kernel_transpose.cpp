@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/kernel_transpose.hpp>
+#include <reshard/copy/kernel_elements.hpp>
 
 #include "vector_sets.hpp"
 

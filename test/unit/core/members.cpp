@@ -4,7 +4,7 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/cast_chain.hpp>
-#include <reshard/core/packed_vector.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/core/packed_vector.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include "support/says.hpp"
 

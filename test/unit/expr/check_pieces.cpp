@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/check_pieces.hpp>
+#include <reshard/expr/losses.hpp>
 
 #include <reshard/expr/algebra.hpp>
 

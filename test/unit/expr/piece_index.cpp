@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/piece_index.hpp>
+#include <reshard/expr/mapping_index.hpp>
 
 #include <reshard/expr/algebra.hpp>
 

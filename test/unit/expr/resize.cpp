@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/resize.hpp>
+#include <reshard/expr/slice.hpp>
 
 #include "support/evaluate.hpp"
 #include "support/says.hpp"

@@ -1,6 +1,5 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/format/json_cursor.hpp>
 #include <reshard/format/json_document.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/format/safetensors_reader.hpp>
+#include <reshard/format/safetensors.hpp>
 
 #include "safetensors_cases.hpp"
 

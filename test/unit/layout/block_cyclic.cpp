@@ -4,9 +4,9 @@
 
 #include "support/says.hpp"
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/layout/compact_sharding.hpp>
-#include <reshard/layout/main_copies.hpp>
+#include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
 
 #include <string>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/named_placement.hpp>
+#include <reshard/model/parallel_tensor.hpp>
 
 #include "support/says.hpp"
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/object_cell.hpp>
+#include <reshard/group/check_objects.hpp>
 
 #include "support/says.hpp"
 

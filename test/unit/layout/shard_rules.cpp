@@ -1,8 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/shard_rules.hpp>
+#include <reshard/group/check_world.hpp>
 
-#include <reshard/group/check_rules.hpp>
 #include <reshard/group/solo.hpp>
 
 #include "support/says.hpp"

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/shards_of.hpp>
-#include <reshard/model/cut_parts.hpp>
+#include <reshard/model/parallel_tensor.hpp>
 
 #include "support/says.hpp"
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/scope_parts.hpp>
+#include <reshard/plan/target_kinds.hpp>
 
 #include "support/layouts.hpp"
 

@@ -12,6 +12,11 @@
 
 namespace reshard::aoa::detail {
 
+RESHARD_DECL std::uint32_t downstream::of(std::string_view key) const {
+    auto const id = code_.find(key);
+    return !id || source_[*id] == none ? none : first_[source_[*id]];
+}
+
 RESHARD_DECL destruction_finder::destruction_finder(program const& code, lowering const& lowered)
     : code_(code), lowered_(lowered) {
     for (std::size_t i = 0; i < lowered.dropped.size(); ++i) {

@@ -5,14 +5,99 @@
 
 #include <reshard/aoa/expand.hpp>
 
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/lost_names.hpp>
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/chain.hpp>
-#include <reshard/aoa/macro/check_attributes.hpp>
+#include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/words.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
+
+namespace reshard::aoa::detail {
+
+/// Whether a statement has the word of a macro, which knows its attributes itself.
+inline bool has_macro_word(std::vector<attribute> const& list) {
+    return std::ranges::any_of(list, [](attribute const& one) {
+        attribute_word const* const word = find_attribute_word(one.word);
+        return word && word->value == value_kind::none;
+    });
+}
+
+RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements) {
+    for (statement& one : statements) {
+        std::vector<attribute> const& list = context.code.attributes(one);
+        if (list.empty() || has_macro_word(list))
+            continue;
+        bool is_sound = true;
+        for (attribute const& each_attribute : list)
+            is_sound &= succeeds(context, one, [&] {
+                check_attribute(each_attribute);
+                check_text(each_attribute);
+            });
+        if (!is_sound)
+            one = broken(context, one);
+    }
+}
+
+RESHARD_DECL void outline_set::add(std::vector<segment> const& segments) {
+    outlines_.intern(outline_of(segments));
+}
+
+RESHARD_DECL bool outline_set::has(std::string_view key) const {
+    std::string outline;
+    append_outline(outline, key);
+    return outlines_.find(outline).has_value();
+}
+
+RESHARD_DECL bool outline_set::empty() const { return outlines_.size() == 0; }
+
+RESHARD_DECL std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
+                                                   std::vector<state_suffix> const& suffixes) {
+    std::vector<std::string_view> found;
+    if (keys && !lost.empty())
+        for (catalog_entry const& entry : *keys)
+            for_each_parameter_name(*keys, entry, suffixes, [&](std::string_view key) {
+                if ((found.empty() || found.back() != key) && lost.has(key))
+                    found.push_back(key);
+            });
+    return found;
+}
+
+/// The texts of a program and the keys of a side that some lost name may mean, as names.
+inline std::vector<name> names_of(macro_context& context, outline_set const& lost,
+                                  catalog const* keys) {
+    std::vector<name> names;
+    if (!lost.empty())
+        for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
+            if (name const one{name::kind_type::text, false, id, {}};
+                lost.has(context.code.text(one)))
+                names.push_back(one);
+    for (std::string_view const key : keys_in(lost, keys, context.options.state_suffixes))
+        names.push_back(context.code.make_text(key));
+    return names;
+}
+
+RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
+    if (context.lost.empty())
+        return;
+    outline_set read, bound;
+    for (lost_name const& one : context.lost)
+        (one.is_read ? read : bound).add(context.code.pattern(one.open));
+    std::vector<name> left;
+    for (std::string_view const key : keys_in(read, context.left, context.options.state_suffixes))
+        left.push_back(context.code.make_text(key));
+    std::vector<name> const right = names_of(context, bound, context.right);
+    statement like{};
+    like.origin = context.code.make_origin({{}, 0, {}, true});
+    statements.insert(statements.begin(), context.code.make_statement(left, right, like));
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

@@ -6,12 +6,83 @@
 #include <reshard/aoa/lower.hpp>
 
 #include <reshard/aoa/define_outputs.hpp>
-#include <reshard/aoa/diagnostic.hpp>
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/relate_copies.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/run_statements.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
 #include <utility>
+#include <vector>
+
+namespace reshard::aoa::detail {
+
+/// An output whose value has other names as well.
+struct tied_output {
+    value_identity value;
+    mapping_output const* output;
+
+    auto key() const { return std::tie(value, output->key); }
+};
+
+/// What tells the value of text number `id` from others, if an output may have that text for its
+/// key: one that the target has or, where the target is unknown, any.
+inline std::optional<value_identity> output_identity(lower_context& context, std::uint32_t id) {
+    binding const& bound = context.names[name{name::kind_type::text, false, id, {}}];
+    return bound.is_wanted || !context.target ? context.names.identity(id) : std::nullopt;
+}
+
+/// The texts of a program whose values have other such texts as well, by number.
+inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
+    std::vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
+    for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
+        if (auto const value = output_identity(context, id)) {
+            auto &named = is_named[value->is_source], &tied = is_tied[value->is_source];
+            named.resize(std::max<std::size_t>(named.size(), value->number + std::size_t{1}));
+            tied.resize(named.size());
+            tied[value->number] = named[value->number];
+            named[value->number] = true;
+        }
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
+        if (auto const value = output_identity(context, id))
+            if (is_tied[value->is_source][value->number])
+                found.push_back(id);
+    return found;
+}
+
+/// Their outputs, by value, then by key. Most programs have none: no key is looked for then.
+inline std::vector<tied_output> tied_outputs(lower_context& context) {
+    std::vector<tied_output> found;
+    for (std::uint32_t const id : tied_texts(context)) {
+        name const one{name::kind_type::text, false, id, {}};
+        if (auto const* const output = context.result.map.find(context.code.text(one)))
+            found.push_back({*context.names.identity(id), output});
+    }
+    std::ranges::sort(found, {}, &tied_output::key);
+    return found;
+}
+
+RESHARD_DECL void relate_copies(lower_context& context) {
+    std::vector<reshard::detail::relation> aliases;
+    tied_output const* first = nullptr;
+    auto const tied = tied_outputs(context);
+    for (tied_output const& one : tied) {
+        if (!first || first->value != one.value)
+            first = &one;
+        else if (first->output->value.dtype == one.output->value.dtype)
+            aliases.push_back(
+                {reshard::detail::relation::kind::alias, first->output->key, one.output->key});
+    }
+    std::ranges::sort(aliases, {}, &reshard::detail::relation::companion);
+    for (reshard::detail::relation& alias : aliases)
+        context.result.map.relate(std::move(alias));
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

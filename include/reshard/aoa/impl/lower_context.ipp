@@ -5,11 +5,210 @@
 
 #include <reshard/aoa/lower_context.hpp>
 
+#include <reshard/aoa/finding.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/expr/expression.hpp>
 
+#include <boost/assert.hpp>
+
+#include <unordered_set>
 #include <utility>
 
 namespace reshard::aoa::detail {
+
+RESHARD_DECL reshard::detail::key_id bound_value::first_source() const {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) != reshard::detail::zero_source)
+            return tensor.pieces.source(i);
+    BOOST_ASSERT(!sources.empty());
+    return sources.front();
+}
+
+RESHARD_DECL bool has_source_elements(expression const& tensor) {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) != reshard::detail::zero_source)
+            return true;
+    return false;
+}
+
+/// What to write for the numbers of a name that has something else for them.
+inline std::string number_advice(std::string_view key) {
+    return key.find_first_of("${") == key.npos
+               ? std::string()
+               : "; to match every number, write a placeholder in capitals, as in "
+                 "l.$LAYER_ID.w";
+}
+
+RESHARD_DECL scope::scope(program const& code, source_names const& source)
+    : code_(code),
+      source_(source),
+      bindings_(code.text_count() + code.fresh_count()),
+      sources_(code.text_count(), source_names::none),
+      reads_left_(code.fresh_count()) {
+    for (reshard::detail::key_id id = 0; id < source.tensors().size(); ++id)
+        if (auto const text = code.find(source.tensors()[id].key))
+            sources_[*text] = id;
+    for (statement const& one : code.statements())
+        for (name const& read_name : code.left(one))
+            if (read_name.kind == name::kind_type::fresh)
+                ++reads_left_[read_name.id];
+}
+
+RESHARD_DECL binding& scope::operator[](name const& one) {
+    return bindings_[one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0)];
+}
+
+RESHARD_DECL binding const* scope::find(std::string_view key) const {
+    auto const id = code_.find(key);
+    return id ? &bindings_[*id] : nullptr;
+}
+
+RESHARD_DECL binding* scope::find(std::string_view key) {
+    auto const id = code_.find(key);
+    return id ? &bindings_[*id] : nullptr;
+}
+
+RESHARD_DECL reshard::detail::key_id scope::source(name const& one) const {
+    return one.kind == name::kind_type::text ? sources_[one.id] : source_names::none;
+}
+
+RESHARD_DECL std::string scope::near(std::string_view key) const {
+    reshard::detail::nearest_text search(key, true);
+    for (std::uint32_t id = 0; searches_left_ > 0 && id < code_.text_count(); ++id)
+        if (bindings_[id].value != binding::none)
+            search.look_at(code_.text({name::kind_type::text, false, id, {}}));
+    return nearest_of(source_.tensors(), search);
+}
+
+RESHARD_DECL std::optional<value_identity> scope::identity(std::uint32_t id) const {
+    binding const& bound = bindings_[id];
+    if (bound.is_spoilt)
+        return std::nullopt;
+    if (bound.value == binding::none)
+        return bound.source_value == source_names::none
+                   ? std::nullopt
+                   : std::optional(value_identity{true, bound.source_value});
+    reshard::detail::key_id const source = values_[bound.value].source;
+    return source != source_names::none ? value_identity{true, source}
+                                        : value_identity{false, bound.value};
+}
+
+RESHARD_DECL std::vector<reshard::detail::key_id>
+scope::sources_of(std::vector<std::uint32_t> const& values) const {
+    std::vector<reshard::detail::key_id> sources;
+    std::unordered_set<reshard::detail::key_id> seen;
+    for (std::uint32_t const id : values)
+        value(id).for_each_source([&](reshard::detail::key_id from) {
+            if (seen.insert(from).second)
+                sources.push_back(from);
+        });
+    return sources;
+}
+
+RESHARD_DECL std::uint32_t scope::store(bound_value&& made) {
+    if (free_.empty()) {
+        values_.push_back({std::move(made)});
+        return static_cast<std::uint32_t>(values_.size() - 1);
+    }
+    std::uint32_t const id = free_.back();
+    free_.pop_back();
+    values_[id].value = std::move(made);
+    values_[id].source = source_names::none;
+    values_[id].is_free = false;
+    return id;
+}
+
+RESHARD_DECL void scope::release(std::uint32_t id) {
+    if (values_[id].names > 0 || values_[id].is_free)
+        return;
+    values_[id].is_free = true;
+    free_.push_back(id);
+}
+
+RESHARD_DECL void scope::bind(name const& one, std::uint32_t value, std::uint32_t origin) {
+    binding& bound = (*this)[one];
+    if (value != binding::none)
+        ++values_[value].names;
+    unbind(bound);
+    bound.value = value;
+    bound.uses = 0;
+    bound.is_spoilt = false;
+    bound.where = one.where;
+    bound.origin = origin;
+}
+
+RESHARD_DECL void scope::spoil(name const& one) {
+    bind(one, binding::none, 0);
+    (*this)[one].is_spoilt = true;
+}
+
+RESHARD_DECL std::uint32_t scope::read(name const& one) {
+    binding& bound = (*this)[one];
+    if (bound.is_spoilt)
+        throw no_value{};
+    if (bound.value != binding::none) {
+        ++bound.uses;
+        return read_value(one, bound);
+    }
+    std::string_view const key = code_.text(one);
+    if (bound.is_removed)
+        throw statement_error{errc::unknown_key,
+                              "'" + std::string(key) + "' is used here, but the statement at " +
+                                  place_text(code_, bound.where) + " removes it",
+                              one.where, std::string(key)};
+    return read_source(one, key, bound);
+}
+
+RESHARD_DECL std::uint32_t scope::read_source(name const& one, std::string_view key,
+                                              binding& bound) {
+    if (bound.source_place != binding::none) {
+        stored_value const& before = values_[bound.source_place];
+        if (!before.is_free && before.source == bound.source_value)
+            return bound.source_place;
+    }
+    bound.source_place = store(source_value(one, key, bound));
+    values_[bound.source_place].source = bound.source_value;
+    return bound.source_place;
+}
+
+RESHARD_DECL void scope::unbind(binding& bound) {
+    if (bound.value != binding::none && --values_[bound.value].names == 0)
+        release(bound.value);
+    bound.value = binding::none;
+}
+
+RESHARD_DECL std::uint32_t scope::read_value(name const& one, binding& bound) {
+    std::uint32_t const id = bound.value;
+    if (one.kind == name::kind_type::fresh && --reads_left_[one.id] == 0) {
+        --values_[id].names;
+        bound.value = binding::none;
+    }
+    return id;
+}
+
+RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view key,
+                                             binding& bound) const {
+    auto const refuse = [&](std::string const& why) {
+        throw statement_error{errc::unknown_key, "'" + std::string(key) + "' " + why, one.where,
+                              std::string(key)};
+    };
+    if (source_.is_state(key))
+        refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
+               "'; statements name parameters, and their state follows");
+    reshard::detail::key_id id = source(one);
+    if (id == source_names::none)
+        id = source_.find_parameter(key);
+    if (id == source_names::none)
+        refuse(bound.is_added ? "is added by an earlier statement, so it has no contents to read"
+                              : "is neither in the source nor made by an earlier statement" +
+                                    near(key) + number_advice(key));
+    bound.source_value = id;
+    catalog_entry const& entry = source_.entry(id);
+    bound_value found{reshard::detail::source_tensor(id, entry.shape, entry.dtype)};
+    if (!has_source_elements(found.tensor))
+        found.sources.push_back(id);
+    return found;
+}
 
 RESHARD_DECL lower_context::lower_context(program const& lowered, catalog const& sources,
                                           catalog const* targets, lower_options const& chosen)

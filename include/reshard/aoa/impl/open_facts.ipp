@@ -5,10 +5,10 @@
 
 #include <reshard/aoa/open_facts.hpp>
 
-#include <reshard/aoa/check_attribute.hpp>
-#include <reshard/aoa/dissect.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/inverse.hpp>
 #include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,8 +5,99 @@
 
 #include <reshard/aoa/print.hpp>
 
-#include <reshard/aoa/fresh_names.hpp>
-#include <reshard/aoa/statement_text.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace reshard::aoa::detail {
+
+/// The numbers behind temporaries that would like the same name: the smallest that is free is next.
+class number_pool {
+public:
+    /// The next number for a temporary made in statement `now`.
+    std::size_t take(std::size_t now) {
+        for (; !busy_.empty() && busy_.top().first < now; busy_.pop())
+            free_.push(busy_.top().second);
+        if (free_.empty())
+            return ++count_;
+        std::size_t const number = free_.top();
+        free_.pop();
+        return number;
+    }
+
+    /// Keeps a number that has been taken until statement `last` has run.
+    void keep(std::size_t number, std::size_t last) { busy_.emplace(last, number); }
+
+private:
+    template <class T>
+    using least_first = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+
+    std::size_t count_ = 0;
+    least_first<std::pair<std::size_t, std::size_t>> busy_; ///< by the statement that is the last
+    least_first<std::size_t> free_;
+};
+
+/// Names temporaries one after the other.
+class fresh_namer {
+public:
+    fresh_namer(program const& whole, std::function<bool(std::string_view)> const& is_taken)
+        : whole_(whole), is_taken_(is_taken), last_use_(whole.fresh_count(), 0) {
+        for (std::size_t i = 0; i < whole.statements().size(); ++i)
+            for (name const& each : whole.names(whole.statements()[i]))
+                if (each.kind == name::kind_type::fresh)
+                    last_use_[each.id] = i;
+                else if (each.kind == name::kind_type::text)
+                    texts_.insert(whole.text(each));
+    }
+
+    /// The name of a temporary that statement `now` makes.
+    std::string make(name const& fresh, std::size_t now) {
+        number_pool& numbers = numbers_[whole_.text(fresh)];
+        std::size_t const last = last_use_[fresh.id];
+        for (;;) {
+            std::size_t const number = numbers.take(now);
+            std::string candidate = numbered(whole_.text(fresh), number);
+            if (is_another(candidate))
+                continue; // and for ever: the number does not come back
+            auto const [place, is_new] = needed_until_.try_emplace(candidate, last);
+            if (!is_new && place->second >= now) { // by one that would like another name
+                numbers.keep(number, place->second);
+                continue;
+            }
+            place->second = last;
+            numbers.keep(number, last);
+            return candidate;
+        }
+    }
+
+private:
+    bool is_another(std::string const& candidate) const {
+        return texts_.contains(candidate) || (is_taken_ && is_taken_(candidate));
+    }
+
+    program const& whole_;
+    std::function<bool(std::string_view)> const& is_taken_;
+    std::vector<std::size_t> last_use_; ///< by temporary, the last statement that has it
+    std::unordered_set<std::string_view> texts_;
+    std::unordered_map<std::string_view, number_pool> numbers_;
+    std::unordered_map<std::string, std::size_t> needed_until_;
+};
+
+RESHARD_DECL std::vector<std::string>
+fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken) {
+    fresh_namer namer(whole, is_taken);
+    std::vector<std::string> names(whole.fresh_count());
+    for (std::size_t i = 0; i < whole.statements().size(); ++i)
+        for (name const& each : whole.right(whole.statements()[i]))
+            if (each.kind == name::kind_type::fresh && names[each.id].empty())
+                names[each.id] = namer.make(each, i);
+    return names;
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

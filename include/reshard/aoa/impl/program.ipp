@@ -5,9 +5,20 @@
 
 #include <reshard/aoa/program.hpp>
 
+#include <reshard/core/config.hpp>
+
 #include <boost/assert.hpp>
 
 #include <algorithm>
+
+namespace reshard::aoa::detail {
+
+RESHARD_DECL std::uint32_t name_table::intern(std::string_view text) {
+    auto const text_at = [this](std::uint32_t id) { return texts_[id]; };
+    return places_.find_or_append(text, text_at, [&] { return texts_.push_back(text); });
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

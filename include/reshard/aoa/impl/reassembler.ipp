@@ -7,10 +7,196 @@
 
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/expr/losses.hpp>
+#include <reshard/layout/cover.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
+#include <utility>
 
 namespace reshard::aoa::detail {
+
+RESHARD_DECL std::optional<reassembled> reassembly::find(std::string_view key) {
+    if (ids_.empty())
+        sort();
+    auto const known = ids_.find(key);
+    if (known == ids_.end())
+        return std::nullopt;
+    reshard::detail::key_id const source = known->second;
+    std::vector<found_piece> const held = needed(source);
+    box const all = whole(map_.sources()[source].shape);
+    if (held.empty() || held.size() > most)
+        return std::nullopt;
+    std::vector<std::vector<index_t>> cuts;
+    std::size_t count = 1;
+    for (std::size_t axis = 0; axis < all.ndim(); ++axis) {
+        cuts.push_back(cuts_along(axis, held, all));
+        count *= cuts.back().size() - 1;
+        if (count > most)
+            return std::nullopt;
+    }
+    return fill(cuts, held, count);
+}
+
+RESHARD_DECL void reassembly::sort() {
+    for (reshard::detail::key_id id = 0; id < map_.sources().size(); ++id)
+        ids_.emplace(map_.sources()[id].key, id);
+    for (mapping_output const& output : map_.outputs())
+        for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
+            by_source_[output.value.pieces.source(i)].emplace_back(&output, i);
+}
+
+RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
+    return !reshard::detail::find_rounding(candidate) &&
+           reshard::detail::is_castable(reshard::detail::result(candidate.stored, candidate.casts),
+                                        candidate.stored);
+}
+
+RESHARD_DECL auto reassembly::needed(reshard::detail::key_id source) -> std::vector<found_piece> {
+    std::vector<found_piece> held;
+    reshard::detail::box_list regions(map_.sources()[source].shape.size());
+    for (auto const& [output, place] : by_source_[source]) {
+        piece const covering = output->value.pieces[place];
+        box const region = covering.source_box();
+        if (!is_reversible(covering) ||
+            !reshard::detail::uncovered(region, reshard::detail::box_index(regions)))
+            continue;
+        held.push_back({output, covering, region});
+        regions.push_back(region);
+        if (held.size() > most)
+            return held;
+    }
+    if (reshard::detail::uncovered(whole(map_.sources()[source].shape),
+                                   reshard::detail::box_index(regions)))
+        held.clear();
+    return held;
+}
+
+RESHARD_DECL std::vector<index_t>
+reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& held, box const& all) {
+    std::vector<index_t> cuts{0, all.shape[axis]};
+    for (found_piece const& one : held) {
+        cuts.push_back(one.region.offset[axis]);
+        cuts.push_back(one.region.offset[axis] + one.region.shape[axis]);
+    }
+    std::ranges::sort(cuts);
+    cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
+    return cuts;
+}
+
+RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> const& cuts,
+                                          std::vector<found_piece> const& held, std::size_t count) {
+    reassembled grid;
+    for (auto const& along : cuts)
+        grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
+    for (std::size_t i = 0; i < count; ++i) {
+        index_vector const at =
+            reshard::detail::unravel_index(static_cast<index_t>(i), grid.counts);
+        box region{at, at};
+        for (std::size_t axis = 0; axis < at.size(); ++axis) {
+            auto const first = cuts[axis].begin() + at[axis];
+            region.offset[axis] = first[0];
+            region.shape[axis] = first[1] - first[0];
+        }
+        auto const holder = std::ranges::find_if(
+            held, [&](found_piece const& one) { return contains(one.region, region); });
+        grid.cells.push_back({region, holder->output, holder->covering});
+    }
+    return grid;
+}
+
+RESHARD_DECL name mirror::fresh(name const& like, std::string_view ending) {
+    return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
+}
+
+RESHARD_DECL void mirror::add(name const& from, name const& to, attribute_list list,
+                              statement const& like) {
+    written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, std::move(list))));
+}
+
+RESHARD_DECL void mirror::add_concat(std::vector<name> const& from, name const& to, index_t axis,
+                                     statement const& like) {
+    written_.push_back(code_.make_statement(
+        from, {&to, 1}, with(like, {attribute{"axis", axis, '\0', like.where}})));
+}
+
+RESHARD_DECL void mirror::add_bare(name const& from, name const& to, statement const& like) {
+    written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, {})));
+}
+
+RESHARD_DECL void mirror::add_inverse(statement const& one, inverse_statement inverse,
+                                      std::vector<std::optional<name>> const& to) {
+    std::vector<name> wanted;
+    for (std::optional<name> const& each : to)
+        if (each)
+            wanted.push_back(*each);
+    if (wanted.size() == to.size())
+        add_whole(one, std::move(inverse), wanted);
+    else
+        add_parts(one, std::move(inverse), to);
+}
+
+RESHARD_DECL void mirror::replace_statements() { code_.replace_statements(std::move(written_)); }
+
+RESHARD_DECL bool mirror::are_same(name const& a, name const& b) {
+    return a.kind == b.kind && a.id == b.id;
+}
+
+RESHARD_DECL void mirror::add_parts(statement one, inverse_statement inverse,
+                                    std::vector<std::optional<name>> const& to) {
+    name const from = code_.right(one)[0];
+    for (bool const is_last : {false, true})
+        for (std::size_t k = 0; k < to.size(); ++k) {
+            if (!to[k] || are_same(*to[k], from) != is_last)
+                continue;
+            attribute_list list = inverse.operands[0];
+            list.push_back(inverse.cuts[k]);
+            append(list, inverse.results[k]);
+            append(list, std::exchange(inverse.declared, {}));
+            written_.push_back(
+                code_.make_statement({&from, 1}, {&*to[k], 1}, with(one, std::move(list))));
+        }
+}
+
+RESHARD_DECL void mirror::add_whole(statement one, inverse_statement inverse,
+                                    std::vector<name> const& to) {
+    auto const right = code_.right(one);
+    std::vector<name> from(right.begin(), right.end());
+    attribute_list list;
+    if (inverse.are_equal(inverse.operands))
+        list = std::move(inverse.operands[0]);
+    else
+        change(one, inverse.operands, from);
+    append(list, inverse.join);
+    std::vector<name> results = to;
+    bool const is_uniform = inverse.are_equal(inverse.results);
+    if (is_uniform)
+        append(list, inverse.results[0]);
+    append(list, inverse.declared);
+    for (std::size_t k = 0; !is_uniform && k < results.size(); ++k)
+        results[k] = fresh(results[k], "_part");
+    written_.push_back(code_.make_statement(from, results, with(one, std::move(list))));
+    for (std::size_t k = 0; !is_uniform && k < to.size(); ++k)
+        written_.push_back(code_.make_statement({&results[k], 1}, {&to[k], 1},
+                                                with(one, std::move(inverse.results[k]))));
+}
+
+RESHARD_DECL void mirror::change(statement const& like, std::vector<attribute_list>& lists,
+                                 std::vector<name>& names) {
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        name const changed = fresh(names[k], "_part");
+        written_.push_back(
+            code_.make_statement({&names[k], 1}, {&changed, 1}, with(like, std::move(lists[k]))));
+        names[k] = changed;
+    }
+}
+
+RESHARD_DECL statement mirror::with(statement const& like, attribute_list list) {
+    statement made = like;
+    made.attributes = code_.make_attributes(std::move(list));
+    return made;
+}
 
 RESHARD_DECL reassembler::reassembler(program& code, mirror& written, mapping const& map)
     : code_(code), written_(written), found_(map) {}

@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/recovery.hpp>
 
-#include <reshard/aoa/dissect.hpp>
+#include <reshard/aoa/inverse.hpp>
 #include <reshard/core/config.hpp>
 
 #include <string>

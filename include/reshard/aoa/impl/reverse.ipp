@@ -5,13 +5,12 @@
 
 #include <reshard/aoa/reverse.hpp>
 
-#include <reshard/aoa/check_reversed.hpp>
-#include <reshard/aoa/diagnostic.hpp>
-#include <reshard/aoa/lost_elements.hpp>
+#include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/reassembler.hpp>
 #include <reshard/aoa/recovery.hpp>
+#include <reshard/core/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +20,47 @@
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+namespace reshard::aoa::detail {
+
+RESHARD_DECL lost_elements::lost_elements(std::vector<reshard::detail::loss> const& losses) {
+    for (reshard::detail::loss const& one : losses)
+        by_key_.emplace(one.key, &one);
+}
+
+RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const {
+    auto const found = by_key_.find(of.key);
+    if (found == by_key_.end()) // as where a type cannot be cast back
+        return "; nothing of it is lost, but no statement that can be undone has all of it";
+    reshard::detail::loss const& one = *found->second;
+    if (one.what == reshard::detail::loss::kind::removed)
+        return {};
+    bool const is_all = one.boxes.size() == 1 && one.boxes[0] == whole(of.shape);
+    return (one.what == reshard::detail::loss::kind::rounded ? "; rounded: " : "; lost: ") +
+           (is_all ? "all" : reshard::detail::boxes_text(one)) + " of " + to_string(of.shape);
+}
+
+RESHARD_DECL catalog outputs_of(mapping const& map) {
+    std::vector<catalog_entry> entries;
+    entries.reserve(map.outputs().size());
+    for (mapping_output const& one : map.outputs())
+        entries.push_back(
+            {one.key, one.value.dtype, one.value.shape, index_vector::filled(one.value.ndim(), 1)});
+    return catalog(std::move(entries));
+}
+
+RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings) {
+    for (finding& one : findings) {
+        if (one.level != reshard::detail::severity::error)
+            continue;
+        result.first_error = errc::not_invertible;
+        one.code = reshard::name(errc::not_invertible);
+        one.message = "the other way round, " + one.message;
+        result.findings.push_back(std::move(one));
+    }
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

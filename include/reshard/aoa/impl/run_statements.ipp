@@ -5,9 +5,9 @@
 
 #include <reshard/aoa/run_statements.hpp>
 
-#include <reshard/aoa/check_fused_cut.hpp>
+#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
-#include <reshard/aoa/repeated_name.hpp>
 #include <reshard/core/config.hpp>
 
 #include <algorithm>
@@ -15,8 +15,55 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 
 namespace reshard::aoa::detail {
+
+RESHARD_DECL std::optional<std::string>
+head_widths::look_at(program const& code, statement const& one, std::span<expression const> made) {
+    if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
+        return std::nullopt;
+    heads const found{one.origin, made.size(), made[0].shape,
+                      shown_name(code, one, code.left(one)[0])};
+    if (queries_.origin != one.origin) {
+        queries_ = found;
+        is_compared_ = false;
+        return std::nullopt;
+    }
+    bool const is_values = std::exchange(is_compared_, true); // these may have another size
+    if (is_values || found.shape == queries_.shape)
+        return std::nullopt;
+    return "fused_qkv cuts " + text(queries_) + " and " + text(found) +
+           "; queries and keys must have heads of the same size: are num_heads and "
+           "num_key_value_groups right?";
+}
+
+RESHARD_DECL std::string head_widths::text(heads const& of) {
+    return "'" + of.key + "' into " + std::to_string(of.count) + " heads of " + to_string(of.shape);
+}
+
+RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
+                                  expression const& tensor) {
+    std::string const& macro = code.origin(one.origin).macro;
+    if (one.right < 2 || !macro.starts_with("fused") ||
+        find_attribute(code.attributes(one), "sizes"))
+        return;
+    attribute const* const found = find_attribute(code.attributes(one), "axis");
+    auto const* const number = found ? std::get_if<index_t>(&found->value) : nullptr;
+    auto const ndim = static_cast<index_t>(tensor.ndim());
+    if (!number || *number < -ndim || *number >= ndim)
+        return;
+    index_t const axis = *number < 0 ? *number + ndim : *number;
+    index_t const extent = tensor.shape[static_cast<std::size_t>(axis)];
+    if (extent % static_cast<index_t>(one.right) == 0)
+        return;
+    name const& cut = code.left(one)[0];
+    throw statement_error{errc::shape_mismatch,
+                          macro + " cuts '" + shown_name(code, one, cut) + "' along axis " +
+                              std::to_string(axis) + " into " + std::to_string(one.right) +
+                              " equal parts, and the extent there is " + std::to_string(extent),
+                          cut.where, shown_key(code, one, cut)};
+}
 
 RESHARD_DECL void statement_runner::run_statements() {
     find_removed();

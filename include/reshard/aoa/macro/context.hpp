@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
+#include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
@@ -21,6 +22,16 @@
 
 /// \file
 /// What every macro works on.
+
+namespace reshard::aoa::detail {
+
+/// A key with each run of digits replaced by one `0`.
+RESHARD_DECL void append_outline(std::string& outline, std::string_view text);
+
+/// The outline of all keys that a name with open numbers may mean.
+RESHARD_DECL std::string outline_of(std::vector<segment> const& segments);
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

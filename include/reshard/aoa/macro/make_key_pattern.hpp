@@ -4,15 +4,105 @@
 #define RESHARD_AOA_MACRO_MAKE_KEY_PATTERN_HPP
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/macro/digits.hpp>
-#include <reshard/aoa/macro/key_pattern.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/words.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
 /// The keys that a name of a program may mean.
 
+namespace reshard::aoa {
+
+namespace detail {
+
+/// Whether a text can stand in a program without quotes and then means itself.
+constexpr bool is_plain(std::string_view text) {
+    bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
+    return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !is_reserved(text) &&
+           std::ranges::all_of(text, is_plain_char);
+}
+
+/// The text of a key as it has to be written. One with `'` was written in `"`, where its `$` and
+/// `*` meant themselves.
+RESHARD_DECL std::string quoted_name(std::string_view text);
+
+/// A name of several segments as it has to be written: in quotes where its text needs them.
+RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments);
+
+/// An attribute as it has to be written, in the quotes in which it was.
+RESHARD_DECL std::string attribute_text(attribute const& one);
+
+/// `left -> right, attributes`, with names as `spell` writes them.
+template <class Spell>
+std::string statement_text(program const& whole, statement const& one, Spell const& spell) {
+    std::string line;
+    for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
+        line += i == one.left ? " -> " : i > 0 ? ", " : "";
+        name const& each = whole.names(one)[i];
+        line += spell(each) + (each.transposed ? "^T" : "");
+    }
+    for (attribute const& each : whole.attributes(one))
+        line += ", " + attribute_text(each);
+    return line;
+}
+
+/// A name as it has to be written, without `^T`.
+RESHARD_DECL std::string bare_name_text(program const& whole, name const& one);
+
+} // namespace detail
+
+/// One statement as a line of text. Temporaries have the names that they would like to have.
+RESHARD_DECL std::string print(program const& whole, statement const& one);
+
+} // namespace reshard::aoa
+
 namespace reshard::aoa::detail {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// How many digits stand in a row from `at` on.
+constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
+    std::size_t last = at;
+    while (last < text.size() && is_digit(text[last]))
+        ++last;
+    return last - at;
+}
+
+/// The place of the first digit from `at` on, or the end.
+constexpr std::size_t next_digit(std::string_view text, std::size_t at) {
+    while (at < text.size() && !is_digit(text[at]))
+        ++at;
+    return at;
+}
+
+/// A piece of a pattern: a text, then perhaps a number.
+struct pattern_piece {
+    std::string text;
+    bool has_number = false;
+    std::optional<std::size_t> capture; ///< which number of a match it is, where it is one
+};
+
+/// A name with numbers left open. Two numbers never touch, so that a match is unique.
+struct key_pattern {
+    std::vector<pattern_piece> pieces;
+    std::size_t captures = 0;
+};
+
+/// Whether the pattern matches all of `key`; `numbers` are the captured ones then. A number has at
+/// most 18 digits.
+///
+/// \pre `numbers.size() == pattern.captures`
+RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
+                        std::span<index_t> numbers);
 
 /// The pattern of a name in which the segments of one kind are captured, in the order that
 /// `capture_of` says; the other open numbers match, and are forgotten.
@@ -42,5 +132,9 @@ key_pattern make_key_pattern(std::vector<segment> const& segments, CaptureOf con
 }
 
 } // namespace reshard::aoa::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/make_key_pattern.ipp>
+#endif
 
 #endif

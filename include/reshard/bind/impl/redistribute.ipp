@@ -5,7 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 
-#include <reshard/bind/rounds_job.hpp>
+#include <reshard/bind/planned_job.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/plan/plan_digest.hpp>
 

@@ -5,11 +5,34 @@
 
 #include <reshard/bind/side_by_side.hpp>
 
+#include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
+
 #include <boost/assert.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace reshard::detail {
+
+RESHARD_DECL std::uint32_t copy_table::add(affine_copy const& copy,
+                                           element_conversion const& conversion, stores how) {
+    auto const number = static_cast<std::uint32_t>(copies_.size());
+    auto const [place, is_new] = numbers_.try_emplace({copy, conversion, how}, number);
+    if (is_new)
+        copies_.push_back(prepare(copy, conversion, how));
+    return place->second;
+}
+
+RESHARD_DECL std::size_t copy_table::hash::operator()(description const& one) const {
+    hasher digest;
+    digest.add(std::span<index_t const>(one.copy.extent));
+    digest.add(std::span<index_t const>(one.copy.source_strides));
+    digest.add(std::span<index_t const>(one.copy.target_strides));
+    digest.add(static_cast<std::uint64_t>(one.copy.source_offset));
+    digest.add(static_cast<std::uint64_t>(one.copy.target_offset));
+    return digest.value();
+}
 
 /// True where the copy is a loop over runs of bytes, one loop and no more.
 inline bool is_block(prepared_copy const& copy) {

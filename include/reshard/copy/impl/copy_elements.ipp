@@ -5,13 +5,81 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
+#include <reshard/copy/convert.hpp>
+#include <reshard/copy/fast_convert.hpp>
 #include <reshard/copy/kernel_convert.hpp>
 #include <reshard/copy/kernel_elements.hpp>
-#include <reshard/copy/kernel_rows.hpp>
+#include <reshard/copy/vector_convert.hpp>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace reshard::detail {
+
+/// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
+constexpr index_t block_element_bytes(data_type dtype) {
+    return bits(dtype) < 8 ? 1 : bits(dtype) / 8;
+}
+
+/// Converts element by element through exact numbers, for any pair of types.
+inline void convert_exactly(data_type source, data_type target, unsigned char const* elements,
+                            unsigned char* result, index_t count) {
+    auto const source_bytes = static_cast<std::size_t>(block_element_bytes(source));
+    auto const target_bytes = static_cast<std::size_t>(block_element_bytes(target));
+    static_assert(std::endian::native == std::endian::little);
+    for (index_t i = 0; i < count; ++i, elements += source_bytes, result += target_bytes) {
+        std::uint64_t element = 0;
+        std::memcpy(&element, elements, source_bytes);
+        element = convert(source, target, element);
+        std::memcpy(result, &element, target_bytes);
+    }
+}
+
+RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
+                      unsigned char* target, index_t count) {
+    if (step.fast)
+        step.fast(find_byte_float(step.source), source, target, count);
+    else
+        convert_exactly(step.source, step.target, source, target, count);
+}
+
+RESHARD_DECL conversion::conversion(data_type source, std::span<data_type const> chain) {
+    for (data_type const target : chain) {
+        push_cast(source, target);
+        source = target;
+    }
+    if (count_ == 1)
+        in_registers_ = vector_conversion_of(steps_[0].source, steps_[0].target);
+}
+
+RESHARD_DECL void conversion::operator()(unsigned char const* source, unsigned char* target,
+                                         index_t count) const {
+    alignas(64) unsigned char blocks[2][block_bytes];
+    for (std::size_t i = 0; i + 1 < count_; ++i) {
+        run(steps_[i], source, blocks[i % 2], count);
+        source = blocks[i % 2];
+    }
+    run(steps_[count_ - 1], source, target, count);
+}
+
+RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
+    if (source == data_type::c64)
+        convert(source, target, 0);
+    bool const is_exact_as_f32 = source != data_type::f64 && to_f32(source) != nullptr;
+    if (!quickest(source, target) && is_exact_as_f32 && from_f32(target)) {
+        push_step(source, data_type::f32);
+        push_step(data_type::f32, target);
+    } else {
+        push_step(source, target);
+    }
+}
+
+RESHARD_DECL block_function conversion::quickest(data_type source, data_type target) {
+    block_function const vectors = vector_conversion_of(source, target).block();
+    return vectors ? vectors : fast_step(source, target);
+}
 
 /// Takes runs of 2, 4 or 8 bytes for elements, so that short rows can be transposed.
 ///

@@ -5,7 +5,7 @@
 
 #include <reshard/copy/loops.hpp>
 
-#include <reshard/copy/streaming.hpp>
+#include <reshard/copy/stream_lines.hpp>
 
 #include <cstring>
 

@@ -5,9 +5,9 @@
 
 #include <reshard/expr/explain.hpp>
 
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/cut_piece.hpp>
-#include <reshard/layout/main_copies.hpp>
+#include <reshard/layout/replica.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -5,11 +5,10 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 
-#include <reshard/format/file_numbers.hpp>
 #include <reshard/format/hf_index.hpp>
-#include <reshard/format/safetensors_writer.hpp>
+#include <reshard/format/safetensors.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
-#include <reshard/layout/main_copies.hpp>
+#include <reshard/layout/replica.hpp>
 
 #include <algorithm>
 #include <cstddef>

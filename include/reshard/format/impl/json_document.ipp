@@ -5,6 +5,7 @@
 
 #include <reshard/format/json_document.hpp>
 
+#include <reshard/core/config.hpp>
 #include <reshard/format/json_events.hpp>
 
 #include <algorithm>
@@ -13,6 +14,100 @@
 #include <vector>
 
 namespace reshard::detail {
+
+RESHARD_DECL void json_cursor::refuse(errc code, std::string const& text) const {
+    reshard::fail(code, std::string(file_) + ": " + (place_.empty() ? "" : place_ + ": ") + text);
+}
+
+RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) const {
+    auto const* const member = object().if_contains({key.data(), key.size()});
+    if (!member)
+        return std::nullopt;
+    return json_cursor(*this, *member, (place_.empty() ? "" : ".") + std::string(key));
+}
+
+RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
+    auto const member = find(key);
+    if (!member)
+        refuse("'" + std::string(key) + "' is missing");
+    return *member;
+}
+
+RESHARD_DECL std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
+    std::vector<std::pair<std::string, json_cursor>> result;
+    for (auto const& [key, value] : object())
+        result.emplace_back(std::string(key),
+                            json_cursor(*this, value, "['" + std::string(key) + "']"));
+    return result;
+}
+
+RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
+    std::vector<json_cursor> result;
+    for (auto const& value : array())
+        result.push_back(json_cursor(*this, value, "[" + std::to_string(result.size()) + "]"));
+    return result;
+}
+
+RESHARD_DECL void json_cursor::check_names(std::initializer_list<std::string_view> known) const {
+    for (auto const& member : object())
+        if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
+            refuse("'" + std::string(member.key()) + "' is unknown" + listed(known));
+}
+
+RESHARD_DECL std::string json_cursor::text() const {
+    if (!value_->is_string())
+        refuse("expected a string, found " + kind());
+    return std::string(value_->get_string());
+}
+
+RESHARD_DECL index_t json_cursor::count() const {
+    if (!is_count())
+        refuse("expected an integer from 0 to 2^63 - 1, found " + kind());
+    return value_->get_int64();
+}
+
+RESHARD_DECL index_vector json_cursor::extents() const {
+    if (array().size() > max_ndim)
+        refuse("a tensor has at most " + std::to_string(max_ndim) + " axes, found " +
+               std::to_string(array().size()));
+    index_vector result;
+    for (json_cursor const& element : elements())
+        result.push_back(element.count());
+    return result;
+}
+
+RESHARD_DECL std::string json_cursor::listed(std::initializer_list<std::string_view> names) {
+    std::string text;
+    for (std::string_view const name : names)
+        text += (text.empty() ? "; it must be one of '" : "', '") + std::string(name);
+    return text.empty() ? text : text + "'";
+}
+
+RESHARD_DECL std::string json_cursor::kind() const {
+    switch (value_->kind()) {
+    case boost::json::kind::object: return "an object";
+    case boost::json::kind::array: return "a list";
+    case boost::json::kind::string:
+        return "the string '" + std::string(value_->get_string()).substr(0, 40) + "'";
+    case boost::json::kind::null: return "null";
+    case boost::json::kind::bool_: return value_->get_bool() ? "true" : "false";
+    case boost::json::kind::int64: return std::to_string(value_->get_int64());
+    case boost::json::kind::uint64: return std::to_string(value_->get_uint64());
+    default: return std::to_string(value_->get_double());
+    }
+}
+
+RESHARD_DECL boost::json::object const& json_cursor::object() const {
+    if (!value_->is_object())
+        refuse("expected an object, found " + kind());
+    return value_->get_object();
+}
+
+RESHARD_DECL boost::json::array const& json_cursor::array() const {
+    if (!value_->is_array())
+        refuse("expected a list, found " + kind());
+    return value_->get_array();
+}
 
 /// Refuses keys that stand twice in one object.
 class unique_keys {

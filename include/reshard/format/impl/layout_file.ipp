@@ -5,14 +5,162 @@
 
 #include <reshard/format/layout_file.hpp>
 
-#include <reshard/format/apply_rules.hpp>
-#include <reshard/format/explicit_layout.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/format/json_document.hpp>
+#include <reshard/format/layout_rules.hpp>
 #include <reshard/format/text_file.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <tuple>
 
 namespace reshard::detail {
+
+/// ASCII letters in capitals, in which safetensors names its data types.
+inline std::string upper_case(std::string text) {
+    for (char& c : text)
+        if (c >= 'a' && c <= 'z')
+            c = static_cast<char>(c - 'a' + 'A');
+    return text;
+}
+
+inline std::optional<data_type> dtype_from(json_cursor const& place) {
+    auto const member = place.find("dtype");
+    if (!member)
+        return std::nullopt;
+    auto const dtype = data_type_from_code(member->text());
+    if (!dtype)
+        member->refuse(
+            "unknown data type '" + member->text() + "'" +
+            did_you_mean(upper_case(member->text()), all_data_types, &data_type_facts::code) +
+            "; they are named as in safetensors, like BF16 or F32");
+    return dtype;
+}
+
+inline holder_t rank_from(json_cursor const& place) {
+    index_t const rank = place.count();
+    if (rank >= most_ranks)
+        place.refuse(errc::limit_exceeded,
+                     "rank " + std::to_string(rank) + " exceeds the largest, " +
+                         std::to_string(most_ranks - 1) + ": ranks are counted from 0");
+    return static_cast<holder_t>(rank);
+}
+
+inline holder_t rank_count_from(json_cursor const& place) {
+    index_t const count = place.count();
+    if (count == 0)
+        place.refuse("a layout has at least 1 rank");
+    check_rank_count(place, count);
+    return static_cast<holder_t>(count);
+}
+
+inline std::optional<flat_range> flat_from(json_cursor const& place) {
+    auto const member = place.find("flat_range");
+    if (!member)
+        return std::nullopt;
+    auto const ends = member->elements();
+    if (ends.size() != 2)
+        member->refuse("expected a flat range of 2 numbers, found " + std::to_string(ends.size()));
+    return flat_range{ends[0].count(), ends[1].count()};
+}
+
+/// The axes along which a shard is blocks: `[[axis, block, period], ...]`.
+inline axis_cycles cycles_from(json_cursor const& place) {
+    axis_cycles cycles;
+    if (auto const member = place.find("blocks"))
+        for (json_cursor const& element : member->elements()) {
+            auto const numbers = element.elements();
+            if (numbers.size() != 3)
+                element.refuse("expected axis, block and period, found " +
+                               std::to_string(numbers.size()) + " numbers");
+            cycles.push_back({static_cast<std::size_t>(numbers[0].count()), numbers[1].count(),
+                              numbers[2].count()});
+        }
+    return cycles;
+}
+
+/// Adds a shard of its tensor.
+inline void add_shard(json_cursor const& place, layout_row& row) {
+    place.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
+    holder_t const rank = rank_from(place.at("rank"));
+    shard_descriptor const shard{
+        row.key,          row.dtype.value_or(data_type{}),
+        row.shape,        {place.at("offset").extents(), place.at("shape").extents()},
+        flat_from(place), cycles_from(place)};
+    checked_at(place, [&] { check(shard); });
+    row.shards.push_back(rank, shard.region, shard.flat, shard.cycles);
+}
+
+inline layout_row row_from(std::string const& key, json_cursor const& place) {
+    place.check_names({"dtype", "shape", "shards"});
+    layout_row row{key, dtype_from(place), place.at("shape").extents(), {}};
+    checked_at(place.at("shape"),
+               [&] { check_size(key, row.shape, row.dtype.value_or(data_type{})); });
+    row.shards = shard_table(row.shape.size());
+    for (json_cursor const& shard : place.at("shards").elements())
+        add_shard(shard, row);
+    row.shards = sorted_by_holder(row.shards);
+    return row;
+}
+
+RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows) {
+    auto const stated = root.find("ranks");
+    holder_t const count = stated ? rank_count_from(*stated) : 1;
+    holder_t needed = 1;
+    for (layout_row const& row : rows)
+        for (holder_t const rank : row.shards.holders()) {
+            if (stated && rank >= count)
+                root.refuse("'" + row.key + "' has a shard on rank " + std::to_string(rank) +
+                            ", but there are " + std::to_string(count) + " ranks");
+            needed = std::max(needed, rank + 1);
+        }
+    return stated ? count : needed;
+}
+
+RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_view file) {
+    root.check_names({"ranks", "tensors"});
+    layout_table table{std::string(file), 0, {}, {}};
+    for (auto const& [key, place] : root.at("tensors").members())
+        table.rows.push_back(row_from(key, place));
+    std::sort(table.rows.begin(), table.rows.end(),
+              [](layout_row const& a, layout_row const& b) { return a.key < b.key; });
+    table.ranks = rank_count(root, table.rows);
+    return table;
+}
+
+inline std::string shard_json(shard_table const& shards, std::size_t i) {
+    box const region = shards.region(i);
+    std::string text = "{\"rank\": " + std::to_string(shards.holder(i)) +
+                       ", \"offset\": " + json_list(region.offset) +
+                       ", \"shape\": " + json_list(region.shape);
+    if (auto const flat = shards.flat(i))
+        text += ", \"flat_range\": " + json_list(index_vector{flat->begin, flat->end});
+    std::string blocks;
+    for (axis_cycle const& one : shards.cycles(i))
+        blocks += (blocks.empty() ? "" : ", ") +
+                  json_list(index_vector{static_cast<index_t>(one.axis), one.block, one.period});
+    if (!blocks.empty())
+        text += ", \"blocks\": [" + blocks + "]";
+    return text + "}";
+}
+
+inline std::string row_json(layout_row const& row) {
+    std::string text = json_quoted(row.key) + ": {";
+    if (row.dtype)
+        text += "\"dtype\": " + json_quoted(code(*row.dtype)) + ", ";
+    text += "\"shape\": " + json_list(row.shape) + ", \"shards\": [";
+    for (std::size_t i = 0; i < row.shards.size(); ++i)
+        text += (i ? ",\n    " : "\n    ") + shard_json(row.shards, i);
+    return text + "]}";
+}
+
+RESHARD_DECL std::string to_json(layout_table const& table) {
+    std::string text = "{\"ranks\": " + std::to_string(table.ranks) + ",\n \"tensors\": {";
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+        text += (i ? ",\n  " : "\n  ") + row_json(table.rows[i]);
+    return text + "}}\n";
+}
 
 RESHARD_DECL bool needs_shapes(layout_file const& file) {
     return std::holds_alternative<layout_rules>(file);

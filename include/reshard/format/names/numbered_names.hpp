@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_NAMES_NUMBERED_NAMES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/model/experts.hpp>
+#include <reshard/model/parallelism.hpp>
 #include <reshard/model/pipeline.hpp>
 
 #include <optional>

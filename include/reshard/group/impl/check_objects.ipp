@@ -5,15 +5,40 @@
 
 #include <reshard/group/check_objects.hpp>
 
-#include <reshard/core/hasher.hpp>
-#include <reshard/core/strides.hpp>
+#include <reshard/core/digest.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/descriptor.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <utility>
 
 namespace reshard::detail {
+
+RESHARD_DECL void check(object_cell const& cell) {
+    if (cell.key.empty())
+        fail(errc::bad_layout,
+             "an object in an array of shape " + to_string(cell.array) + " has no key");
+    if (cell.index.size() != cell.array.size())
+        fail(errc::bad_layout, "'" + cell.key + "': the index " + to_string(cell.index) +
+                                   " has another number of axes than an array of shape " +
+                                   to_string(cell.array));
+    for (std::size_t axis = 0; axis < cell.array.size(); ++axis)
+        if (cell.index[axis] < 0 || cell.index[axis] >= cell.array[axis])
+            fail(errc::bad_layout, "'" + cell.key + "': axis " + std::to_string(axis) +
+                                       ": an array of extent " + std::to_string(cell.array[axis]) +
+                                       " has no index " + std::to_string(cell.index[axis]));
+    check_count(cell.key, cell.array);
+}
+
+RESHARD_DECL std::string dotted(index_vector const& numbers) {
+    std::string text;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        text += (i ? "." : "") + std::to_string(numbers[i]);
+    return text;
+}
 
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects) {
     std::vector<object_copy> copies;

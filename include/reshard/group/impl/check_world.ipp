@@ -5,7 +5,81 @@
 
 #include <reshard/group/check_world.hpp>
 
+#include <reshard/core/digest.hpp>
+#include <reshard/core/key_index.hpp>
+
+#include <algorithm>
+
+namespace reshard {
+
+RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
+                                        std::vector<detail::named_tensor> const& tensors,
+                                        detail::equal_share share) {
+    detail::ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
+    for (detail::named_tensor const& tensor : tensors) {
+        std::string const key = layer.prefix + tensor.name;
+        std::size_t i = 0;
+        while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))
+            ++i;
+        if (i == layer.rules.size())
+            result.unruled.push_back(key);
+        else
+            result.used[i] = true;
+        auto const axis = i < layer.rules.size() ? layer.rules[i].axis : std::nullopt;
+        result.shards.push_back(axis ? equal_shares(key, tensor.dtype, tensor.shape,
+                                                    {{*axis, share.index, share.count}})
+                                     : replicated(key, tensor.dtype, tensor.shape));
+    }
+    return result;
+}
+
+} // namespace reshard
+
 namespace reshard::detail {
+
+RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
+    hasher digest;
+    digest.add(static_cast<std::uint64_t>(layer.others));
+    for (shard_rule const& rule : layer.rules) {
+        digest.add(rule.match.text());
+        digest.add(rule.axis ? std::uint64_t{*rule.axis} + 1 : std::uint64_t{0});
+    }
+    return digest.value();
+}
+
+RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys) {
+    if (!keys.empty())
+        fail(errc::unknown_key,
+             "'" + keys.front() + "'" +
+                 (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) + " more keys match"
+                                  : std::string(" matches")) +
+                 " no rule; write a rule for each tensor, without an axis to replicate it");
+}
+
+RESHARD_DECL std::size_t unused_rule(std::size_t rules,
+                                     std::vector<std::string> const& used_by_rank) {
+    for (std::size_t i = 0; i < rules; ++i)
+        if (std::none_of(used_by_rank.begin(), used_by_rank.end(),
+                         [i](std::string const& used) { return used[i] == '1'; }))
+            return i;
+    return rules;
+}
+
+RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
+                              std::vector<named_tensor> const& tensors) {
+    key_pattern const& match = layer.rules[i].match;
+    std::string const rule = "rule " + std::to_string(i + 1) + " of " +
+                             std::to_string(layer.rules.size()) + ", '" + match.text() +
+                             "', applies to no tensor on any rank";
+    for (named_tensor const& tensor : tensors)
+        if (match.matches(tensor.name))
+            fail(errc::unknown_key, rule + ": an earlier rule takes '" + tensor.name + "'");
+    fail(errc::unknown_key, rule + did_you_mean_key(match.text(), tensors, &named_tensor::name) +
+                                "; rank " + std::to_string(rank) + " has " +
+                                std::to_string(tensors.size()) +
+                                (tensors.size() == 1 ? " tensor" : " tensors") +
+                                (layer.prefix.empty() ? "" : " below '" + layer.prefix + "'"));
+}
 
 RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there) {
     if (wanted != static_cast<std::size_t>(there))

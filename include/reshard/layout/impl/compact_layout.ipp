@@ -167,4 +167,17 @@ RESHARD_DECL catalog catalog_of(compact_layout const& all) {
 
 } // namespace reshard
 
+namespace reshard::detail {
+
+RESHARD_DECL held_tensor held_in(layout const&, tensor_layout const& tensor) {
+    return {tensor.shape, tensor.dtype, &tensor.shards, no_spread};
+}
+
+RESHARD_DECL held_tensor held_in(compact_layout const& all, compact_tensor const& tensor) {
+    tensor_spread const& spread = all.spread_of(tensor);
+    return {spread.shape, tensor.dtype, spread.view(), tensor.spread};
+}
+
+} // namespace reshard::detail
+
 #endif

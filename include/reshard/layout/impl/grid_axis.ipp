@@ -6,7 +6,6 @@
 #include <reshard/layout/grid_axis.hpp>
 
 #include <reshard/layout/descriptor.hpp>
-#include <reshard/layout/placement_fault.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -22,6 +22,13 @@ RESHARD_DECL std::string to_string(mesh const& ranks) {
     return text.empty() ? "one rank" : text;
 }
 
+RESHARD_DECL std::string to_string(rank_mesh const& ranks) {
+    std::string text = to_string(ranks.grid());
+    for (std::size_t i = 0; i < ranks.listed().size(); ++i)
+        text += (i ? ", " : " over the ranks ") + std::to_string(ranks.listed()[i]);
+    return text;
+}
+
 } // namespace reshard
 
 #endif

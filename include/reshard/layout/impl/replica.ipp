@@ -5,8 +5,6 @@
 
 #include <reshard/layout/replica.hpp>
 
-#include <reshard/layout/main_copies.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_LAYOUT_IMPL_SPREAD_NUMBERS_IPP
 #define RESHARD_LAYOUT_IMPL_SPREAD_NUMBERS_IPP
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/layout/compact_layout.hpp>
 
 #include <boost/unordered/unordered_map.hpp>

@@ -6,7 +6,7 @@
 #include <reshard/layout/strictness.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -5,9 +5,127 @@
 
 #include <reshard/model/parallel_tensor.hpp>
 
-#include <reshard/model/cut_parts.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/model/rank_group.hpp>
 
+#include <algorithm>
 #include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL std::vector<sharding_part> cut_maker::segments(model::tensor_cut const& cut) {
+    using kind = model::tensor_cut::kind;
+    if (cut.what != kind::none && cut.axis >= shape_.size())
+        refuse("tensor parallelism cuts axis " + std::to_string(cut.axis) + " of a tensor of " +
+               std::to_string(shape_.size()) + " axes");
+    axis_ = cut.axis;
+    switch (cut.what) {
+    case kind::none: return {segment(0, shape_, on_.ranks, {})};
+    case kind::even: return {even(0, extent())};
+    case kind::vocabulary: return {vocabulary(cut.heads)};
+    case kind::heads: return {heads(cut.heads)};
+    case kind::gate_up: return gate_up();
+    default: return qkv(cut.heads, cut.groups);
+    }
+}
+
+RESHARD_DECL index_t cut_maker::rank_count() const {
+    return on_.ranks.all_axes[on_.ranks.axis(on_.cut_axis)].extent;
+}
+
+RESHARD_DECL sharding_part cut_maker::segment(index_t offset, index_vector const& shape,
+                                              mesh const& ranks,
+                                              std::vector<named_placement> placements) const {
+    placements.insert(placements.end(), on_.fixed.begin(), on_.fixed.end());
+    index_vector at = index_vector::filled(shape_.size(), 0);
+    if (!at.empty())
+        at[axis_] = offset;
+    return {at, distribution(ranks, placements_on(ranks, placements), shape, key_), {}};
+}
+
+RESHARD_DECL index_vector cut_maker::shape_of(index_t extent) const {
+    index_vector shape = shape_;
+    shape[axis_] = extent;
+    return shape;
+}
+
+RESHARD_DECL sharding_part cut_maker::even(index_t offset, index_t extent) const {
+    return segment(offset, shape_of(extent), on_.ranks,
+                   {{on_.cut_axis, shard{axis_, split_rule::even}}});
+}
+
+RESHARD_DECL sharding_part cut_maker::vocabulary(index_t padded) const {
+    index_t const ranks = rank_count();
+    if (padded < extent() || padded % ranks != 0)
+        refuse(on_axis("a vocabulary of " + std::to_string(extent()) +
+                       " words cannot be padded to " + std::to_string(padded) + " for " + degree() +
+                       "; use padded_vocabulary"));
+    std::vector<index_t> sizes;
+    for (index_t i = 0, left = extent(); i < ranks; ++i, left -= sizes.back())
+        sizes.push_back(std::min(left, padded / ranks));
+    return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
+}
+
+RESHARD_DECL index_t cut_maker::unit(index_t count, std::string const& what) const {
+    if (count < 1 || extent() % count != 0)
+        refuse(on_axis("the extent " + std::to_string(extent()) + " cannot be divided into " +
+                       std::to_string(count) + " equal " + what));
+    return extent() / count;
+}
+
+RESHARD_DECL void cut_maker::check_shares(index_t count, std::string const& what) const {
+    index_t const ranks = rank_count();
+    if (count % ranks != 0 && ranks % count != 0)
+        refuse(on_axis(std::to_string(count) + " " + what + " and " + degree() +
+                       ": one must divide the other"));
+}
+
+RESHARD_DECL mesh cut_maker::grouped(index_t count) const {
+    return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
+}
+
+RESHARD_DECL sharding_part cut_maker::heads(index_t count) const {
+    unit(count, "heads");
+    check_shares(count, "heads");
+    if (rank_count() <= count)
+        return even(0, extent());
+    return segment(0, shape_, grouped(count), {{on_.cut_axis, shard{axis_, split_rule::even}}});
+}
+
+RESHARD_DECL std::vector<sharding_part> cut_maker::gate_up() const {
+    index_t const half = unit(2, "halves");
+    return {even(0, half), even(half, half)};
+}
+
+RESHARD_DECL std::vector<sharding_part> cut_maker::qkv(index_t query_heads, index_t groups) const {
+    if (query_heads < 1 || groups < 1 || query_heads % groups != 0)
+        refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided into " +
+                       std::to_string(groups) + " equal groups"));
+    index_t const head = unit(query_heads + 2 * groups, "query, key and value heads");
+    check_shares(groups, "groups");
+    if (rank_count() <= groups)
+        return {even(0, extent())};
+    if (query_heads % rank_count() != 0)
+        refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided equally by " +
+                       degree()));
+    return shared_groups(query_heads / groups * head, head, groups);
+}
+
+RESHARD_DECL std::vector<sharding_part> cut_maker::shared_groups(index_t queries, index_t head,
+                                                                 index_t groups) const {
+    mesh const ranks = grouped(groups);
+    std::vector<sharding_part> segments;
+    for (index_t group = 0; group < groups; ++group) {
+        index_t const offset = group * (queries + 2 * head);
+        named_placement const here{on_.cut_axis, only{group}};
+        segments.push_back(segment(offset, shape_of(queries), ranks,
+                                   {here, {sharing, shard{axis_, split_rule::even}}}));
+        segments.push_back(segment(offset + queries, shape_of(2 * head), ranks, {here}));
+    }
+    return segments;
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

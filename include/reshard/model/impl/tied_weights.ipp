@@ -5,10 +5,61 @@
 
 #include <reshard/model/tied_weights.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <string_view>
 #include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// Appends what a part has, its own tensors first.
+inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
+                           std::vector<model::parallel_tensor>& all) {
+    constexpr int deepest = 64;
+    if (depth > deepest)
+        fail(errc::limit_exceeded, "parts of a model are nested more than " +
+                                       std::to_string(deepest) + " deep at '" + before +
+                                       layer.name + "'");
+    std::string const prefix = layer.name.empty() ? before : before + layer.name + ".";
+    for (model::parallel_tensor const& tensor : layer.tensors) {
+        all.push_back(tensor);
+        all.back().key = prefix + tensor.key;
+    }
+    for (model::model_part const& inner : layer.parts)
+        append_tensors(inner, prefix, depth + 1, all);
+}
+
+/// \throws error with errc::bad_layout for a duplicate key
+inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
+    std::vector<std::string_view> keys;
+    for (model::parallel_tensor const& tensor : tensors)
+        keys.push_back(tensor.key);
+    std::sort(keys.begin(), keys.end());
+    auto const twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end())
+        fail(errc::bad_layout, "two parts of the model have a tensor '" + std::string(*twice) +
+                                   "'; sibling parts need different names");
+}
+
+} // namespace detail
+
+namespace model {
+
+RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
+                                                     std::string const& prefix) {
+    std::vector<parallel_tensor> all;
+    detail::append_tensors(whole, prefix, 1, all);
+    detail::check_keys(all);
+    return all;
+}
+
+} // namespace model
+
+} // namespace reshard
 
 namespace reshard::model {
 

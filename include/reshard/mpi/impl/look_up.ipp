@@ -5,13 +5,13 @@
 
 #include <reshard/mpi/look_up.hpp>
 
-#include <reshard/bind/check_complete.hpp>
+#include <reshard/bind/shard_views.hpp>
 #include <reshard/bind/strict_keys.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
-#include <reshard/mpi/node_ranks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 

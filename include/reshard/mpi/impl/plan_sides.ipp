@@ -6,12 +6,10 @@
 #include <reshard/mpi/plan_sides.hpp>
 
 #include <reshard/expr/digest.hpp>
-#include <reshard/group/agree_digest.hpp>
-#include <reshard/group/gather_catalog.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/group/replicate_layout.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/mpi/node_ranks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/plan_digest.hpp>
 #include <reshard/plan/shard_index.hpp>

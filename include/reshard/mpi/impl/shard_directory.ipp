@@ -13,6 +13,21 @@
 #include <tuple>
 #include <utility>
 
+namespace reshard::detail {
+
+RESHARD_DECL void validate(directory_key const& one) {
+    for (bucket_level const& level : one.levels) {
+        bool is_level = level.size() == one.shape.size();
+        for (index_t const halvings : level)
+            is_level = is_level && 0 <= halvings && halvings < 64;
+        if (!is_level)
+            fail(errc::bad_layout, "it has the level " + to_string(level) +
+                                       " of a tensor of shape " + to_string(one.shape));
+    }
+}
+
+} // namespace reshard::detail
+
 namespace reshard {
 
 namespace detail {

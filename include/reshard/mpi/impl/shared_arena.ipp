@@ -11,7 +11,30 @@
 #include <boost/mpi/collectives/broadcast.hpp>
 
 #include <atomic>
+#include <new>
 #include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL std::byte* node_segments::data(int rank) const { return at(rank).data() + head_bytes; }
+
+RESHARD_DECL index_t node_segments::bytes(int rank) const { return at(rank).bytes() - head_bytes; }
+
+RESHARD_DECL barrier_state& node_segments::barrier() const {
+    return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
+}
+
+RESHARD_DECL void node_segments::open_others(std::vector<told_segment> const& told, int me,
+                                             system_calls const& calls) {
+    std::vector<shared_segment> opened;
+    for (std::size_t rank = 0; rank < told.size(); ++rank)
+        if (static_cast<int>(rank) != me)
+            opened.push_back(shared_segment::open(told[rank].address, told[rank].bytes, calls));
+    opened.insert(opened.begin() + me, std::move(all_.back()));
+    all_ = std::move(opened);
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -6,7 +6,7 @@
 #include <reshard/os/mapped_file.hpp>
 
 #include <reshard/core/config.hpp>
-#include <reshard/os/file_size_signal.hpp>
+#include <reshard/os/file.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/os/file_size_signal.hpp>
+#include <reshard/os/file.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 
 #include <reshard/plan/kept_plan.hpp>
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/group/bytes.hpp>
 
 #include <utility>

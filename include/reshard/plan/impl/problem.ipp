@@ -5,7 +5,7 @@
 
 #include <reshard/plan/problem.hpp>
 
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/by_name.hpp>
 
 #include <string>

@@ -6,7 +6,6 @@
 #include <reshard/plan/rounds.hpp>
 
 #include <reshard/plan/flows.hpp>
-#include <reshard/plan/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,9 +5,8 @@
 
 #include <reshard/storage/checkpoint.hpp>
 
-#include <reshard/core/hasher.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
-#include <reshard/storage/file_views.hpp>
 
 namespace reshard {
 

@@ -5,9 +5,75 @@
 
 #include <reshard/storage/compare.hpp>
 
-#include <reshard/storage/element_text.hpp>
+#include <reshard/copy/copy_elements.hpp>
+
+#include <array>
+#include <charconv>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
 
 namespace reshard::detail {
+
+RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
+shards_by_key(const_state_dict const& shards) {
+    std::map<std::string, const_state_dict, std::less<>> found;
+    for (const_local_shard const& shard : shards)
+        found[shard.descriptor.key].add(shard.descriptor, shard.tensor);
+    return found;
+}
+
+RESHARD_DECL whole_tensor::whole_tensor(tensor_layout const& tensor)
+    : bytes_(static_cast<std::size_t>(byte_count(element_count(tensor.shape), tensor.dtype))),
+      descriptor_{tensor.key, tensor.dtype, tensor.shape, reshard::whole(tensor.shape), {}} {}
+
+RESHARD_DECL tensor_view whole_tensor::view() {
+    return {bytes_.data(), descriptor_.dtype, descriptor_.global_shape,
+            row_major_strides(descriptor_.global_shape)};
+}
+
+/// Element `place` of a tensor in memory, converted to `T`.
+template <class T>
+T element_as(const_tensor_view const& elements, index_t place) {
+    T value{};
+    data_type const wanted = data_type_of<T>;
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
+                  elements.data, &value);
+    return value;
+}
+
+template <class T>
+std::string number_text(T value) {
+    std::array<char, 32> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return {digits.data(), end};
+}
+
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
+    data_type const dtype = elements.dtype;
+    if (dtype == data_type::c64) {
+        auto const value = element_as<std::complex<float>>(elements, place);
+        return "(" + number_text(value.real()) + ", " + number_text(value.imag()) + ")";
+    }
+    if (is_integer(dtype))
+        return number_text(element_as<std::int64_t>(elements, place));
+    if (dtype == data_type::u64)
+        return number_text(element_as<std::uint64_t>(elements, place));
+    if (dtype == data_type::f64)
+        return number_text(element_as<double>(elements, place));
+    return number_text(element_as<float>(elements, place));
+}
+
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
+    std::array<unsigned char, 8> element{};
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
+    std::string text = "0x";
+    for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] & 15];
+    }
+    return text;
+}
 
 inline std::string kind_text(tensor_layout const& tensor) {
     return std::string(code(tensor.dtype)) + " " + to_string(tensor.shape);

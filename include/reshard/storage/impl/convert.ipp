@@ -11,15 +11,27 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/storage/at_path.hpp>
+#include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
-#include <reshard/storage/file_views.hpp>
-#include <reshard/storage/memory_watch.hpp>
-#include <reshard/storage/replicas.hpp>
+#include <reshard/storage/stored_tensor.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL index_t own_memory_bytes() {
+    std::ifstream counts("/proc/self/statm");
+    index_t all = 0, resident = 0, shared = 0;
+    counts >> all >> resident >> shared;
+    return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
+}
+
+} // namespace reshard::detail
 
 namespace reshard {
 

@@ -11,17 +11,17 @@
 #include <reshard/bind/strict_keys.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/group/replicate_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/storage/at_path.hpp>
-#include <reshard/storage/replicas.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/stored_tensor.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 namespace reshard {
 
@@ -115,5 +115,42 @@ RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& sourc
 }
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+RESHARD_DECL void state_load::prepare(model_state const& state, layout const& stored) {
+    built = build_all(state);
+    bytes = bytes_of(state, stored);
+    add_tensors(tensors, state, built);
+    for (bytes_to_load& wanted : bytes)
+        tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
+}
+
+RESHARD_DECL void state_load::finish(model_state& state) {
+    for (auto const& [deferred, shards] : built)
+        merge(*deferred, shards);
+    std::erase_if(state, [](auto const& named) {
+        return std::holds_alternative<stored_value>(named.second);
+    });
+    for (bytes_to_load& loaded : bytes) {
+        auto const [place, is_new] = state.try_emplace(loaded.name, stored_value{});
+        if (auto* const object = std::get_if<stored_object>(&place->second))
+            object->bytes = std::move(loaded.bytes);
+        else
+            place->second = stored_value{std::move(loaded.bytes)};
+    }
+}
+
+RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
+    for (bytes_to_load const& wanted : bytes) {
+        auto const place = state.find(wanted.name);
+        if (wanted.key.starts_with(common_prefix) && place != state.end() &&
+            !std::holds_alternative<stored_value>(place->second))
+            fail(errc::usage, "'" + wanted.name + "' is a common value of the checkpoint, and " +
+                                  "something else in the state; give it another name there");
+    }
+}
+
+} // namespace reshard::detail
 
 #endif

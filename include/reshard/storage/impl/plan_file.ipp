@@ -8,7 +8,7 @@
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/plan/kept_plan.hpp>
-#include <reshard/storage/write_whole_file.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 #include <string>
 #include <utility>

@@ -7,12 +7,12 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/group/replicate_layout.hpp>
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/storage/at_path.hpp>
+#include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace reshard {
@@ -56,5 +56,29 @@ RESHARD_DECL void save(mpi_group const& world, source_tensors have,
 }
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
+                                              bool is_first) {
+    const_state_dict all;
+    add_tensors(all, state, built);
+    for (held_object const& object : held_objects(state))
+        all.add(bytes_tensor(tensor_key(object.cell), object.bytes.size()),
+                view_of_bytes(object.bytes));
+    for (auto const& [descriptor, tensor] : all)
+        if (descriptor.key.starts_with(common_prefix))
+            fail(errc::bad_layout, "'" + descriptor.key + "': keys that begin with '" +
+                                       std::string(common_prefix) +
+                                       "' are those of common values; give it another one");
+    for (common_value const& value : common_values(state))
+        if (is_first)
+            all.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),
+                                 value.bytes.size()),
+                    view_of_bytes(value.bytes));
+    return all;
+}
+
+} // namespace reshard::detail
 
 #endif

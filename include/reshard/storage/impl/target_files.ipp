@@ -5,7 +5,7 @@
 
 #include <reshard/storage/target_files.hpp>
 
-#include <reshard/plan/part_index.hpp>
+#include <reshard/plan/shard_index.hpp>
 
 #include <cstdint>
 #include <string>

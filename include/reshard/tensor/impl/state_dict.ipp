@@ -5,9 +5,9 @@
 
 #include <reshard/tensor/state_dict.hpp>
 
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/layout/compact_layout.hpp>
-#include <reshard/tensor/address_range.hpp>
+#include <reshard/tensor/join_neighbours.hpp>
 #include <reshard/tensor/own_overlap.hpp>
 
 #include <algorithm>

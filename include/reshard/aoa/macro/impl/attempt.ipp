@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/macro/attempt.hpp>
 
-#include <reshard/aoa/macro/outline.hpp>
+#include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/make_finding.hpp>
 
 #include <string>

@@ -5,11 +5,35 @@
 
 #include <reshard/aoa/macro/context.hpp>
 
-#include <reshard/aoa/macro/outline.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <variant>
+
+namespace reshard::aoa::detail {
+
+RESHARD_DECL void append_outline(std::string& outline, std::string_view text) {
+    for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
+        std::size_t const digit = next_digit(text, at);
+        outline += text.substr(at, digit - at);
+        at = digit;
+        if (at < text.size() && !outline.ends_with('0'))
+            outline += '0';
+    }
+}
+
+RESHARD_DECL std::string outline_of(std::vector<segment> const& segments) {
+    std::string outline;
+    for (segment const& one : segments)
+        append_outline(outline, one.kind == segment::kind_type::text    ? one.text
+                                : one.kind == segment::kind_type::array ? "_0"
+                                                                        : "0");
+    return outline;
+}
+
+} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 

@@ -5,14 +5,169 @@
 
 #include <reshard/aoa/macro/fused.hpp>
 
-#include <reshard/aoa/repeated_name.hpp>
 #include <reshard/aoa/words.hpp>
-#include <reshard/core/nearest.hpp>
+#include <reshard/core/key_index.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <variant>
 
 namespace reshard::aoa::detail {
+
+/// Refuses parts of which some would have a key head more than others.
+inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
+                        std::string_view side) {
+    if (count.key % parts != 0)
+        fused.refuse("cannot give equal shares of " + std::to_string(count.key) +
+                         " key/value heads to the " + std::to_string(parts) + " parts that the " +
+                         std::string(side) + " has",
+                     {});
+}
+
+/// The statements of one macro; it has three names on the left where it `fuses`, three on the right
+/// where it `parts_it`.
+inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
+                           std::vector<statement>& expanded) {
+    index_t const source = fuses ? 1 : fused.left_parts();
+    index_t const target = parts_it ? 1 : fused.right_parts();
+    check_parts(fused, count, source, "source");
+    check_parts(fused, count, target, "target");
+    std::vector<name> const heads[3] = {fused.pieces("fused_qkv_old_tmp.Q_", count.query),
+                                        fused.pieces("fused_qkv_old_tmp.K_", count.key),
+                                        fused.pieces("fused_qkv_old_tmp.V_", count.key)};
+    name from = fused.left(0);
+    if (fuses) {
+        name const all[] = {fused.left(0), fused.left(1), fused.left(2)};
+        from = fused.fresh(fused.text(all[0]) + '.' + fused.text(all[1]) + '.' +
+                           fused.text(all[2]) + ".tmp");
+        fused.append(expanded, all, {&from, 1});
+    }
+    fused.append(expanded, {&from, 1}, qkv_order(heads, static_cast<std::size_t>(source)));
+    for (std::size_t i = 0; parts_it && i < 3; ++i) {
+        name const projection = fused.right(i);
+        fused.append(expanded, heads[i], {&projection, 1});
+    }
+    name const to = fused.right(0);
+    if (!parts_it)
+        fused.append(expanded, qkv_order(heads, static_cast<std::size_t>(target)), {&to, 1});
+}
+
+RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
+                                       std::vector<statement>& expanded) {
+    if (!is_fused(context, one, "fused_qkv_old"))
+        return expanded.push_back(one);
+    fused_statement fused(
+        context, one, "fused_qkv_old",
+        "s -> d, fused_qkv_old, num_heads=n, num_key_value_groups=m  or  s -> q, k, v, ...  or  "
+        "q, k, v -> d, ..., optionally with axis=n");
+    auto const count = read_heads(fused);
+    bool const fuses = one.left == 3 && one.right == 1;
+    bool const parts_it = one.left == 1 && one.right == 3;
+    fused.check_form(fuses || parts_it || (one.left == 1 && one.right == 1));
+    expand_qkv_old(fused, count, fuses, parts_it, expanded);
+}
+
+RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded) {
+    if (!is_fused(context, one, "fused_qkv"))
+        return expanded.push_back(one);
+    fused_statement fused(context, one, "fused_qkv",
+                          "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
+                          "s -> q, k, v, fused_qkv, ..., optionally with axis=n");
+    auto const count = read_heads(fused);
+    bool const fuses = one.left == 3 && one.right == 1;
+    fused.check_form(fuses || (one.left == 1 && one.right == 3));
+    std::vector<name> heads[3];
+    for (std::size_t i = 0; i < 3; ++i)
+        heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
+                                i == 0 ? count.query : count.key);
+    auto const order = qkv_order(heads, static_cast<std::size_t>(count.key));
+    name const whole = fuses ? fused.right(0) : fused.left(0);
+    if (!fuses)
+        fused.append(expanded, {&whole, 1}, order);
+    for (std::size_t i = 0; i < 3; ++i) {
+        name const projection = fuses ? fused.left(i) : fused.right(i);
+        if (fuses)
+            fused.append(expanded, {&projection, 1}, heads[i]);
+        else
+            fused.append(expanded, heads[i], {&projection, 1});
+    }
+    if (fuses)
+        fused.append(expanded, order, {&whole, 1});
+}
+
+RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
+                                         index_t parts) {
+    std::vector<name> order;
+    std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
+    for (std::size_t first = 0; first < gate.size(); first += step) {
+        for (std::span<name const> const& kind :
+             {gate.subspan(first, step), up.subspan(first, step)})
+            order.insert(order.end(), kind.begin(), kind.end());
+    }
+    return order;
+}
+
+/// `lcm`, or a refusal where there would be absurdly many pieces.
+inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
+    index_t const step = source / std::gcd(source, target);
+    if (step > 1'000'000'000 / target)
+        fused.refuse("would need more than 1000000000 pieces: " + std::to_string(source) +
+                         " parts in the source, " + std::to_string(target) + " in the target",
+                     {});
+    return step * target;
+}
+
+/// The statements of one macro that has `left` and `right` names.
+inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
+                       std::vector<statement>& expanded) {
+    index_t const source = left == 1 ? fused.left_parts() : 1;
+    index_t const target = right == 1 ? fused.right_parts() : 1;
+    index_t const count = common_pieces(fused, source, target);
+    name from = fused.left(0);
+    if (left == 2) {
+        name const both[] = {fused.left(0), fused.left(1)};
+        from = fused.fresh(fused.text(both[0]) + '.' + fused.text(both[1]) + ".tmp");
+        fused.append(expanded, both, {&from, 1});
+    }
+    auto const gate = fused.pieces("fused_ffn_tmp.GATE_", count);
+    auto const up = fused.pieces("fused_ffn_tmp.UP_", count);
+    fused.append(expanded, {&from, 1}, ffn_order(gate, up, source));
+    name const first = fused.right(0);
+    if (right == 1)
+        return fused.append(expanded, ffn_order(gate, up, target), {&first, 1});
+    name const second = fused.right(1);
+    fused.append(expanded, gate, {&first, 1});
+    fused.append(expanded, up, {&second, 1});
+}
+
+RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded) {
+    if (!is_fused(context, one, "fused_ffn"))
+        return expanded.push_back(one);
+    fused_statement fused(context, one, "fused_ffn",
+                          "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
+                          "-> d, fused_ffn, optionally with "
+                          "axis=n");
+    fused.allow({"axis"});
+    fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
+    expand_ffn(fused, one.left, one.right, expanded);
+}
+
+RESHARD_DECL name const* repeated_name(std::span<name const> names) {
+    if (names.size() < 2)
+        return nullptr;
+    std::unordered_set<std::uint64_t> seen;
+    for (name const& one : names)
+        if (!seen.insert(std::uint64_t{one.id} << 8 | static_cast<std::uint8_t>(one.kind)).second)
+            return &one;
+    return nullptr;
+}
 
 RESHARD_DECL fused_statement::fused_statement(macro_context& context, statement const& one,
                                               std::string_view word, std::string_view form)

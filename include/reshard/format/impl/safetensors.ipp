@@ -1,0 +1,322 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_SAFETENSORS_IPP
+#define RESHARD_FORMAT_IMPL_SAFETENSORS_IPP
+
+#include <reshard/format/safetensors.hpp>
+
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/safetensors_events.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/format/utf8.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// The text with `\0` for each zero byte, behind which what() would show nothing.
+inline std::string without_zero_bytes(std::string_view text) {
+    std::string result;
+    for (char const character : text)
+        result += character == '\0' ? std::string("\\0") : std::string(1, character);
+    return result;
+}
+
+} // namespace detail
+
+RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
+                       std::string const& text) {
+    fail(errc::corrupt_file, std::string(file) + ": " + detail::without_zero_bytes(text) + " [" +
+                                 std::string(name(fault)) + "]");
+}
+
+namespace detail {
+
+RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown) {
+    std::string_view const text = thrown.what();
+    for (int i = 0; i <= static_cast<int>(safetensors_fault::not_strict); ++i) {
+        auto const fault = static_cast<safetensors_fault>(i);
+        if (text.ends_with("[" + std::string(name(fault)) + "]"))
+            return fault;
+    }
+    return std::nullopt;
+}
+
+} // namespace detail
+
+RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents) {
+    std::string text = "[";
+    for (std::uint64_t const extent : extents)
+        text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+    return text + "]";
+}
+
+namespace detail {
+
+RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file) {
+    std::string const what =
+        "shape " + to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
+    auto const bit_total = bit_count(tensor.shape, tensor.dtype);
+    if (!bit_total)
+        fail(safetensors_fault::validation_overflow, file,
+             quoted(tensor) + "the bits of " + what + " do not fit 64 bits");
+    if (*bit_total % 8 != 0)
+        fail(safetensors_fault::misaligned_slice, file,
+             quoted(tensor) + what + " has " + std::to_string(*bit_total) +
+                 " bits, which do not fill whole bytes");
+    if (tensor.end - tensor.begin != *bit_total / 8)
+        fail(safetensors_fault::tensor_invalid_info, file,
+             quoted(tensor) + what + " needs " + std::to_string(*bit_total / 8) +
+                 " bytes, but its data offsets hold " + std::to_string(tensor.end - tensor.begin));
+}
+
+/// Refuses a tensor that does not begin at `expected`.
+inline void check_place(safetensors_entry const& tensor, std::uint64_t expected,
+                        std::string_view file) {
+    if (tensor.begin != expected)
+        fail(safetensors_fault::invalid_offset, file,
+             quoted(tensor) + "its data begins at byte " + std::to_string(tensor.begin) +
+                 ", but the data before it ends at byte " + std::to_string(expected));
+    if (tensor.end < tensor.begin)
+        fail(safetensors_fault::invalid_offset, file,
+             quoted(tensor) + "its data begins at byte " + std::to_string(tensor.begin) +
+                 " and ends before, at byte " + std::to_string(tensor.end));
+}
+
+RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
+    auto const before = [](safetensors_entry const& a, safetensors_entry const& b) {
+        if (a.begin != b.begin)
+            return a.begin < b.begin;
+        return a.end != b.end ? a.end < b.end : a.name < b.name;
+    };
+    std::sort(tensors.begin(), tensors.end(), before);
+}
+
+RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
+                             std::string_view file) {
+    std::uint64_t end = 0;
+    for (safetensors_entry const& tensor : header.tensors) {
+        check_place(tensor, end, file);
+        check_size(tensor, file);
+        end = tensor.end;
+    }
+    std::uint64_t const there = file_bytes - header.data_offset;
+    if (end != there)
+        fail(safetensors_fault::metadata_incomplete_buffer, file,
+             "the tensors end at byte " + std::to_string(end) + " of the data, but the file has " +
+                 std::to_string(there) + " bytes of data" +
+                 (end > there ? "; it has been cut off" : ""));
+}
+
+} // namespace detail
+
+} // namespace reshard
+
+namespace reshard::detail {
+
+/// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal
+/// files.
+inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
+    std::vector<std::size_t> order(tensors.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return tensors[a].dtype != tensors[b].dtype ? tensors[a].dtype > tensors[b].dtype
+                                                    : tensors[a].name < tensors[b].name;
+    });
+    return order;
+}
+
+inline void check_utf8(std::string_view text, std::string_view file) {
+    if (std::size_t const place = find_invalid_utf8(text); place != text.size())
+        fail(errc::unsupported, std::string(file) + ": byte " + std::to_string(place) + " of '" +
+                                    std::string(text) + "' is not UTF-8");
+}
+
+RESHARD_DECL void check_name(std::string_view name, std::string_view file) {
+    if (name == "__metadata__")
+        fail(errc::unsupported, std::string(file) + ": no tensor may be named '__metadata__'");
+    check_utf8(name, file);
+}
+
+RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::uint64_t begin,
+                                        std::string_view file) {
+    std::string const what = std::string(file) + ": tensor '" + tensor.name + "': shape " +
+                             to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
+    safetensors_entry entry{
+        tensor.name, tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}, begin, begin};
+    auto const bit_total = bit_count(entry.shape, entry.dtype);
+    if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
+        fail(errc::overflow, what + " has more bits than 64 bits can count");
+    if (*bit_total % 8 != 0)
+        fail(errc::unsupported,
+             what + " has " + std::to_string(*bit_total) + " bits, which do not fill whole bytes");
+    entry.end += *bit_total / 8;
+    return entry;
+}
+
+inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
+                               std::string_view file) {
+    std::vector<std::string_view> names;
+    for (safetensors_entry const& tensor : tensors)
+        names.push_back(tensor.name);
+    std::sort(names.begin(), names.end());
+    auto const twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end())
+        fail(errc::bad_layout, std::string(file) + ": tensor '" + std::string(*twice) +
+                                   "' would stand twice in one file");
+}
+
+RESHARD_DECL std::string json_of(safetensors_entry const& tensor) {
+    std::uint64_t const offsets[] = {tensor.begin, tensor.end};
+    return json_quoted(tensor.name) + ":{\"dtype\":\"" + std::string(code(tensor.dtype)) +
+           "\",\"shape\":" + json_list(tensor.shape) + ",\"data_offsets\":" + json_list(offsets) +
+           "}";
+}
+
+RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metadata) {
+    std::string text;
+    for (auto const& [key, value] : metadata)
+        text += (text.empty() ? "" : ",") + json_quoted(key) + ":" + json_quoted(value);
+    return "\"__metadata__\":{" + text + "}";
+}
+
+inline std::string header_json(std::vector<safetensors_entry> const& tensors,
+                               std::map<std::string, std::string> const& metadata) {
+    std::string text = "{";
+    if (!metadata.empty())
+        text += json_of(metadata);
+    for (safetensors_entry const& tensor : tensors)
+        text += (text.size() > 1 ? "," : "") + json_of(tensor);
+    text += "}";
+    text.append((8 - text.size() % 8) % 8, ' ');
+    return text;
+}
+
+inline std::string little_endian_text(std::uint64_t value) {
+    std::string text;
+    for (int i = 0; i < 8; ++i, value >>= 8)
+        text += static_cast<char>(static_cast<unsigned char>(value & 0xFF));
+    return text;
+}
+
+RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
+                                                 std::map<std::string, std::string> const& metadata,
+                                                 std::string_view file) {
+    safetensors_layout result;
+    result.order = writing_order(tensors);
+    for (std::size_t const i : result.order) {
+        check_name(tensors[i].name, file);
+        result.tensors.push_back(entry_of(tensors[i], result.data_bytes, file));
+        result.data_bytes = result.tensors.back().end;
+    }
+    for (auto const& [key, value] : metadata)
+        check_utf8(key + value, file);
+    check_names_differ(result.tensors, file);
+    std::string const json = header_json(result.tensors, metadata);
+    if (json.size() > safetensors_options{}.max_header_bytes)
+        fail(errc::limit_exceeded, std::string(file) + ": the header would have " +
+                                       std::to_string(json.size()) + " bytes; readers accept " +
+                                       std::to_string(safetensors_options{}.max_header_bytes));
+    result.header = little_endian_text(json.size()) + json;
+    return result;
+}
+
+/// The number in the first eight bytes, the lowest first.
+inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 8; i-- > 0;)
+        value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+    return value;
+}
+
+/// What stands before and behind the object of a header against the text of the format, or nothing.
+inline std::string find_bad_padding(std::string_view json) {
+    if (!json.starts_with('{'))
+        return "the header does not begin with '{'";
+    std::size_t const end = json.find_last_of('}');
+    if (json.find_first_not_of(' ', end + 1) != json.npos)
+        return "the header is padded with something other than spaces";
+    return {};
+}
+
+/// Refuses, in strict mode, what the reference reader accepts and the text of the format does not.
+inline void check_strict(safetensors_header const& header, safetensors_mode mode,
+                         std::string_view file) {
+    if (mode == safetensors_mode::strict && !header.warnings.empty())
+        fail(safetensors_fault::not_strict, file,
+             header.warnings.front() + ", which only the compatible mode accepts");
+}
+
+RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> start,
+                                                  std::uint64_t file_bytes, std::string_view file,
+                                                  safetensors_options const& options) {
+    if (file_bytes < 8 || start.size() < 8)
+        fail(safetensors_fault::header_too_small, file,
+             "the file has " + std::to_string(file_bytes) +
+                 " bytes; a safetensors file has at least 8");
+    std::uint64_t const bytes = little_endian(start);
+    if (bytes > options.max_header_bytes)
+        fail(safetensors_fault::header_too_large, file,
+             "the header claims " + std::to_string(bytes) + " bytes; the limit is " +
+                 std::to_string(options.max_header_bytes));
+    if (bytes > file_bytes - 8)
+        fail(safetensors_fault::invalid_header_length, file,
+             "the header claims " + std::to_string(bytes) + " bytes, but the file has only " +
+                 std::to_string(file_bytes - 8) + " after the first 8");
+    return bytes;
+}
+
+RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
+                                                       std::uint64_t file_bytes,
+                                                       std::string_view file,
+                                                       safetensors_options const& options) {
+    BOOST_ASSERT(file_bytes >= 8 && json.size() <= file_bytes - 8);
+    if (std::size_t const place = find_invalid_utf8(json); place != json.size())
+        fail(safetensors_fault::invalid_header, file,
+             "byte " + std::to_string(place) + " of the header is not UTF-8");
+    safetensors_events events;
+    if (auto const fault = send_json_events(json, events, options.max_depth))
+        fail(safetensors_fault::invalid_header_deserialization, file,
+             "byte " + std::to_string(fault->position) + " of the header: " + fault->text);
+    safetensors_header header{std::move(events.tensors), std::move(events.metadata),
+                              8 + json.size(), std::move(events.warnings)};
+    sort_by_data(header.tensors);
+    check_data(header, file_bytes, file);
+    if (std::string problem = find_bad_padding(json); !problem.empty())
+        header.warnings.push_back(std::move(problem));
+    check_strict(header, options.mode, file);
+    return header;
+}
+
+RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte const> start,
+                                                         std::uint64_t file_bytes,
+                                                         std::string_view file,
+                                                         safetensors_options const& options) {
+    std::uint64_t const bytes = safetensors_json_bytes(start, file_bytes, file, options);
+    BOOST_ASSERT(start.size() - 8 >= bytes);
+    return parse_safetensors_json(
+        {reinterpret_cast<char const*>(start.data()) + 8, static_cast<std::size_t>(bytes)},
+        file_bytes, file, options);
+}
+
+RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
+                                                        safetensors_options const& options) {
+    open_file file = open_to_read(path);
+    std::string const name = path.string();
+    std::string const start = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8), name);
+    auto const bytes =
+        safetensors_json_bytes(std::as_bytes(std::span(start)), file.bytes, name, options);
+    return parse_safetensors_json(read_bytes(file, bytes, name), file.bytes, name, options);
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,45 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_GROUP_IMPL_GATHER_VALUES_IPP
+#define RESHARD_GROUP_IMPL_GATHER_VALUES_IPP
+
+#include <reshard/group/gather_values.hpp>
+
+namespace reshard::detail {
+
+RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values) {
+    value_digests digests;
+    for (common_value const& value : values) {
+        hasher digest;
+        digest.add(value.bytes);
+        digests.emplace(value.name, value_digest{value.bytes.size(), digest.value()});
+    }
+    return digests;
+}
+
+RESHARD_DECL void compare_values(value_digests const& first, value_digests const& other,
+                                 std::size_t rank) {
+    auto const on_other = " on rank " + std::to_string(rank);
+    auto const only = [](std::string const& name, std::string const& here,
+                         std::string const& there) {
+        fail(errc::ranks_disagree, "'" + name + "' is a common value" + here + " and not" + there +
+                                       "; common values must be the same on every rank");
+    };
+    for (auto const& [name, value] : first) {
+        auto const found = other.find(name);
+        if (found == other.end())
+            only(name, " on rank 0", on_other);
+        else if (found->second != value)
+            fail(errc::ranks_disagree,
+                 "the common value '" + name + "' differs: it has " + std::to_string(value.bytes) +
+                     " bytes on rank 0 and " + std::to_string(found->second.bytes) +
+                     (found->second.bytes == value.bytes ? " other bytes" : " bytes") + on_other);
+    }
+    for (auto const& [name, value] : other)
+        if (!first.contains(name))
+            only(name, on_other, " on rank 0");
+}
+
+} // namespace reshard::detail
+
+#endif
