@@ -80,8 +80,9 @@ std::size_t count_pieces(aoa_job const& job, reshard::mapping const& map,
     std::size_t pieces = 0;
     for (tensor_layout const& tensor : job.target.tensors) {
         reshard::mapping_output const& output = *map.find(tensor.key);
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            index.for_each_piece(output, tensor.shards.region(i), [&](reshard::piece const& piece) {
+        reshard::detail::tensor_shards const shards = job.target.shards_of(tensor);
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            index.for_each_piece(output, shards.region(i), [&](reshard::piece const& piece) {
                 pieces += !is_empty(piece.target_box());
             });
     }
@@ -100,7 +101,7 @@ std::int64_t name_bytes_of(reshard::mapping const& map) {
 std::size_t shards_of(layout const& held) {
     std::size_t shards = 0;
     for (tensor_layout const& tensor : held.tensors)
-        shards += tensor.shards.size();
+        shards += held.shards_of(tensor).size();
     return shards;
 }
 

@@ -5,9 +5,9 @@
 
 #include <reshard/layout/layout.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,11 +56,7 @@ struct aoa_job {
 class aoa_job_writer {
 public:
     /// The target is held by ranks `0` to `ranks - 1`, the source by one.
-    aoa_job_writer(std::string name, index_t ranks) : ranks_(ranks) {
-        job_.name = std::move(name);
-        job_.source.holders = 1;
-        job_.target.holders = static_cast<holder_t>(ranks);
-    }
+    aoa_job_writer(std::string name, index_t ranks) : ranks_(ranks) { job_.name = std::move(name); }
 
     void say(std::string_view statement) {
         job_.text += statement;
@@ -69,12 +65,12 @@ public:
 
     /// The source has a tensor, whole.
     void have(std::string key, index_vector const& shape) {
-        add(job_.source, std::move(key), shape).push_back(0, reshard::whole(shape));
+        add(source_, std::move(key), shape).push_back(0, reshard::whole(shape));
     }
 
     /// Each rank of the target wants a tensor: a part along `axis`, or all of it.
     void want(std::string key, index_vector const& shape, std::optional<std::size_t> axis = {}) {
-        reshard::detail::shard_table& shards = add(job_.target, std::move(key), shape);
+        reshard::detail::shard_table& shards = add(target_, std::move(key), shape);
         for (index_t rank = 0; rank < ranks_; ++rank) {
             reshard::box region = reshard::whole(shape);
             if (axis) {
@@ -87,25 +83,36 @@ public:
 
     /// One rank wants all of a tensor.
     void want_on(index_t rank, std::string key, index_vector const& shape) {
-        add(job_.target, std::move(key), shape)
+        add(target_, std::move(key), shape)
             .push_back(static_cast<holder_t>(rank), reshard::whole(shape));
     }
 
     aoa_job finish() {
-        for (reshard::layout* const side : {&job_.source, &job_.target})
-            std::ranges::sort(side->tensors, {}, &reshard::tensor_layout::key);
+        job_.source = layout_of(std::move(source_), 1);
+        job_.target = layout_of(std::move(target_), static_cast<holder_t>(ranks_));
         return std::move(job_);
     }
 
 private:
-    static reshard::detail::shard_table& add(reshard::layout& side, std::string key,
+    /// Shapes and shards by key.
+    using tensors = std::map<std::string, std::pair<index_vector, reshard::detail::shard_table>>;
+
+    static reshard::detail::shard_table& add(tensors& side, std::string key,
                                              index_vector const& shape) {
-        side.tensors.push_back(
-            {std::move(key), data_type::bf16, shape, reshard::detail::shard_table(shape.size())});
-        return side.tensors.back().shards;
+        auto& made = side[std::move(key)];
+        made = {shape, reshard::detail::shard_table(shape.size())};
+        return made.second;
+    }
+
+    static reshard::layout layout_of(tensors side, holder_t ranks) {
+        reshard::detail::layout_builder made(ranks);
+        for (auto& [key, tensor] : side)
+            made.add(key, data_type::bf16, {tensor.first, std::move(tensor.second)});
+        return std::move(made).take();
     }
 
     aoa_job job_;
+    tensors source_, target_;
     index_t ranks_;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// \file
 /// Programs from the names of Hugging Face to those of Megatron-Core, for published models.
@@ -22,7 +23,6 @@ public:
         : m_(described), mesh_(mesh), placed_(m_, mesh_) {
         job_.name = std::move(name);
         job_.source = layout_of(m_, {});
-        job_.target.holders = static_cast<holder_t>(mesh.ranks());
     }
 
     aoa_job write() {
@@ -35,7 +35,8 @@ public:
             add_prediction();
         for (layer_ = 0; layer_ < m_.layers; ++layer_)
             want_layer("decoder.layers." + std::to_string(layer_) + ".");
-        std::ranges::sort(job_.target.tensors, {}, &tensor_layout::key);
+        job_.target = reshard::layout_of(std::move(targets_));
+        job_.target.holders = static_cast<holder_t>(mesh_.ranks());
         return std::move(job_);
     }
 
@@ -50,8 +51,7 @@ private:
               index_t expert = 0) {
         model_tensor tensor{std::move(key), shape, data_type::bf16, cut, layer_, expert};
         distribution const how = placed_(tensor);
-        job_.target.tensors.push_back(
-            reshard::detail::tensor_layout_of(std::move(tensor.key), tensor.dtype, how));
+        targets_.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype, how));
     }
 
     /// The embedding, the norm behind the last layer, the head.
@@ -195,7 +195,7 @@ private:
         want(prefix + "router.weight", {m_.experts, m_.hidden});
         if (m_.is_latent) {
             want(prefix + "router.expert_bias", {m_.experts});
-            job_.target.tensors.back().dtype = data_type::f32;
+            targets_.back().dtype = data_type::f32;
             want_feed_forward(prefix + "shared_experts.", inner);
         }
         for (index_t expert = 0; expert < m_.experts; ++expert) {
@@ -209,6 +209,7 @@ private:
     parallelism const& mesh_;
     model_placer placed_;
     aoa_job job_;
+    std::vector<reshard::tensor_sharding> targets_;
     index_t layer_ = 0;
 };
 

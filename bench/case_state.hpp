@@ -10,7 +10,7 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/job.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <functional>
 #include <optional>
@@ -69,7 +69,7 @@ inline reshard::distribution distribution_of(case_tensor const& tensor, index_t 
 }
 
 /// What all ranks know of one side: the layout, where they stand on grids.
-inline std::optional<reshard::compact_layout> layout_of(std::vector<case_tensor> const& tensors) {
+inline std::optional<reshard::layout> layout_of(std::vector<case_tensor> const& tensors) {
     std::vector<reshard::tensor_sharding> all;
     for (case_tensor const& one : tensors) {
         if (!one.grid)
@@ -77,7 +77,7 @@ inline std::optional<reshard::compact_layout> layout_of(std::vector<case_tensor>
         auto const ranks = static_cast<index_t>(one.by_rank.size());
         all.push_back(reshard::sharding_of(one.key, one.dtype, distribution_of(one, ranks)));
     }
-    return reshard::compact_layout_of(std::move(all));
+    return reshard::layout_of(std::move(all));
 }
 
 /// A rank's tensors of one side: one array each.

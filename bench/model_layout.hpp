@@ -5,7 +5,7 @@
 
 #include "model.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +17,6 @@
 
 namespace bench {
 
-using reshard::compact_layout;
 using reshard::distribution;
 using reshard::layout;
 using reshard::mesh;
@@ -91,7 +90,7 @@ private:
 };
 
 /// The layout of a model over the ranks of `division`.
-inline compact_layout compact_layout_of(model const& described, parallelism const& division) {
+inline layout layout_of(model const& described, parallelism const& division) {
     model_placer const placed(described, division);
     std::optional<reshard::detail::flat_sharing> flat;
     if (division.in_slices)
@@ -102,12 +101,7 @@ inline compact_layout compact_layout_of(model const& described, parallelism cons
         tensors.push_back(
             reshard::sharding_of(std::move(tensor.key), tensor.dtype, std::move(how), flat));
     }
-    return reshard::compact_layout_of(std::move(tensors));
-}
-
-/// The same with every shard of every rank listed.
-inline layout layout_of(model const& described, parallelism const& division) {
-    return reshard::layout_of(compact_layout_of(described, division));
+    return reshard::layout_of(std::move(tensors));
 }
 
 } // namespace bench

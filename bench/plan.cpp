@@ -35,10 +35,9 @@ using namespace reshard::detail;
 using namespace bench;
 
 /// Two layouts and the program between them.
-template <class Layout>
 struct prepared_job {
-    Layout source;
-    Layout target;
+    layout source;
+    layout target;
     reshard::mapping program;
 
     reshard::detail::plan_problem problem() const { return problem_of(program, source, target); }
@@ -59,8 +58,7 @@ struct measurement {
     }
 };
 
-template <class Layout>
-prepared_job<Layout> prepared(Layout source, Layout target) {
+prepared_job prepared(layout source, layout target) {
     reshard::catalog const targets = reshard::catalog_of(target);
     reshard::mapping program = reshard::identity_mapping(reshard::catalog_of(source), &targets);
     return {std::move(source), std::move(target), std::move(program)};
@@ -69,15 +67,18 @@ prepared_job<Layout> prepared(Layout source, Layout target) {
 std::size_t main_pieces(layout const& held) {
     std::size_t pieces = 0;
     for (tensor_layout const& tensor : held.tensors)
-        pieces += reshard::detail::main_copies(tensor.shards).size();
+        pieces +=
+            reshard::detail::main_copies(reshard::detail::listed(held.spread_of(tensor))).size();
     return pieces;
 }
 
 std::size_t filled_pieces(layout const& held) {
     std::size_t pieces = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            pieces += !is_empty(tensor.shards.region(i));
+    for (tensor_layout const& tensor : held.tensors) {
+        reshard::detail::tensor_shards const shards = held.shards_of(tensor);
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            pieces += !is_empty(shards.region(i));
+    }
     return pieces;
 }
 
@@ -228,9 +229,10 @@ public:
     }
 
     void run(job const& wanted) {
-        auto const compact = prepared(compact_layout_of(*wanted.moved, wanted.source),
-                                      compact_layout_of(*wanted.moved, wanted.target));
-        auto const listed = prepared(layout_of(compact.source), layout_of(compact.target));
+        auto const compact = prepared(layout_of(*wanted.moved, wanted.source),
+                                      layout_of(*wanted.moved, wanted.target));
+        auto const listed = prepared(reshard::detail::listed(compact.source),
+                                     reshard::detail::listed(compact.target));
         job_numbers pieces;
         pieces.source_pieces = main_pieces(listed.source);
         pieces.target_pieces = filled_pieces(listed.target);
@@ -258,8 +260,8 @@ public:
 
     /// Job G for twenty times as many ranks: what all of them give and get, not listed.
     void run_wide() {
-        auto const compact = prepared(compact_layout_of(llama3_405b, {.fully_sharded = 10'000}),
-                                      compact_layout_of(llama3_405b, {.fully_sharded = 7'500}));
+        auto const compact = prepared(layout_of(llama3_405b, {.fully_sharded = 10'000}),
+                                      layout_of(llama3_405b, {.fully_sharded = 7'500}));
         measurement m{"10k", "compact", "all", "cost", {}};
         costs(compact, m);
         keep(m, m.found.bytes == 811'706'777'600);
@@ -279,8 +281,8 @@ public:
         index_t const h = llama3_405b.hidden, attention = 2 * h * h + 2 * 1024 * h;
         index_t const expected = 8 * 2 * ((attention + 3 * 53248 * h) / 8 + 2 * h);
         for (scale_job const& wanted : scale_jobs) {
-            auto const compact = prepared(compact_layout_of(llama3_405b, wanted.source()),
-                                          compact_layout_of(llama3_405b, wanted.target()));
+            auto const compact = prepared(layout_of(llama3_405b, wanted.source()),
+                                          layout_of(llama3_405b, wanted.target()));
             measurement m{std::string(wanted.name), "compact", "gets", "patterns", {}};
             patterns(compact, m, wanted.middle());
             keep(m, m.found.bytes == expected);
@@ -315,7 +317,7 @@ public:
 
 private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
-    static job_numbers expected_of_one(job const& wanted, prepared_job<layout> const& ready) {
+    static job_numbers expected_of_one(job const& wanted, prepared_job const& ready) {
         reshard::plan whole = reshard::make_plan(ready.problem());
         std::erase_if(whole.transfers, [](reshard::transfer const& transfer) {
             return transfer.source_holder != 0 && transfer.target_holder != 0;
@@ -324,21 +326,19 @@ private:
                 whole.transfers.size(), bytes_of(whole)};
     }
 
-    template <class Layout>
-    void transfers(prepared_job<Layout> const& ready, measurement& m, holder_t rank = 0) const {
+    void transfers(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
         measure(
             chosen_.repeat,
             [&] { return reshard::make_plan(ready.problem(), scope_of(m.scope, rank)); }, m);
     }
 
-    template <class Layout>
-    void patterns(prepared_job<Layout> const& ready, measurement& m, holder_t rank = 0) const {
+    void patterns(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
         measure(
             chosen_.repeat,
             [&] { return reshard::make_patterns(ready.problem(), scope_of(m.scope, rank)); }, m);
     }
 
-    void costs(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
+    void costs(prepared_job const& ready, measurement& m) const {
         auto const cost = [&] {
             reshard::detail::plan_problem const problem = ready.problem();
             return reshard::cost_of(reshard::plan_flows(problem),
@@ -348,7 +348,7 @@ private:
     }
 
     /// Within 150 MB a rank: 190 MB are needed at once.
-    void rounds(prepared_job<reshard::compact_layout> const& ready, measurement& m) const {
+    void rounds(prepared_job const& ready, measurement& m) const {
         auto const make = [&] {
             reshard::detail::plan_problem const problem = ready.problem();
             return rounds_of(reshard::plan_flows(problem), problem.source_holders, 150'000'000);

@@ -10,11 +10,11 @@
 #include <reshard/expr/explain.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/group/gather_parts.hpp>
-#include <reshard/layout/compact_layout.hpp>
-#include <reshard/layout/compact_sharding.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/layout/flat_slices.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
 #include <reshard/plan/cost.hpp>

@@ -66,8 +66,10 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                              {"only_b", json_texts(found.only_b)}},
                             status);
     index_t bytes = 0;
-    for (tensor_layout const& tensor : a.files_layout().tensors)
-        bytes = detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+    layout const& held = a.files_layout();
+    for (tensor_layout const& tensor : held.tensors)
+        bytes = detail::checked_add(bytes,
+                                    byte_count(element_count(held.shape_of(tensor)), tensor.dtype),
                                     "the bytes of all tensors");
     std::string text = text_of(found, options);
     if (found.equal())

@@ -157,7 +157,8 @@ private:
         tensor_layout const* const held = source_.held.find(key);
         if (!source_.checkpoint)
             return found.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
-        for (detail::located_piece const& located : detail::locate(piece, held->shards)) {
+        for (detail::located_piece const& located :
+             detail::locate(piece, detail::listed(source_.held.spread_of(*held)))) {
             found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
             find_bytes(found.back(), *source_.checkpoint,
                        static_cast<std::size_t>(held - source_.held.tensors.data()), located.shard);
@@ -270,7 +271,7 @@ std::optional<index_vector> shape_of(source_spec const& source, job const& all,
         return made ? std::optional<index_vector>(made->value.shape) : std::nullopt;
     }
     tensor_layout const* const held = source.held.find(options.source_key);
-    return held ? std::optional(held->shape) : std::nullopt;
+    return held ? std::optional(source.held.shape_of(*held)) : std::nullopt;
 }
 
 outcome explain(explain_options const& options, bool as_json) {

@@ -38,7 +38,7 @@ catalog catalog_of(detail::layout_table const& table, catalog const& known) {
     for (detail::layout_row const& row : table.rows) {
         catalog_entry const* const yielded = known.find(row.key);
         data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
-        entries.push_back(detail::entry_of({row.key, dtype, row.shape, row.shards}));
+        entries.push_back(detail::entry_of(row.key, dtype, {row.shape, row.shards}));
     }
     return catalog(std::move(entries));
 }
@@ -48,7 +48,7 @@ std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
     std::vector<aoa::known_tensor> known;
     for (detail::layout_row const& row : table.rows)
         known.push_back(
-            {detail::entry_of({row.key, row.dtype.value_or(data_type::f32), row.shape, row.shards}),
+            {detail::entry_of(row.key, row.dtype.value_or(data_type::f32), {row.shape, row.shards}),
              row.dtype.has_value()});
     return known;
 }

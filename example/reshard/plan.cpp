@@ -10,8 +10,8 @@
 
 #include <reshard/layout/replica.hpp>
 #include <reshard/plan/flows.hpp>
-#include <reshard/plan/rounds.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/plan/rounds.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -55,7 +55,7 @@ struct dry_run {
     detail::plan_rounds rounds;
 };
 
-bool has_elements(detail::shard_table const& shards, std::size_t i) {
+bool has_elements(detail::tensor_shards const& shards, std::size_t i) {
     auto const flat = shards.flat(i);
     return !detail::is_empty(shards.region(i)) && (!flat || flat->size() > 0);
 }
@@ -63,16 +63,16 @@ bool has_elements(detail::shard_table const& shards, std::size_t i) {
 index_t count_main_copies(layout const& held) {
     index_t count = 0;
     for (tensor_layout const& tensor : held.tensors)
-        for (std::uint32_t const i : detail::main_copies(tensor.shards))
-            count += has_elements(tensor.shards, i);
+        for (std::uint32_t const i : detail::main_copies(detail::listed(held.spread_of(tensor))))
+            count += has_elements(held.shards_of(tensor), i);
     return count;
 }
 
 index_t count_shards(layout const& held) {
     index_t count = 0;
     for (tensor_layout const& tensor : held.tensors)
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            count += has_elements(tensor.shards, i);
+        for (std::size_t i = 0; i < held.shards_of(tensor).size(); ++i)
+            count += has_elements(held.shards_of(tensor), i);
     return count;
 }
 

@@ -26,12 +26,6 @@ std::string parts_text(index_vector const& parts) {
     return text.empty() ? "whole" : text;
 }
 
-index_t shard_bytes(tensor_layout const& tensor, std::size_t shard) {
-    auto const flat = tensor.shards.flat(shard);
-    return byte_count(flat ? flat->size() : element_count(tensor.shards.region(shard)),
-                      tensor.dtype);
-}
-
 } // namespace
 
 std::string table(std::vector<std::vector<std::string>> const& rows) {
@@ -74,11 +68,13 @@ std::vector<std::string> rank_names(holder_t count) {
 std::string holder_table(layout const& held, std::vector<std::string> const& names) {
     std::vector<std::size_t> shards(held.holders, 0);
     std::vector<index_t> bytes(held.holders, 0);
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
-            ++shards[tensor.shards.holder(i)];
-            bytes[tensor.shards.holder(i)] += shard_bytes(tensor, i);
+    for (tensor_layout const& tensor : held.tensors) {
+        detail::tensor_shards const all = held.shards_of(tensor);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            ++shards[all.holder(i)];
+            bytes[all.holder(i)] += byte_count(all.elements(i), tensor.dtype);
         }
+    }
     std::vector<std::vector<std::string>> rows{{"holder", "shards", "bytes"}};
     for (holder_t holder = 0; holder < held.holders; ++holder)
         rows.push_back({names[holder], std::to_string(shards[holder]), grouped(bytes[holder])});
@@ -89,9 +85,10 @@ std::string tensor_table(layout const& held, bool all) {
     using kind = std::tuple<std::string, std::string, std::string, std::string>;
     std::vector<std::pair<kind, std::size_t>> kinds;
     std::map<kind, std::size_t> places;
-    for (tensor_layout const& tensor : held.tensors) {
+    catalog const entries = catalog_of(held);
+    for (catalog_entry const& tensor : entries) {
         kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
-                       to_string(tensor.shape), parts_text(detail::entry_of(tensor).parts)};
+                       to_string(tensor.shape), parts_text(tensor.parts)};
         auto const [place, is_new] = places.emplace(one, kinds.size());
         if (is_new)
             kinds.emplace_back(one, 0);

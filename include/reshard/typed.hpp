@@ -5,8 +5,9 @@
 
 #include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/expr/typed_expression.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/typed_facts.hpp>
-#include <reshard/model/typed_sharding.hpp>
+#include <reshard/layout/typed_layout.hpp>
 #include <reshard/plan/typed_cost.hpp>
 
 /// \file

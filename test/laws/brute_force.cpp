@@ -137,9 +137,9 @@ BOOST_AUTO_TEST_CASE(plans_say_what_comparing_all_elements_says) {
         plan_problem const problem = problem_of(program, source, target);
         std::map<std::string, index_vector> shapes;
         for (tensor_layout const& one : source.tensors)
-            shapes[one.key] = one.shape;
+            shapes[one.key] = source.shape_of(one);
         for (tensor_layout const& one : target.tensors)
-            shapes[one.key + " of target"] = one.shape;
+            shapes[one.key + " of target"] = target.shape_of(one);
         givers const expected = expected_of(all);
         BOOST_TEST((planned_of(make_plan(problem), problem, shapes) == expected),
                    "seed " << seed << ":\n"

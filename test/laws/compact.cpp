@@ -9,7 +9,7 @@
 #include "support/trials.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,11 +28,11 @@ namespace {
 
 /// Both sides by arithmetic, and the same listed.
 struct two_forms {
-    compact_layout source;
-    compact_layout target;
+    layout source;
+    layout target;
     mapping program;
-    layout listed_source = layout_of(source);
-    layout listed_target = layout_of(target);
+    layout listed_source = listed(source);
+    layout listed_target = listed(target);
 };
 
 /// Three source tensors of one shape; targets are these, turned, joined and cut.
@@ -62,8 +62,7 @@ public:
         for (expression const& one :
              split(transpose(values[1]), 0, std::vector<index_t>{1, shape[1] - 1}))
             define("part." + std::to_string(part++), one);
-        return {compact_layout_of(std::move(sources)), compact_layout_of(std::move(targets)),
-                std::move(program)};
+        return {layout_of(std::move(sources)), layout_of(std::move(targets)), std::move(program)};
     }
 
 private:

@@ -6,7 +6,7 @@
 #include "support/agreed_error.hpp"
 
 #include <reshard/adapt/raw_tensor.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <boost/test/unit_test.hpp>
@@ -62,12 +62,12 @@ public:
     }
 
     /// The layout that all ranks have together.
-    compact_layout layout() const {
+    reshard::layout layout() const {
         mesh const grid{{"p", how_.grid[0]}, {"q", how_.grid[1]}};
         std::vector<holder_t> ranks;
         for (holder_t place = 0; place < grid.rank_count(); ++place)
             ranks.push_back(place + static_cast<holder_t>(how_.first_rank));
-        return compact_layout_of({sharding_of(
+        return layout_of({sharding_of(
             "A", data_type::i64,
             distribution(rank_mesh(grid, ranks),
                          {block_cyclic{0, how_.block[0]}, block_cyclic{1, how_.block[1]}},

@@ -2,7 +2,7 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include "support/guarded_shards.hpp"
 #include "support/held_once.hpp"
@@ -81,7 +81,7 @@ public:
         return test::guarded_shards(shards_of(tensors_, number));
     }
 
-    compact_layout layout() const { return compact_layout_of(tensors_); }
+    reshard::layout layout() const { return layout_of(tensors_); }
 
 private:
     small_moe model_;

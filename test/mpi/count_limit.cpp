@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(layouts_that_one_rank_tells_keep_to_the_limit) {
     {
         counted_calls const calls(limit);
         auto const known = [&](state_dict const& held) {
-            compact_layout all = compact_layout_of(gather_layout(ranks, held.descriptors()));
+            layout all = gather_layout(ranks, held.descriptors());
             return rank == size - 1 ? std::optional(std::move(all)) : std::nullopt;
         };
         redistribute(ranks, source_tensors{source.views(), known(source.views())},
@@ -292,8 +292,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     };
     counted_calls const calls(limit);
     side columns(*this, 1);
-    compact_layout const wanted =
-        compact_layout_of(gather_layout(ranks, columns.views().descriptors()));
+    layout const wanted = gather_layout(ranks, columns.views().descriptors());
     // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
     memory.memory_budget = any_budget;
     job all_at_once = prepare(ranks, source.views(), {{}, wanted}, memory);

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(checks_of_objects_values_and_layouts_against_another_call_a
     is_told("check_objects", [](mpi_group const& ranks) { check_objects(ranks, {}); });
     is_told("check_common", [](mpi_group const& ranks) { check_common(ranks, {{"lr", "0.1"}}); });
     is_told("check_world of a layout", [](mpi_group const& ranks) {
-        check_world(ranks, layout{static_cast<holder_t>(ranks.size()), {}});
+        check_world(ranks, layout{static_cast<holder_t>(ranks.size()), {}, {}});
     });
 }
 

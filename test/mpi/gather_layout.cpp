@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(every_rank_knows_what_all_hold) {
     layout const all = gather_layout(ranks, held.descriptors());
     BOOST_TEST(all.holders == static_cast<holder_t>(ranks.size()));
     BOOST_TEST(all.tensors.size() == static_cast<std::size_t>(ranks.size()));
-    shard_table const& shards = all.find("w")->shards;
+    tensor_shards const shards = all.shards_of(*all.find("w"));
     BOOST_TEST_REQUIRE(shards.size() == static_cast<std::size_t>(ranks.size()));
     for (std::uint32_t i = 0; i < shards.size(); ++i) {
         BOOST_TEST(shards.holder(i) == i);

@@ -78,8 +78,8 @@ struct blocks_fixture {
         return wrong;
     }
 
-    static std::size_t shards_of(compact_layout const& all) {
-        return layout_of(all).tensors.at(0).shards.size();
+    static std::size_t shards_of(layout const& all) {
+        return all.shards_of(all.tensors.at(0)).size();
     }
 };
 
@@ -97,8 +97,7 @@ BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
 
 BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
     layout const all = gather_layout(mpi_group(world), dealt().descriptors());
-    job moving = prepare(world, source_tensors{dealt(), compact_layout_of(all)},
-                         target_tensors{in_one_piece()});
+    job moving = prepare(world, source_tensors{dealt(), all}, target_tensors{in_one_piece()});
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     BOOST_TEST(shards_of(moving.source_layout()) ==

@@ -6,7 +6,7 @@
 #include "support/rank_tensors.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <optional>
 #include <string>
@@ -31,16 +31,16 @@ struct layouts_fixture {
 
     /// Six rows over all ranks, and six columns.
     mesh everybody{{"x", size}};
-    compact_layout rows = compact_layout_of(
-        {sharding_of("a", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
-    compact_layout columns = compact_layout_of(
-        {sharding_of("a", data_type::f32, distribution(everybody, {shard{1}}, {6, 6}))});
-    rank_tensors have{layout_of(rows), rank};
-    rank_tensors want{layout_of(columns), rank};
+    layout rows =
+        layout_of({sharding_of("a", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
+    layout columns =
+        layout_of({sharding_of("a", data_type::f32, distribution(everybody, {shard{1}}, {6, 6}))});
+    rank_tensors have{rows, rank};
+    rank_tensors want{columns, rank};
 
     layouts_fixture() { have.fill(); }
 
-    std::string error_of(std::optional<compact_layout> source, std::optional<compact_layout> target,
+    std::string error_of(std::optional<layout> source, std::optional<layout> target,
                          state_dict const& held, state_dict const& wanted) {
         std::string const text = agreed_error(world, [&] {
             redistribute(world, source_tensors{held, source}, target_tensors{wanted, target});
@@ -58,11 +58,11 @@ struct layouts_fixture {
 BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, layouts_fixture) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         two_layouts const both(seed, size);
-        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        rank_tensors source(both.source, rank), target(both.target, rank);
         source.fill();
         bool const tells_source = seed % 4 != 1, tells_target = seed % 4 != 2;
         bool const speaks = seed % 3 != 0 || rank == static_cast<int>(seed) % size;
-        auto const known = [&](bool tells, compact_layout const& all) {
+        auto const known = [&](bool tells, layout const& all) {
             return tells && speaks ? std::optional(all) : std::nullopt;
         };
         job moving =
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, layout
 BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, layouts_fixture) {
     for (std::uint64_t seed = 100; seed < 120; ++seed) {
         two_layouts const both(seed, size);
-        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        rank_tensors source(both.source, rank), target(both.target, rank);
         source.fill();
         job const known = prepare(world, source_tensors{source.views(), both.source},
                                   target_tensors{target.views(), both.target});
@@ -89,9 +89,9 @@ BOOST_FIXTURE_TEST_CASE(programs_run_between_known_layouts, layouts_fixture) {
     mapping program;
     expression const a = program.source("a", {6, 6}, data_type::f32);
     program.define("b", transpose(a));
-    compact_layout const turned = compact_layout_of(
-        {sharding_of("b", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
-    rank_tensors result(layout_of(turned), rank);
+    layout const turned =
+        layout_of({sharding_of("b", data_type::f32, distribution(everybody, {shard{0}}, {6, 6}))});
+    rank_tensors result(turned, rank);
     state_dict const views = result.views();
     redistribute(world, source_tensors{have.views(), rows}, target_tensors{views, turned},
                  {.program = program});
@@ -113,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, layouts_fixtur
 }
 
 BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, layouts_fixture) {
-    compact_layout const wide = compact_layout_of({sharding_of(
+    layout const wide = layout_of({sharding_of(
         "a", data_type::f32, distribution(mesh{{"x", size + 1}}, {shard{0}}, {6, 6}))});
     BOOST_TEST(error_of(rows, wide, have.views(), want.views()) ==
                "bad_layout: the layout of the target is for " + std::to_string(size + 1) +

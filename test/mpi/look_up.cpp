@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(texts_reach_those_for_whom_they_are, look_up_fixture) {
 BOOST_FIXTURE_TEST_CASE(a_directory_finds_what_shares_elements, look_up_fixture) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         two_layouts const both(seed, size);
-        layout const all = layout_of(both.source);
+        layout const all = both.source;
         rank_tensors const mine(all, rank);
         sparse_exchange exchange(ranks);
         auto const keys = gather_keys(ranks, exchange, mine.shards());
@@ -96,12 +96,12 @@ BOOST_FIXTURE_TEST_CASE(a_directory_finds_what_shares_elements, look_up_fixture)
         }
         // One of the holders of each shard that overlaps, whichever.
         std::vector<std::pair<box, std::optional<flat_range>>> expected;
-        tensor_layout const& tensor = *all.find(keys[key].key);
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            if (std::ranges::any_of(tensor.shards.boxes(i), [&](box const& part) {
+        tensor_shards const shards = all.shards_of(*all.find(keys[key].key));
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            if (std::ranges::any_of(shards.boxes(i), [&](box const& part) {
                     return !is_empty(part) && intersect(part, region).has_value();
                 }))
-                expected.emplace_back(tensor.shards.region(i), tensor.shards.flat(i));
+                expected.emplace_back(shards.region(i), shards.flat(i));
         std::ranges::sort(expected);
         expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
         std::vector<std::pair<box, std::optional<flat_range>>> found;
@@ -135,8 +135,8 @@ BOOST_FIXTURE_TEST_CASE(a_replicated_tensor_is_told_by_one_rank, look_up_fixture
 BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         two_layouts const both(seed, size);
-        rank_tensors const source(layout_of(both.source), rank);
-        rank_tensors const target(layout_of(both.target), rank);
+        rank_tensors const source(both.source, rank);
+        rank_tensors const target(both.target, rank);
         // Now and then one side is known.
         known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.shards(),
                         source.shards()};
@@ -159,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) 
 BOOST_FIXTURE_TEST_CASE(whatever_is_looked_up_every_element_arrives, look_up_fixture) {
     for (std::uint64_t seed = 200; seed < 240; ++seed) {
         two_layouts const both(seed, size);
-        rank_tensors source(layout_of(both.source), rank), target(layout_of(both.target), rank);
+        rank_tensors source(both.source, rank), target(both.target, rank);
         source.fill();
         job moving = prepare(world, source.views(), target.views(), asking);
         run(moving);
@@ -172,12 +172,13 @@ BOOST_FIXTURE_TEST_CASE(whatever_is_looked_up_every_element_arrives, look_up_fix
 BOOST_FIXTURE_TEST_CASE(a_rank_knows_its_own_shards_only, look_up_fixture) {
     mesh const everybody{{"x", size}};
     auto const spread = [&](shard how) {
-        return layout_of(compact_layout_of(
-            {sharding_of("a", data_type::f32, distribution(everybody, {how}, {8, 8}))}));
+        return layout_of(
+            {sharding_of("a", data_type::f32, distribution(everybody, {how}, {8, 8}))});
     };
     rank_tensors source(spread({0}), rank), target(spread({1}), rank);
     job const moving = prepare(world, source.views(), target.views(), asking);
-    BOOST_TEST(layout_of(moving.source_layout()).find("a")->shards.size() == 1u);
+    layout const known = moving.source_layout();
+    BOOST_TEST(known.shards_of(*known.find("a")).size() == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_nobody_holds_is_the_same_error_on_every_rank, look_up_fixture) {

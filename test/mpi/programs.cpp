@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     std::vector<std::vector<shard_descriptor>> all;
     for (index_t i = 0; i < size; ++i)
         all.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
-    job ready = prepare(world, have(), {{}, compact_layout_of(layout_of(all))}, how);
+    job ready = prepare(world, have(), {{}, layout_of(all)}, how);
     run(ready);
     BOOST_TEST(filled == a, boost::test_tools::per_element());
     BOOST_TEST(ready.rounds().rounds.size() == 1u);
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     plan_cache kept;
     with_arena.cache = &kept;
     BOOST_TEST(agreed_error(world, [&] {
-                   prepare(world, have(), {{}, compact_layout_of(layout_of(all))}, with_arena);
+                   prepare(world, have(), {{}, layout_of(all)}, with_arena);
                }).starts_with("usage: the plans of rounds are not kept"));
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), want(), how);

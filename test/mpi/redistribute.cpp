@@ -168,8 +168,8 @@ BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
     run(moving);
     for (std::size_t i = 0; i < target.elements.size(); ++i)
         BOOST_TEST(target.elements[i] == static_cast<float>(target.number(i) + 1000));
-    BOOST_TEST(layout_of(moving.target_layout()).find("w")->shards.size() ==
-               static_cast<std::size_t>(size));
+    layout const& known = moving.target_layout();
+    BOOST_TEST(known.shards_of(*known.find("w")).size() == static_cast<std::size_t>(size));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_moved_from_is_an_error_to_run_or_to_ask) {

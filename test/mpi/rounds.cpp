@@ -54,12 +54,12 @@ struct rounds_fixture {
         return all;
     }
 
-    compact_layout wanted() const {
+    layout wanted() const {
         std::vector<std::vector<shard_descriptor>> all(static_cast<std::size_t>(size));
         for (index_t i = 0; i < size; ++i)
             for (std::string const& key : keys)
                 all[static_cast<std::size_t>(i)].push_back(to(key, i));
-        return compact_layout_of(layout_of(all));
+        return layout_of(all);
     }
 
     index_t bytes_there() const {

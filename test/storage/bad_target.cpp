@@ -7,6 +7,7 @@
 
 #include "held.hpp"
 #include "shared_directory.hpp"
+#include "support/listed_layout.hpp"
 #include "support/says.hpp"
 
 #include <csignal>
@@ -41,17 +42,22 @@ public:
 
     mapping program() const { return identity_mapping(catalog_of(*source)); }
 
+    /// `w` in these shards, for as many ranks as there are processes.
+    layout of_w(shard_table shards) const {
+        return test::listed_layout(static_cast<holder_t>(world().size()),
+                                   {{"w", data_type::f32, {64, 64}, std::move(shards)}});
+    }
+
     /// `w` by rows, one rank for each process.
     layout by_rows() const {
         auto const size = static_cast<index_t>(world().size());
-        layout wanted{static_cast<holder_t>(size),
-                      {{"w", data_type::f32, {64, 64}, shard_table(2)}}};
+        shard_table shards(2);
         for (index_t rank = 0; rank < size; ++rank) {
             index_t const first = 64 * rank / size;
-            wanted.tensors[0].shards.push_back(static_cast<holder_t>(rank),
-                                               {{first, 0}, {64 * (rank + 1) / size - first, 64}});
+            shards.push_back(static_cast<holder_t>(rank),
+                             {{first, 0}, {64 * (rank + 1) / size - first, 64}});
         }
-        return wanted;
+        return of_w(std::move(shards));
     }
 
     convert_report run(std::string const& target, write_options const& options = {},
@@ -98,7 +104,7 @@ private:
     void (*handler_)(int);
 };
 
-std::size_t files_of(layout const& wanted) { return wanted.tensors[0].shards.size(); }
+std::size_t files_of(layout const& wanted) { return wanted.shards_of(wanted.tensors[0]).size(); }
 
 } // namespace
 
@@ -267,15 +273,16 @@ BOOST_AUTO_TEST_CASE(a_save_to_a_full_disk_leaves_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_target_layout_with_a_gap_is_refused_unless_it_may_be_partial) {
-    layout wanted = by_rows();
-    wanted.tensors[0].shards = shard_table(2);
-    wanted.tensors[0].shards.push_back(0, {{0, 0}, {64, 63}});
+    shard_table shards(2);
+    shards.push_back(0, {{0, 0}, {64, 63}});
+    layout wanted = of_w(shards);
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, path("target"), {.program = program(), .wanted = wanted}), error,
         says(errc::not_covered, text("target") +
                                     ": 'w': the target layout gives elements [0:64, 63:64] of "
                                     "[64, 64] to no rank; add a shard, or allow a partial target"));
-    wanted.tensors[0].shards.push_back(1, {{0, 62}, {64, 2}});
+    shards.push_back(1, {{0, 62}, {64, 2}});
+    wanted = of_w(shards);
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, path("target"), {.program = program(), .wanted = wanted}), error,
         says(errc::overlap, text("target") +

@@ -6,6 +6,8 @@
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 
+#include "support/listed_layout.hpp"
+
 #include "held.hpp"
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
@@ -49,10 +51,10 @@ void write_model(std::filesystem::path const& path) {
     });
 }
 
-tensor_layout cut_into(shard_descriptor const& tensor,
-                       std::vector<std::pair<holder_t, box>> const& shards) {
-    tensor_layout result{tensor.key, tensor.dtype, tensor.global_shape,
-                         shard_table(tensor.global_shape.size())};
+test::listed_tensor cut_into(shard_descriptor const& tensor,
+                             std::vector<std::pair<holder_t, box>> const& shards) {
+    test::listed_tensor result{tensor.key, tensor.dtype, tensor.global_shape,
+                               shard_table(tensor.global_shape.size())};
     for (auto const& [rank, region] : shards)
         result.shards.push_back(rank, region);
     return result;
@@ -103,7 +105,8 @@ BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
     write_model(directory / "model");
     auto const source = open_checkpoint(world(), directory / "model");
     box const rows{{1, 0}, {2, 4}};
-    layout const wanted{4, {cut_into(b, {{2, {{3}, {2}}}}), cut_into(w, {{0, rows}, {3, rows}})}};
+    layout const wanted = test::listed_layout(
+        4, {cut_into(b, {{2, {{3}, {2}}}}), cut_into(w, {{0, rows}, {3, rows}})});
     auto const report =
         convert(world(), source, directory / "part",
                 {.program = everything(source), .wanted = wanted, .writing = {.partial = true}});
@@ -166,7 +169,8 @@ BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_of_each_process_up_to_its_own_tot
     write_model(directory / "model");
     auto const source = open_checkpoint(world(), directory / "model");
     std::vector<std::pair<index_t, index_t>> calls;
-    layout const wanted{3, {cut_into(w, {{0, {{0, 0}, {1, 4}}}, {1, {{1, 0}, {5, 4}}}})}};
+    layout const wanted =
+        test::listed_layout(3, {cut_into(w, {{0, {{0, 0}, {1, 4}}}, {1, {{1, 0}, {5, 4}}}})});
     convert(world(), source, directory / "two",
             {.program = everything(source),
              .wanted = wanted,
@@ -207,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_wri
     held source({world().rank() == 0 ? std::vector<shard_descriptor>{rows}
                                      : std::vector<shard_descriptor>{}});
     save(world(), source.tensors(), directory / "one");
-    tensor_layout many = cut_into(rows, {});
+    test::listed_tensor many = cut_into(rows, {});
     for (holder_t rank = 0; rank < 300; ++rank)
         many.shards.push_back(rank, {{rank, 0}, {1, 2}});
     auto const one = open_checkpoint(world(), directory / "one");
@@ -215,8 +219,9 @@ BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_wri
     getrlimit(RLIMIT_NOFILE, &before);
     rlimit const few{90, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
-    BOOST_CHECK_NO_THROW(convert(world(), one, directory / "many",
-                                 {.program = everything(one), .wanted = layout{300, {many}}}));
+    BOOST_CHECK_NO_THROW(
+        convert(world(), one, directory / "many",
+                {.program = everything(one), .wanted = test::listed_layout(300, {many})}));
     BOOST_CHECK_NO_THROW(
         load(world(), open_checkpoint(world(), directory / "many"), source.cleared().tensors()));
     setrlimit(RLIMIT_NOFILE, &before);
@@ -227,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_may_take_its_own_place) {
     shared_directory const directory;
     write_model(directory / "model");
     auto const source = open_checkpoint(world(), directory / "model");
-    layout const wanted{1, {cut_into(w, {{0, whole({6, 4})}})}};
+    layout const wanted = test::listed_layout(1, {cut_into(w, {{0, whole({6, 4})}})});
     convert(world(), source, directory / "model",
             {.program = everything(source), .wanted = wanted, .writing = {.replace = true}});
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));

@@ -2,6 +2,8 @@
 
 #include <reshard/storage/target_files.hpp>
 
+#include "support/listed_layout.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 /// \file
@@ -21,11 +23,11 @@ catalog_entry entry(char const* key) { return {key, data_type::u8, {10}, {1}}; }
 } // namespace
 
 BOOST_AUTO_TEST_CASE(files_of_ranks_are_written_by_the_processes_that_play_them) {
-    layout held{5, {{"w", data_type::u8, {4}, shard_table(1)}}};
+    shard_table shards(1);
     for (holder_t const rank : {0u, 1u, 1u, 4u})
-        held.tensors[0].shards.push_back(
-            rank, {{static_cast<index_t>(held.tensors[0].shards.size())}, {1}});
-    auto const files = plan_sharded(held);
+        shards.push_back(rank, {{static_cast<index_t>(shards.size())}, {1}});
+    auto const files =
+        plan_sharded(test::listed_layout(5, {{"w", data_type::u8, {4}, std::move(shards)}}));
     BOOST_TEST_REQUIRE(files.ranks.size() == 4u);
     BOOST_TEST((files_of_process(files, 0, 1) == numbers{0, 1, 2, 3}));
     BOOST_TEST((files_of_process(files, 0, 3) == numbers{0}));

@@ -5,7 +5,7 @@
 
 #include "support/placements.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class rank_tensors {
 public:
     rank_tensors(layout const& all, int rank) {
         for (tensor_layout const& tensor : all.tensors)
-            for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-                if (tensor.shards.holder(i) == static_cast<holder_t>(rank)) {
-                    shards_.push_back(descriptor_of(tensor, i));
+            for (std::size_t i = 0; i < all.shards_of(tensor).size(); ++i)
+                if (all.shards_of(tensor).holder(i) == static_cast<holder_t>(rank)) {
+                    shards_.push_back(descriptor_of(all, tensor, i));
                     elements_.emplace_back(
                         static_cast<std::size_t>(element_count(local_shape(shards_.back()))),
                         untouched);
@@ -105,7 +105,7 @@ inline tensor_sharding any_sharding(oracle::random_numbers& random, rank_mesh co
 
 /// Layouts of the same tensors, equal on every rank. Each element of a source is held by somebody.
 struct two_layouts {
-    compact_layout source, target;
+    layout source, target;
 
     two_layouts(std::uint64_t seed, int ranks) {
         oracle::random_numbers random(seed);
@@ -119,8 +119,8 @@ struct two_layouts {
             from.push_back(any_sharding(random, before, key, shape));
             to.push_back(any_sharding(random, after, key, shape));
         }
-        source = compact_layout_of(from);
-        target = compact_layout_of(to);
+        source = layout_of(from);
+        target = layout_of(to);
     }
 };
 

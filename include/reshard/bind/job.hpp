@@ -4,7 +4,7 @@
 #define RESHARD_BIND_JOB_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/rounds.hpp>
@@ -32,7 +32,7 @@ template <class View>
 class side {
 public:
     side(detail::basic_state_dict<View> given = {},
-         std::optional<compact_layout> known = std::nullopt, shared_arena const* memory = nullptr)
+         std::optional<reshard::layout> known = std::nullopt, shared_arena const* memory = nullptr)
         : tensors(std::move(given)), layout(std::move(known)), arena(memory) {}
 
     /// Of tensors that may be written, for reading.
@@ -43,7 +43,7 @@ public:
     side(detail::basic_state_dict<Other> const& given) : tensors(given) {}
 
     detail::basic_state_dict<View> tensors;
-    std::optional<compact_layout> layout;
+    std::optional<reshard::layout> layout;
     shared_arena const* arena = nullptr;
 };
 
@@ -84,8 +84,8 @@ public:
 
     /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
     /// was looked up, those of this rank.
-    compact_layout const& source_layout() const;
-    compact_layout const& target_layout() const;
+    layout const& source_layout() const;
+    layout const& target_layout() const;
 
     /// True where the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;

@@ -41,8 +41,8 @@ struct planned_job {
     }
 
     mapping program;
-    compact_layout source;
-    compact_layout target;
+    layout source;
+    layout target;
     plan_problem problem;
     plan whole;
     strict_verdict verdict;
@@ -96,15 +96,14 @@ public:
 };
 
 /// Some tensors of a layout; `numbers` ascending.
-RESHARD_DECL compact_layout some_tensors(compact_layout const& all,
-                                         std::vector<std::uint32_t> const& numbers);
+RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers);
 
 /// The shards of other tensors than these.
 RESHARD_DECL const_state_dict without(const_state_dict const& shards,
                                       std::vector<std::string> keys);
 
 /// The shards of the tensors of a layout.
-RESHARD_DECL const_state_dict shards_in(const_state_dict const& shards, compact_layout const& some);
+RESHARD_DECL const_state_dict shards_in(const_state_dict const& shards, layout const& some);
 
 /// The rounds of a job, and the plan of each.
 struct planned_rounds {
@@ -170,7 +169,7 @@ private:
         std::unique_ptr<job_state> moving;
         agree_on(ranks_, [&] {
             std::vector<std::string> keys;
-            for (compact_tensor const& tensor : round.target.tensors)
+            for (tensor_layout const& tensor : round.target.tensors)
                 keys.push_back(tensor.key);
             state_dict const want = allocate_(keys);
             want.check();

@@ -4,7 +4,7 @@
 #define RESHARD_BIND_SHARD_VIEWS_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -30,10 +30,8 @@ public:
     /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region. Those
     /// without elements may stand anywhere, or be left out.
     ///
-    /// \tparam Layout `layout` or `compact_layout`
     /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
-    template <class Layout>
-    void add(basic_state_dict<View> const& held, Layout const& whole, holder_t holder) {
+    void add(basic_state_dict<View> const& held, layout const& whole, holder_t holder) {
         for (auto const& local : held)
             if (element_count(local_shape(local.descriptor)) > 0)
                 views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
@@ -58,15 +56,12 @@ public:
 private:
     using place = std::pair<std::uint32_t, std::uint32_t>;
 
-    template <class Layout>
-    place place_of(shard_descriptor const& shard, Layout const& whole, holder_t holder) {
-        auto const found = find_tensor(whole.tensors, shard.key);
-        if (found != whole.tensors.end()) {
-            auto const tensor = static_cast<std::uint32_t>(found - whole.tensors.begin());
-            held_tensor const held = held_in(whole, *found);
-            if (held.shape == shard.global_shape && held.dtype == shard.dtype)
-                if (auto const number = find_shard(shard, tensor, held.shards, holder))
-                    return {tensor, *number};
+    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
+        tensor_layout const* const found = whole.find(shard.key);
+        if (found && whole.shape_of(*found) == shard.global_shape && found->dtype == shard.dtype) {
+            auto const tensor = static_cast<std::uint32_t>(found - whole.tensors.data());
+            if (auto const number = find_shard(shard, tensor, whole.shards_of(*found), holder))
+                return {tensor, *number};
         }
         fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
                                    ", which the layout does not assign to it");
@@ -109,10 +104,10 @@ RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards,
 ///
 /// \throws error with errc::bad_layout that names the shard
 template <class View>
-void check_complete(shard_views<View> const& views, compact_layout const& whole, holder_t holder) {
+void check_complete(shard_views<View> const& views, layout const& whole, holder_t holder) {
     std::vector<std::optional<std::vector<std::uint32_t>>> held(whole.spreads.size());
     for (std::uint32_t t = 0; t < whole.tensors.size(); ++t) {
-        compact_tensor const& tensor = whole.tensors[t];
+        tensor_layout const& tensor = whole.tensors[t];
         tensor_spread const& spread = whole.spread_of(tensor);
         auto& shards = held[tensor.spread];
         if (!shards)

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/layout/shard_table.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <string>
 #include <vector>

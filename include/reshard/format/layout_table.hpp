@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_LAYOUT_TABLE_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <optional>
 #include <string>

@@ -8,7 +8,6 @@
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/compact_layout.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -37,8 +36,8 @@ RESHARD_DECL std::string digest_text(std::string const& bytes);
 ///
 /// \par Collective every rank of the group, in the same order
 template <group Group>
-std::optional<compact_layout>
-replicate_known(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+std::optional<layout> replicate_known(Group const& world, std::optional<layout> mine,
+                                      std::string_view what) {
     std::string bytes, digest;
     agree_on(world, [&] {
         if (mine)
@@ -52,7 +51,7 @@ replicate_known(Group const& world, std::optional<compact_layout> mine, std::str
     auto const layouts = world.all_gather(tells ? bytes : std::string());
     agree_on(world, [&] {
         if (!mine)
-            mine = from_bytes<compact_layout>(layouts[*first]);
+            mine = from_bytes<layout>(layouts[*first]);
     });
     return mine;
 }
@@ -67,8 +66,8 @@ replicate_known(Group const& world, std::optional<compact_layout> mine, std::str
 /// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
 ///         different things; on every rank alike
 template <group Group>
-std::optional<compact_layout>
-replicate_layout(Group const& world, std::optional<compact_layout> mine, std::string_view what) {
+std::optional<layout> replicate_layout(Group const& world, std::optional<layout> mine,
+                                       std::string_view what) {
     detail::agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
     return detail::replicate_known(world, std::move(mine), what);
 }

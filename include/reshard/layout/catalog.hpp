@@ -3,7 +3,7 @@
 #ifndef RESHARD_LAYOUT_CATALOG_HPP
 #define RESHARD_LAYOUT_CATALOG_HPP
 
-#include <reshard/layout/layout.hpp>
+#include <reshard/layout/descriptor.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -49,6 +49,26 @@ constexpr void validate(catalog_entry const& entry) {
                                    "', shape " + to_string(entry.shape));
 }
 
+namespace detail {
+
+/// The place of a key among things that are sorted by key, or the end.
+template <class Keyed>
+constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view key) {
+    auto const place = std::lower_bound(
+        tensors.begin(), tensors.end(), key,
+        [](Keyed const& tensor, std::string_view sought) { return tensor.key < sought; });
+    return place != tensors.end() && place->key == key ? place : tensors.end();
+}
+
+/// Refuses keys out of order, so also a key that stands twice.
+constexpr void check_sorted(auto const& list) {
+    for (std::size_t i = 1; i < list.size(); ++i)
+        if (!(list[i - 1].key < list[i].key))
+            fail(errc::bad_layout, "it has '" + list[i].key + "' behind '" + list[i - 1].key + "'");
+}
+
+} // namespace detail
+
 /// The tensors of a state dict, sorted by key.
 class catalog {
 public:
@@ -65,10 +85,8 @@ public:
 
     /// The entry of that key, or null.
     constexpr catalog_entry const* find(std::string_view key) const {
-        auto const place = std::lower_bound(
-            entries_.begin(), entries_.end(), key,
-            [](catalog_entry const& entry, std::string_view sought) { return entry.key < sought; });
-        return place != entries_.end() && place->key == key ? &*place : nullptr;
+        auto const place = detail::find_tensor(entries_, key);
+        return place != entries_.end() ? &*place : nullptr;
     }
 
     constexpr std::size_t size() const { return entries_.size(); }
@@ -97,28 +115,6 @@ constexpr void validate(catalog const& all) { detail::check_sorted(all); }
 
 namespace detail {
 
-/// Adds the places at which a region begins along an axis: one, or one for each block.
-constexpr void add_begins(std::vector<index_t>& begins, box const& region,
-                          axis_cycles const& cycles, std::size_t axis) {
-    index_t period = region.shape[axis];
-    for (axis_cycle const& one : cycles)
-        if (one.axis == axis)
-            period = one.period;
-    for (index_t begin = region.offset[axis]; begin < region.end(axis); begin += period)
-        begins.push_back(begin);
-}
-
-/// The different places at which shards that are not empty begin along an axis, in order.
-constexpr std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
-    std::vector<index_t> begins;
-    for (std::size_t i = 0; i < shards.size(); ++i)
-        if (box const region = shards.region(i); !is_empty(region))
-            add_begins(begins, region, shards.cycles(i), axis);
-    std::sort(begins.begin(), begins.end());
-    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-    return begins;
-}
-
 /// Whether these are the begins of equal parts of an axis of that extent.
 constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     auto const count = static_cast<index_t>(begins.size());
@@ -140,29 +136,7 @@ constexpr void add_parts(catalog_entry& entry, std::size_t axis,
         entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
 }
 
-/// What a program sees of a tensor: along each axis, how many different places there are at which
-/// shards that are not empty begin, and whether they are those of equal parts.
-///
-/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
-///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
-///             axis counts for itself
-constexpr catalog_entry entry_of(tensor_layout const& tensor) {
-    catalog_entry entry{tensor.key, tensor.dtype, tensor.shape, {}};
-    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
-        add_parts(entry, axis, begins_of(tensor.shards, axis));
-    return entry;
-}
-
 } // namespace detail
-
-/// The catalog of a layout: its tensors without who holds what.
-constexpr catalog catalog_of(layout const& whole_layout) {
-    std::vector<catalog_entry> entries;
-    entries.reserve(whole_layout.tensors.size());
-    for (tensor_layout const& tensor : whole_layout.tensors)
-        entries.push_back(detail::entry_of(tensor));
-    return catalog(std::move(entries));
-}
 
 } // namespace reshard
 

@@ -4,7 +4,7 @@
 #define RESHARD_LAYOUT_COVER_HPP
 
 #include <reshard/layout/box_index.hpp>
-#include <reshard/layout/layout.hpp>
+#include <reshard/layout/shard_table.hpp>
 
 #include <boost/assert.hpp>
 

@@ -5,8 +5,8 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/grid_axis.hpp>
-#include <reshard/layout/layout.hpp>
 #include <reshard/layout/mesh.hpp>
+#include <reshard/layout/shard_table.hpp>
 
 #include <boost/assert.hpp>
 
@@ -130,12 +130,11 @@ constexpr void append(shard_table& table, distribution const& how) {
             table.push_back(rank, *region, {}, how.cycles_in(*region));
 }
 
-/// A tensor with the shards of all ranks, in rank order.
-constexpr tensor_layout tensor_layout_of(std::string key, data_type dtype,
-                                         distribution const& how) {
-    tensor_layout result{std::move(key), dtype, how.shape(), shard_table(how.shape().size())};
-    append(result.shards, how);
-    return result;
+/// The shards of all ranks, in rank order.
+constexpr shard_table table_of(distribution const& how) {
+    shard_table shards(how.shape().size());
+    append(shards, how);
+    return shards;
 }
 
 /// The shard of one rank, or nothing where it holds none.

@@ -3,75 +3,85 @@
 #ifndef RESHARD_LAYOUT_LAYOUT_HPP
 #define RESHARD_LAYOUT_LAYOUT_HPP
 
-#include <reshard/layout/shard_table.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/tensor_shards.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
+#include <variant>
 #include <vector>
 
 /// \file
-/// Who holds what of a whole state dict.
+/// Who holds what of a whole state dict: listed, or computed in memory that does not grow with the
+/// number of ranks.
 
 namespace reshard {
 
-/// One tensor and all its shards.
-struct tensor_layout {
-    std::string key;
-    data_type dtype{};
-    index_vector shape; ///< global
-    detail::shard_table shards;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.key, self.dtype, self.shape, self.shards);
-    }
-
-    constexpr bool operator==(tensor_layout const&) const = default;
-};
-
 namespace detail {
 
-/// Shard `i` of a tensor as a descriptor of its own.
-///
-/// \pre `i < tensor.shards.size()`
-constexpr shard_descriptor descriptor_of(tensor_layout const& tensor, std::size_t i) {
-    return {tensor.key,
-            tensor.dtype,
-            tensor.shape,
-            tensor.shards.region(i),
-            tensor.shards.flat(i),
-            tensor.shards.cycles(i)};
-}
+/// A way of spreading a tensor of one shape: computed where it can be.
+struct tensor_spread {
+    index_vector shape; ///< global
+    std::variant<shard_table, shard_grid, grid_list> shards;
 
-/// The place of a key among tensors that are sorted by key, or the end.
-template <class Tensor>
-constexpr auto find_tensor(std::vector<Tensor> const& tensors, std::string_view key) {
-    auto const place = std::lower_bound(
-        tensors.begin(), tensors.end(), key,
-        [](Tensor const& tensor, std::string_view sought) { return tensor.key < sought; });
-    return place != tensors.end() && place->key == key ? place : tensors.end();
-}
+    /// The shards, which refer to this object.
+    tensor_shards view() const;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.shape, self.shards); }
+
+    bool operator==(tensor_spread const&) const = default;
+};
 
 } // namespace detail
 
-/// All tensors of a state dict with all their shards.
+/// One tensor of a layout.
+struct tensor_layout {
+    std::string key;
+    data_type dtype{};
+    std::uint32_t spread = 0; ///< of the layout's spreads
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.key, self.dtype, self.spread);
+    }
+
+    bool operator==(tensor_layout const&) const = default;
+};
+
+/// All tensors of a state dict with all their shards; those that are spread alike share a spread.
+///
+/// A thousand tensors over 100,000 ranks are 100 million boxes; here they are a name, a data type
+/// and a number a tensor, and a few hundred bytes a way of spreading that is computed.
 ///
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
 struct layout {
     holder_t holders = 0;
+    std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
 
     /// The tensor of that key, or null.
-    constexpr tensor_layout const* find(std::string_view key) const {
-        auto const place = detail::find_tensor(tensors, key);
-        return place != tensors.end() ? &*place : nullptr;
+    tensor_layout const* find(std::string_view key) const;
+
+    /// \pre `tensor` is one of `tensors`, here and below
+    detail::tensor_spread const& spread_of(tensor_layout const& tensor) const {
+        return spreads[tensor.spread];
+    }
+    index_vector const& shape_of(tensor_layout const& tensor) const {
+        return spread_of(tensor).shape;
+    }
+    /// The shards of all ranks, which refer to this object.
+    detail::tensor_shards shards_of(tensor_layout const& tensor) const {
+        return spread_of(tensor).view();
     }
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.holders, self.tensors); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.holders, self.spreads, self.tensors);
+    }
 
-    constexpr bool operator==(layout const&) const = default;
+    bool operator==(layout const&) const = default;
 };
 
 namespace detail {
@@ -79,78 +89,11 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<layout>{"layout", 1};
 
-/// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
-constexpr void check_same_tensor(tensor_layout const& tensor, shard_descriptor const& shard,
-                                 holder_t holder) {
-    holder_t const other = tensor.shards.holder(0);
-    if (tensor.shape != shard.global_shape)
-        fail(errc::shape_mismatch,
-             "'" + shard.key + "' has the global shape " + to_string(tensor.shape) + " on rank " +
-                 std::to_string(other) + " and " + to_string(shard.global_shape) + " on rank " +
-                 std::to_string(holder));
-    if (tensor.dtype != shard.dtype)
-        fail(errc::dtype_mismatch,
-             "'" + shard.key + "' has the data type " + std::string(name(tensor.dtype)) +
-                 " on rank " + std::to_string(other) + " and " + std::string(name(shard.dtype)) +
-                 " on rank " + std::to_string(holder));
-}
-
-/// Refuses keys out of order, so also a key that stands twice.
-constexpr void check_sorted(auto const& list) {
-    for (std::size_t i = 1; i < list.size(); ++i)
-        if (!(list[i - 1].key < list[i].key))
-            fail(errc::bad_layout, "it has '" + list[i].key + "' behind '" + list[i - 1].key + "'");
-}
-
-/// Refuses a holder that there is not.
-constexpr void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
-    for (holder_t const holder : shards.holders())
-        if (holder >= holders)
-            fail(errc::bad_layout, "it has a shard of '" + key + "' on rank " +
-                                       std::to_string(holder) + " of " + std::to_string(holders));
-}
-
 } // namespace detail
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or
-///         where shards are not parts of it
-constexpr void validate(tensor_layout const& tensor) {
-    detail::check_tensor(tensor.key, tensor.dtype, tensor.shape);
-    if (tensor.shards.ndim() != tensor.shape.size())
-        fail(errc::bad_layout, "it has shards of " + std::to_string(tensor.shards.ndim()) +
-                                   " axes for '" + tensor.key + "', shape " +
-                                   to_string(tensor.shape));
-    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-        check(detail::descriptor_of(tensor, i));
-}
-
-/// \throws error with errc::bad_layout where the invariant does not hold
-constexpr void validate(layout const& all) {
-    detail::check_sorted(all.tensors);
-    for (tensor_layout const& tensor : all.tensors)
-        detail::check_holders(tensor.shards, tensor.key, all.holders);
-}
-
-namespace detail {
-
-/// The same layout with a shard for each block of those that are blocks.
-constexpr layout with_blocks_listed(layout all) {
-    for (tensor_layout& tensor : all.tensors) {
-        if (tensor.shards.all_cycles().empty())
-            continue;
-        shard_table listed(tensor.shape.size());
-        for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-            if (tensor.shards.cycles(i).empty())
-                listed.push_back(tensor.shards[i]);
-            else
-                for (box const& block : tensor.shards.boxes(i))
-                    listed.push_back(tensor.shards.holder(i), block);
-        tensor.shards = std::move(listed);
-    }
-    return all;
-}
-
-} // namespace detail
+/// \throws error with errc::bad_layout or errc::overflow where the invariant does not hold, or
+///         where a tensor is spread in no way
+RESHARD_DECL void validate(layout const& all);
 
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///
@@ -160,38 +103,75 @@ constexpr layout with_blocks_listed(layout all) {
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
 ///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
 ///         both ranks
-constexpr layout layout_of(std::vector<std::vector<shard_descriptor>> const& held) {
-    struct entry {
-        shard_descriptor const* shard;
-        holder_t holder;
-    };
-    std::vector<entry> entries;
-    for (std::size_t holder = 0; holder < held.size(); ++holder)
-        for (shard_descriptor const& shard : held[holder]) {
-            check(shard);
-            entries.push_back({&shard, static_cast<holder_t>(holder)});
-        }
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < entries.size(); ++i)
-        order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        int const difference = entries[a].shard->key.compare(entries[b].shard->key);
-        return difference != 0 ? difference < 0 : a < b;
-    });
-    layout result{static_cast<holder_t>(held.size()), {}};
-    for (std::size_t const i : order) {
-        shard_descriptor const& shard = *entries[i].shard;
-        if (result.tensors.empty() || result.tensors.back().key != shard.key)
-            result.tensors.push_back({shard.key, shard.dtype, shard.global_shape,
-                                      detail::shard_table(shard.global_shape.size())});
-        else
-            detail::check_same_tensor(result.tensors.back(), shard, entries[i].holder);
-        result.tensors.back().shards.push_back(entries[i].holder, shard.region, shard.flat,
-                                               shard.cycles);
-    }
-    return result;
-}
+RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& held);
+
+/// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
+/// without elements are left out. A rank behind the layout's last one holds nothing.
+///
+/// \pre `tensor` is one of the layout's
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_layout const& tensor,
+                                                     holder_t rank);
+
+/// The same of all tensors, in their order.
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank);
+
+/// The catalog of a layout: its tensors without who holds what.
+RESHARD_DECL catalog catalog_of(layout const& all);
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// Makes a layout of tensors that come sorted by key; those that are spread alike share a spread.
+class layout_builder {
+public:
+    explicit layout_builder(holder_t holders) : made_{holders, {}, {}} {}
+
+    /// \pre `key` is greater than those before
+    void add(std::string key, data_type dtype, tensor_spread spread);
+
+    layout take() &&;
+
+private:
+    std::uint32_t number_of(tensor_spread spread);
+
+    layout made_;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> known_; ///< spreads by digest
+};
+
+/// Shard `i` of a tensor as a descriptor of its own.
+///
+/// \pre `tensor` is one of the layout's, with more than `i` shards
+RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout const& tensor,
+                                            std::size_t i);
+
+/// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
+///
+/// \param other a rank with a shard of the tensor
+RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
+                                    index_vector const& shape, data_type dtype, holder_t other);
+
+/// What a program sees of a tensor: along each axis, how many different places there are at which
+/// shards that are not empty begin, and whether they are those of equal parts.
+///
+/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
+///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
+///             axis counts for itself
+RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
+
+/// The shards of a tensor as a list.
+RESHARD_DECL shard_table listed(tensor_spread const& spread);
+
+/// The shards of a tensor as a list, with one for each block of those that are blocks.
+RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread);
+
+/// The same layout with each spread a list.
+RESHARD_DECL layout listed(layout all);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/layout.ipp>
+#endif
 
 #endif

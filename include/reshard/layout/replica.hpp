@@ -82,9 +82,10 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
 ///
 /// Shards without elements have no main copy.
 ///
-/// \pre    `replicas.size() == tensor.shards.size()`
+/// \pre    `tensor` is one of the layout's, and `replicas` has as many numbers as it has shards
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
-RESHARD_DECL void check_replicas(tensor_layout const& tensor, std::vector<index_t> const& replicas);
+RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
+                                 std::vector<index_t> const& replicas);
 
 } // namespace reshard::detail
 

@@ -174,7 +174,7 @@ constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor,
 namespace detail {
 
 /// All shards of a tensor that have elements, by rank, then by part.
-constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
+constexpr shard_table table_of(tensor_sharding const& tensor) {
     std::vector<table_shard> found;
     std::vector<std::pair<holder_t, std::size_t>> order;
     for (sharding_part const& segment : tensor.parts) {
@@ -187,10 +187,10 @@ constexpr tensor_layout tensor_layout_of(tensor_sharding const& tensor) {
             for_each_holder_of_part(segment, all, copies::all, add);
     }
     std::sort(order.begin(), order.end());
-    tensor_layout result{tensor.key, tensor.dtype, tensor.shape, shard_table(tensor.shape.size())};
+    shard_table shards(tensor.shape.size());
     for (auto const& [rank, i] : order)
-        result.shards.push_back(found[i]);
-    return result;
+        shards.push_back(found[i]);
+    return shards;
 }
 
 } // namespace detail
@@ -205,26 +205,6 @@ constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> c
         for (shard_descriptor& shard : shards_of(tensor, rank))
             held.push_back(std::move(shard));
     return held;
-}
-
-/// The list of all shards of all these tensors.
-///
-/// \throws error with errc::bad_layout where a key appears twice
-constexpr layout layout_of(std::vector<tensor_sharding> const& tensors) {
-    layout result;
-    for (tensor_sharding const& tensor : tensors) {
-        result.tensors.push_back(detail::tensor_layout_of(tensor));
-        for (detail::sharding_part const& segment : tensor.parts)
-            result.holders = std::max(result.holders, segment.how.held_by().rank_end());
-    }
-    std::sort(result.tensors.begin(), result.tensors.end(),
-              [](auto const& a, auto const& b) { return a.key < b.key; });
-    for (std::size_t i = 1; i < result.tensors.size(); ++i)
-        if (result.tensors[i - 1].key == result.tensors[i].key)
-            fail(errc::bad_layout, "'" + result.tensors[i].key +
-                                       "' appears twice in the layout; keys of experts and layers "
-                                       "need their numbers in the model");
-    return result;
 }
 
 } // namespace reshard

@@ -5,6 +5,7 @@
 
 #include <reshard/core/data_type.hpp>
 #include <reshard/layout/distribution.hpp>
+#include <reshard/layout/sharding.hpp>
 #include <reshard/layout/typed.hpp>
 #include <reshard/layout/typed_keys.hpp>
 
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -25,6 +27,8 @@
 /// for its key is its kind: tensors of a kind are checked and planned once.
 
 namespace reshard {
+
+struct layout;
 
 namespace typed {
 
@@ -158,10 +162,22 @@ consteval typed_keys<sizeof...(Tensors)> different_keys() {
 
 namespace typed {
 
+/// How the tensors of a layout are spread, in their order.
+template <class Layout>
+std::vector<tensor_sharding> shardings_of() {
+    std::vector<tensor_sharding> all;
+    all.reserve(Layout::keys.size());
+    for (std::size_t i = 0; i < Layout::keys.size(); ++i)
+        all.push_back(sharding_of(std::string(Layout::keys[i].text), Layout::kinds[i]->dtype,
+                                  Layout::kinds[i]->how()));
+    return all;
+}
+
 /// The layout of a whole job:
 /// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
 ///
-/// It converts to the `layout` that lists the shards of every rank.
+/// It converts to a `layout`, in which the tensors of a kind share a spread, where
+/// `layout/layout_of.hpp` is included.
 template <mesh Ranks, class... Tensors>
 struct layout {
     static constexpr mesh ranks = Ranks;
@@ -184,14 +200,10 @@ struct layout {
         return distribution(Ranks, Tensor::placements(), Tensor::shape, Tensor::key);
     }
 
-    /// The shards of all ranks, sorted by key.
-    operator reshard::layout() const {
-        reshard::layout result{Ranks.rank_count(), {}};
-        for (std::size_t i = 0; i < keys.size(); ++i)
-            result.tensors.push_back(detail::tensor_layout_of(std::string(keys[i].text),
-                                                              kinds[i]->dtype, kinds[i]->how()));
-        std::sort(result.tensors.begin(), result.tensors.end(),
-                  [](auto const& a, auto const& b) { return a.key < b.key; });
+    template <std::same_as<reshard::layout> Values> // which this header does not define
+    operator Values() const {
+        Values result = layout_of(shardings_of<layout>());
+        result.holders = Ranks.rank_count();
         return result;
     }
 };

@@ -5,7 +5,7 @@
 
 #include <reshard/bind/planned_job.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/mpi/shard_directory.hpp>
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/told_part.hpp>
@@ -23,7 +23,7 @@ namespace reshard::detail {
 
 /// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
 struct known_side {
-    std::optional<compact_layout> layout;
+    std::optional<reshard::layout> layout;
     std::vector<shard_descriptor> held;
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
@@ -41,14 +41,13 @@ private:
 
     /// All keys; where who holds them is not known, the lowest rank that has some of a tensor
     /// stands for all of it.
-    compact_layout told_layout(known_side const& side,
-                               std::vector<directory_key> const& keys) const;
+    layout told_layout(known_side const& side, std::vector<directory_key> const& keys) const;
 
     /// The side as far as this rank knows it.
-    compact_layout own_layout(known_side const& side) const;
+    layout own_layout(known_side const& side) const;
 
     /// The problem that is planned, which refers to `source`.
-    plan_problem plan_with(compact_layout const& source);
+    plan_problem plan_with(layout const& source);
 
     void ask(known_side const& source, std::vector<directory_key> const& keys);
 
@@ -56,7 +55,7 @@ private:
     std::vector<directory_entry> questions_to(shard_directory const& directory,
                                               std::vector<directory_key> const& keys) const;
 
-    index_vector const& shape_of(compact_tensor const& tensor) const;
+    index_vector const& shape_of(tensor_layout const& tensor) const;
 
     /// Shards get the numbers that they have at their holder.
     void number_by_holder(plan_problem const& problem,

@@ -87,12 +87,9 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
                                                     std::vector<shard_descriptor> const& held);
 
-} // namespace detail
-
-/// The keys as a layout in which no rank holds anything.
-RESHARD_DECL layout layout_of(std::vector<detail::directory_key> const& keys, holder_t holders);
-
-namespace detail {
+/// The layout in which the tensor of key `i` has the shards `shards[i]`.
+RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys,
+                              std::vector<shard_table> shards, holder_t holders);
 
 /// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
 /// own size in the tensor.

@@ -97,7 +97,7 @@ inline constexpr std::uint64_t planner_version = 1;
 
 /// A digest of mapping, layouts and options: what all holders have in common.
 ///
-/// \tparam Source `layout` or `compact_layout`
+/// \tparam Source `layout` or `layout`
 /// \tparam Target likewise
 template <class Source, class Target>
 std::uint64_t structure_digest(mapping const& program, Source const& source, Target const& target,

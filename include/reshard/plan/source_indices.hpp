@@ -88,8 +88,8 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equa
 
 /// The shards of one side, each once, and which of them have equal geometry.
 ///
-/// A tensor refers to its `spread`: those of a compact layout share them. Of
-/// spreads, those with the same boxes, whoever holds them, are one kind.
+/// A tensor refers to its `spread`, which others may share. Of spreads, those with the same boxes,
+/// whoever holds them, are one kind.
 class shard_kinds {
 public:
     /// \tparam Side `source_side` or `target_side`

@@ -35,7 +35,7 @@ shards_by_key(const_state_dict const& shards);
 class whole_tensor {
 public:
     /// \throws std::bad_alloc, error with errc::overflow
-    explicit whole_tensor(tensor_layout const& tensor);
+    explicit whole_tensor(shard_descriptor whole_shard);
 
     tensor_view view();
 
@@ -75,7 +75,8 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
         agree_on(world, [&] {
             if (world.rank() != reader)
                 return;
-            made.emplace(tensor);
+            index_vector const& shape = held.shape_of(tensor);
+            made.emplace(shard_descriptor{tensor.key, tensor.dtype, shape, whole(shape), {}});
             target.add(made->descriptor(), made->view());
         });
         auto const found = mine.find(tensor.key);

@@ -51,6 +51,8 @@ public:
     stored_tensor(checkpoint const& source, std::size_t number);
 
     tensor_layout const& tensor() const { return tensor_; }
+    index_vector const& shape() const { return spread_.shape; } ///< global
+    shard_table const& shards() const { return std::get<shard_table>(spread_.shards); }
     box_index const& boxes() const;
 
     /// The first shard that has box `i`; the others are replicas of it.
@@ -93,6 +95,7 @@ private:
     checkpoint const& source_;
     std::size_t number_;
     tensor_layout const& tensor_;
+    tensor_spread const& spread_; ///< listed: a shard for each file's
     part_index parts_;
 };
 

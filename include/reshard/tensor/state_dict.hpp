@@ -23,7 +23,7 @@
 
 namespace reshard {
 
-struct compact_layout;
+struct layout;
 
 namespace detail {
 
@@ -64,9 +64,8 @@ struct placed_shard {
 /// What a rank holds of a tensor, in the local array in which it does.
 ///
 /// \throws error as `basic_state_dict::add`
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
-                                                     compact_layout const& all, holder_t rank,
-                                                     const_tensor_view const& local);
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& all,
+                                                     holder_t rank, const_tensor_view const& local);
 
 /// What is only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -161,7 +160,7 @@ public:
     /// What is kept as an error: errc::unknown_key where the layout has no such tensor,
     /// errc::shape_mismatch that names key, axis and both extents where the array has another
     /// shape, and what `check` refuses; then nothing is added.
-    void add(std::string_view key, compact_layout const& all, holder_t rank, View const& local) {
+    void add(std::string_view key, layout const& all, holder_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
             for (placed_shard& shard : placed_shards(key, all, rank, local)) {
@@ -185,7 +184,7 @@ public:
         requires requires(T&& t) {
             { view(std::forward<T>(t)) } -> std::convertible_to<View>;
         }
-    void add(std::string_view key, compact_layout const& all, holder_t rank, T&& t) {
+    void add(std::string_view key, layout const& all, holder_t rank, T&& t) {
         keep_error([&] { add(key, all, rank, View(view(std::forward<T>(t)))); });
     }
 

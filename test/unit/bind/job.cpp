@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
                           [&](std::vector<std::string> const& keys) {
                               released.insert(released.end(), keys.begin(), keys.end());
                           }};
-    job ready = prepare(solo(), have(), {{}, compact_layout_of(target)}, how);
+    job ready = prepare(solo(), have(), {{}, target}, how);
     BOOST_TEST(ready.rounds().rounds.size() == 2u);
     run(ready);
     BOOST_TEST(memory[0] == a, boost::test_tools::per_element());
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_one_is_refused) {
-    compact_layout const two = compact_layout_of(layout_of({{vector_of("a"), vector_of("b")}, {}}));
+    layout const two = layout_of({{vector_of("a"), vector_of("b")}, {}});
     BOOST_CHECK_EXCEPTION(
         prepare(solo(), {have(), two}, want("a")), error,
         says(errc::bad_layout, "the layout of the source is for 2 ranks, and the group has 1"));

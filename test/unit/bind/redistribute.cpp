@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_SUITE(bind_redistribute, local_fixture)
 BOOST_AUTO_TEST_CASE(ranks_are_put_together_as_one_layout) {
     layout const all = layout_of_ranks(std::span<const_state_dict const>(source));
     BOOST_TEST(all.holders == 2u);
-    BOOST_TEST((all.tensors[0].shards.region(1) == box{{2, 0}, {1, 4}}));
+    BOOST_TEST((all.shards_of(all.tensors[0]).region(1) == box{{2, 0}, {1, 4}}));
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {

@@ -2,6 +2,8 @@
 
 #include <reshard/bind/typed_redistribute.hpp>
 
+#include <reshard/layout/layout_of.hpp>
+
 #include "support/says.hpp"
 #include "support/typed_tensors.hpp"
 

@@ -3,6 +3,7 @@
 #include <reshard/expr/by_name.hpp>
 
 #include "support/layouts.hpp"
+#include "support/listed_layout.hpp"
 #include "support/says.hpp"
 
 using namespace reshard;
@@ -38,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_key_without_source_is_named_with_the_first_rank_that_want
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
-    layout const target{1, {{"c", data_type::f32, {1}, shard_table(1)}}};
+    layout const target = test::listed_layout(1, {{"c", data_type::f32, {1}, shard_table(1)}});
     BOOST_CHECK_EXCEPTION(
         by_name(two_tensors(), target), error,
         says(errc::unknown_key, "'c' is wanted, but the source does not have it"));

@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(an_index_gathers_the_tensors_of_its_files) {
     BOOST_TEST(files.holders == 2u);
     BOOST_TEST_REQUIRE(files.tensors.size() == 2u);
     BOOST_TEST(files.tensors[0].key == "a");
-    BOOST_TEST((files.tensors[0].shape == index_vector{3}));
-    BOOST_TEST(files.tensors[0].shards.holder(0) == 1u);
-    BOOST_TEST((files.tensors[1].shards.region(0) == box{{0}, {2}}));
-    BOOST_TEST(files.tensors[1].shards.holder(0) == 0u);
+    BOOST_TEST((files.shape_of(files.tensors[0]) == index_vector{3}));
+    BOOST_TEST(files.shards_of(files.tensors[0]).holder(0) == 1u);
+    BOOST_TEST((files.shards_of(files.tensors[1]).region(0) == box{{0}, {2}}));
+    BOOST_TEST(files.shards_of(files.tensors[1]).holder(0) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_total_is_a_warning) {

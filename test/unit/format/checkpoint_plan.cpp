@@ -4,6 +4,8 @@
 
 #include <reshard/format/checkpoint.hpp>
 
+#include "support/listed_layout.hpp"
+
 #include "temporary_directory.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -15,9 +17,9 @@ namespace {
 using namespace reshard;
 using namespace reshard::detail;
 
-tensor_layout tensor(std::string const& key, data_type dtype, index_vector const& shape,
-                     std::vector<std::pair<holder_t, box>> const& shards) {
-    tensor_layout result{key, dtype, shape, shard_table(shape.size())};
+test::listed_tensor tensor(std::string const& key, data_type dtype, index_vector const& shape,
+                           std::vector<std::pair<holder_t, box>> const& shards) {
+    test::listed_tensor result{key, dtype, shape, shard_table(shape.size())};
     for (auto const& [holder, region] : shards)
         result.shards.push_back(holder, region);
     return result;
@@ -52,9 +54,9 @@ std::vector<std::string> names(checkpoint_plan const& plan) {
 BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
     box const upper{{0, 0}, {2, 3}};
     box const lower{{2, 0}, {2, 3}};
-    auto const plan = plan_sharded(
-        {4,
-         {tensor("w", data_type::f32, {4, 3}, {{3, upper}, {2, lower}, {1, upper}, {1, lower}})}});
+    auto const plan = plan_sharded(test::listed_layout(
+        4,
+        {tensor("w", data_type::f32, {4, 3}, {{3, upper}, {2, lower}, {1, upper}, {1, lower}})}));
     // Rank 1 holds two shards of one key, which need two files.
     BOOST_TEST(names(plan) ==
                    (std::vector<std::string>{"shard-00002-model-00001-of-00002.safetensors",
@@ -70,15 +72,14 @@ BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_planned_is_what_opening_gives) {
-    tensor_layout flat{"f", data_type::u8, {5, 3}, shard_table(2)};
+    test::listed_tensor flat{"f", data_type::u8, {5, 3}, shard_table(2)};
     flat.shards.push_back(0, {{0, 0}, {5, 3}}, flat_range{0, 8});
     flat.shards.push_back(1, {{0, 0}, {5, 3}}, flat_range{8, 15});
-    auto const plan = plan_sharded(
-        {3,
-         {tensor("e", data_type::i64, {0, 2}, {{0, {{0, 0}, {0, 2}}}, {1, {{0, 0}, {0, 2}}}}), flat,
-          tensor("s", data_type::f64, {}, {{2, {{}, {}}}}),
-          tensor("w", data_type::bf16, {3, 2},
-                 {{0, {{0, 0}, {2, 2}}}, {1, {{2, 0}, {1, 2}}}, {2, {{3, 0}, {0, 2}}}})}});
+    auto const plan = plan_sharded(test::listed_layout(
+        3, {tensor("e", data_type::i64, {0, 2}, {{0, {{0, 0}, {0, 2}}}, {1, {{0, 0}, {0, 2}}}}),
+            flat, tensor("s", data_type::f64, {}, {{2, {{}, {}}}}),
+            tensor("w", data_type::bf16, {3, 2},
+                   {{0, {{0, 0}, {2, 2}}}, {1, {{2, 0}, {1, 2}}}, {2, {{3, 0}, {0, 2}}}})}));
     BOOST_TEST(plan.metadata.files.size() == 3u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
     // The empty shard of w is left out: the tensor has others.
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_what_opening_gives) {
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_without_tensors_is_still_a_checkpoint) {
-    auto const plan = plan_sharded({2, {}});
+    auto const plan = plan_sharded(test::listed_layout(2, {}));
     BOOST_TEST(plan.metadata.files.size() == 1u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
     BOOST_TEST((written_and_opened(plan_huggingface({})) == plan_huggingface({}).metadata));
@@ -136,8 +137,9 @@ BOOST_AUTO_TEST_CASE(a_shard_that_does_not_fill_bytes_is_refused_with_its_file) 
                    .starts_with(
                        "shard-00001-model-00001-of-00001.safetensors: tensor 'w': shape [3] of F4");
     };
-    BOOST_CHECK_EXCEPTION(plan_sharded({1, {tensor("w", data_type::f4, {3}, {{0, {{0}, {3}}}})}}),
-                          error, is_named);
+    BOOST_CHECK_EXCEPTION(
+        plan_sharded(test::listed_layout(1, {tensor("w", data_type::f4, {3}, {{0, {{0}, {3}}}})})),
+        error, is_named);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <reshard/format/layout_file.hpp>
 
+#include "support/listed_layout.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(format_layout_file)
@@ -90,7 +92,8 @@ BOOST_AUTO_TEST_CASE(a_layout_is_written_and_read_again) {
             with_shard(R"({"rank": 1, "offset": [0,0], "shape": [8,4], "flat_range": [0,5]})"))) ==
         "{\"ranks\": 2,\n \"tensors\": {\n  \"w\": {\"shape\": [8,4], \"shards\": [\n"
         "    {\"rank\": 1, \"offset\": [0,0], \"shape\": [8,4], \"flat_range\": [0,5]}]}}}\n");
-    layout const whole_layout{2, {{"w", data_type::f32, {2}, shard_table(1)}}};
+    layout const whole_layout =
+        test::listed_layout(2, {{"w", data_type::f32, {2}, shard_table(1)}});
     BOOST_TEST((source_layout(explicit_form(to_json(table_of(whole_layout)))) == whole_layout));
 }
 
@@ -197,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_target_takes_its_data_types_from_the_program) {
                            {"x", data_type::u8, {1}, {1}}});
     auto const completed = target_layout(explicit_form(small), yielded);
     BOOST_TEST((completed.target.tensors[0].dtype == data_type::f64));
-    BOOST_TEST(completed.target.tensors[1].shards.size() == 3u);
+    BOOST_TEST(completed.target.shards_of(completed.target.tensors[1]).size() == 3u);
     BOOST_TEST(completed.target.holders == 6u);
     BOOST_TEST_REQUIRE(completed.notes.size() == 1u);
     BOOST_TEST(completed.notes[0] ==

@@ -2,10 +2,11 @@
 
 #include <reshard/layout/placement.hpp>
 
+#include "support/listed_layout.hpp"
 #include "support/says.hpp"
 
 #include <reshard/core/digest.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
 
@@ -174,8 +175,9 @@ BOOST_AUTO_TEST_CASE(descriptors_of_other_blocks_are_refused) {
 BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_agree) {
     distribution const how({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 2}, replicate{}}, {9, 3});
     tensor_sharding const tensor = sharding_of("A", data_type::f32, how);
-    compact_layout const all = compact_layout_of({tensor});
-    BOOST_TEST((layout_of(all) == layout_of({tensor})));
+    layout const all = layout_of({tensor});
+    BOOST_TEST(
+        (listed(all).spreads[0].shards == decltype(all.spreads[0].shards)(table_of(tensor))));
     for (holder_t rank = 0; rank < 4; ++rank)
         BOOST_TEST((shards_of(all, rank) == shards_of(tensor, rank)));
     BOOST_TEST(shards_of(all, 4).empty());
@@ -183,20 +185,20 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_agree) {
     catalog_entry const seen = catalog_of(all)[0];
     BOOST_TEST((seen.parts == index_vector{5, 1}));
     BOOST_TEST(!seen.is_even(0));
-    BOOST_TEST((catalog_of(layout_of(all)) == catalog_of(all)));
+    BOOST_TEST((catalog_of(listed(all)) == catalog_of(all)));
     // Of two copies each, the first one is the main one.
-    BOOST_TEST((main_copies(layout_of(all).tensors[0].shards) == std::vector<std::uint32_t>{0, 2}));
+    BOOST_TEST((main_copies(test::shards_listed(all, 0)) == std::vector<std::uint32_t>{0, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_can_be_listed_one_by_one) {
     distribution const how(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
-    layout const listed = with_blocks_listed(layout_of({sharding_of("A", data_type::f32, how)}));
+    layout const all = layout_of({sharding_of("A", data_type::f32, how)});
     shard_table expected(1);
     for (index_t const begin : {0, 4, 8})
         expected.push_back(0, {{begin}, {begin == 8 ? 1 : 2}});
     for (index_t const begin : {2, 6})
         expected.push_back(1, {{begin}, {2}});
-    BOOST_TEST((listed.tensors[0].shards == expected));
+    BOOST_TEST((blocks_listed(all.spreads[0]) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(tables_of_other_blocks_have_other_digests) {

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include "support/says.hpp"
 
@@ -53,29 +53,29 @@ BOOST_AUTO_TEST_CASE(empty_shards_are_no_parts) {
                                   {part("w", {3}, {{2}, {1}})},
                                   {part("w", {3}, {{3}, {0}})},
                                   {part("w", {3}, {{3}, {0}})}});
-    BOOST_TEST((entry_of(all.tensors[0]).parts == index_vector{3}));
+    BOOST_TEST((catalog_of(all)[0].parts == index_vector{3}));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_is_one_part) {
     layout const all = layout_of({{part("w", {0, 3}, {{0, 0}, {0, 3}})}});
-    BOOST_TEST((entry_of(all.tensors[0]).parts == index_vector{1, 1}));
+    BOOST_TEST((catalog_of(all)[0].parts == index_vector{1, 1}));
     layout const scalar = layout_of({{part("s", {}, {})}});
-    BOOST_TEST(entry_of(scalar.tensors[0]).parts.empty());
+    BOOST_TEST(catalog_of(scalar)[0].parts.empty());
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_marked_along_their_axis) {
     layout const all = layout_of({{part("w", {4, 6}, {{0, 0}, {2, 1}})},
                                   {part("w", {4, 6}, {{0, 1}, {2, 5}})},
                                   {part("w", {4, 6}, {{2, 0}, {2, 6}})}});
-    catalog_entry const w = entry_of(all.tensors[0]);
+    catalog_entry const w = catalog_of(all)[0];
     BOOST_TEST((w.parts == index_vector{2, 2}));
     BOOST_TEST(w.is_even(0));
     BOOST_TEST(!w.is_even(1));
     layout const thirds = layout_of(
         {{part("v", {8}, {{0}, {3}})}, {part("v", {8}, {{3}, {3}})}, {part("v", {8}, {{6}, {2}})}});
-    BOOST_TEST(!entry_of(thirds.tensors[0]).is_even(0));
+    BOOST_TEST(!catalog_of(thirds)[0].is_even(0));
     layout const window = layout_of({{part("u", {8}, {{2}, {3}})}});
-    BOOST_TEST(entry_of(window.tensors[0]).is_even(0));
+    BOOST_TEST(catalog_of(window)[0].is_even(0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -194,17 +194,14 @@ BOOST_AUTO_TEST_CASE(more_elements_than_64_bits_count_are_refused) {
                 box{{2147483648, 0, 0}, {2147483648, 2147483648, 0}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_tensor_layout_lists_every_rank_that_holds_it) {
+BOOST_AUTO_TEST_CASE(a_table_lists_every_rank_that_holds_it) {
     distribution const how({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4, 3}, "w");
-    tensor_layout const tensor = tensor_layout_of("w", data_type::bf16, how);
-    BOOST_TEST(tensor.key == "w");
-    BOOST_TEST((tensor.dtype == data_type::bf16));
-    BOOST_TEST((tensor.shape == index_vector{4, 3}));
-    BOOST_REQUIRE(tensor.shards.size() == 2u);
-    BOOST_TEST(tensor.shards.holder(0) == 2u);
-    BOOST_TEST(tensor.shards.holder(1) == 3u);
-    BOOST_TEST((tensor.shards.region(0) == box{{0, 0}, {2, 3}}));
-    BOOST_TEST((tensor.shards.region(1) == box{{2, 0}, {2, 3}}));
+    shard_table const shards = table_of(how);
+    BOOST_REQUIRE(shards.size() == 2u);
+    BOOST_TEST(shards.holder(0) == 2u);
+    BOOST_TEST(shards.holder(1) == 3u);
+    BOOST_TEST((shards.region(0) == box{{0, 0}, {2, 3}}));
+    BOOST_TEST((shards.region(1) == box{{2, 0}, {2, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_is_one_ranks_shard) {

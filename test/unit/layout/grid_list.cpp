@@ -5,7 +5,7 @@
 #include "support/shardings.hpp"
 #include "support/trials.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/shards_of.hpp>
 
 #include <boost/test/unit_test.hpp>

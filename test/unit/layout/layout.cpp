@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(tensors_stand_in_the_order_of_keys_and_shards_in_that_of_ho
     BOOST_TEST_REQUIRE(all.tensors.size() == 2u);
     BOOST_TEST(all.tensors[0].key == "a");
     BOOST_TEST(all.tensors[1].key == "w");
-    shard_table const& shards = all.tensors[1].shards;
+    shard_table const shards = listed(all.spread_of(all.tensors[1]));
     BOOST_TEST_REQUIRE(shards.size() == 3u);
     BOOST_TEST((shards.holders() == std::vector<holder_t>{0, 2, 2}));
     BOOST_TEST((shards.region(1) == box{{3}, {1}}));
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_found_by_key) {
 BOOST_AUTO_TEST_CASE(a_shard_gives_its_descriptor_back) {
     shard_descriptor const part{"w", data_type::f32, {4, 6}, {{2, 0}, {2, 6}}, flat_range{1, 3}};
     layout const all = layout_of({{}, {part}});
-    BOOST_TEST((descriptor_of(all.tensors[0], 0) == part));
+    BOOST_TEST((descriptor_of(all, all.tensors[0], 0) == part));
 }
 
 BOOST_AUTO_TEST_CASE(one_key_with_two_shapes_names_both_ranks) {

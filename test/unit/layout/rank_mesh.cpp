@@ -4,7 +4,7 @@
 
 #include "support/says.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/shards_of.hpp>
 
 #include <vector>
@@ -67,14 +67,13 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_not_listed_hold_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(layouts_of_all_forms_know_the_list) {
-    compact_layout const all = compact_layout_of({rows_on_two_and_one()});
+    layout const all = layout_of({rows_on_two_and_one()});
     BOOST_TEST(all.holders == 3u);
-    BOOST_TEST((layout_of(all) == layout_of({rows_on_two_and_one()})));
+    BOOST_TEST((all == layout_of({rows_on_two_and_one()})));
     BOOST_TEST(shards_of(all, 0).empty());
     BOOST_TEST((shards_of(all, 1) ==
                 std::vector<shard_descriptor>{{"w", data_type::f32, {10}, {{5}, {5}}}}));
-    tensor_layout const listed = layout_of(all).tensors[0];
-    BOOST_TEST((listed.shards.holders() == std::vector<holder_t>{1, 2}));
+    BOOST_TEST((listed(all.spread_of(all.tensors[0])).holders() == std::vector<holder_t>{1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(flat_slices_go_to_the_ranks_that_are_listed) {

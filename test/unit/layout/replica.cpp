@@ -2,6 +2,7 @@
 
 #include <reshard/layout/replica.hpp>
 
+#include "support/listed_layout.hpp"
 #include "support/says.hpp"
 
 #include <vector>
@@ -22,12 +23,18 @@ std::vector<index_t> replica_numbers(distribution const& how) {
     return numbers;
 }
 
-/// A tensor of 8 elements with these shards, one rank each.
-tensor_layout with_shards(std::vector<box> const& boxes) {
-    tensor_layout tensor{"w", data_type::f32, {8}, shard_table(1)};
+/// The shards of a tensor of 8 elements, one rank each.
+shard_table with_shards(std::vector<box> const& boxes) {
+    shard_table shards(1);
     for (holder_t rank = 0; rank < boxes.size(); ++rank)
-        tensor.shards.push_back(rank, boxes[rank]);
-    return tensor;
+        shards.push_back(rank, boxes[rank]);
+    return shards;
+}
+
+void check_copies(shard_table shards, index_t elements, std::vector<index_t> const& replicas) {
+    layout const all = test::listed_layout(static_cast<holder_t>(shards.size()),
+                                           {{"w", data_type::f32, {elements}, std::move(shards)}});
+    check_replicas(all, all.tensors[0], replicas);
 }
 
 box const front{{0}, {4}}, back{{4}, {4}};
@@ -48,23 +55,23 @@ BOOST_AUTO_TEST_CASE(copies_are_counted_over_the_axes_that_replicate) {
 
 BOOST_AUTO_TEST_CASE(the_numbers_of_a_distribution_pass) {
     distribution const how({{"dp", 2}, {"tp", 3}}, {replicate{}, shard{0}}, {7});
-    check_replicas(tensor_layout_of("w", data_type::f32, how), replica_numbers(how));
+    check_copies(table_of(how), 7, replica_numbers(how));
 }
 
 BOOST_AUTO_TEST_CASE(of_several_copies_one_is_the_main_one) {
-    check_replicas(with_shards({front, back, front, back}), {5, 0, 0, 3});
-    check_replicas(with_shards({}), {});
+    check_copies(with_shards({front, back, front, back}), 8, {5, 0, 0, 3});
+    check_copies(with_shards({}), 8, {});
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_without_a_main_copy_names_its_ranks) {
-    BOOST_CHECK_EXCEPTION(check_replicas(with_shards({front, back, back}), {0, 1, 2}), error,
+    BOOST_CHECK_EXCEPTION(check_copies(with_shards({front, back, back}), 8, {0, 1, 2}), error,
                           says(errc::bad_layout,
                                "'w': the shard w: float32 [8] [4:8] has no main copy (replica 0), "
                                "only rank 1 (replica 1), rank 2 (replica 2)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_with_two_main_copies_names_their_ranks) {
-    BOOST_CHECK_EXCEPTION(check_replicas(with_shards({front, back, front, front}), {0, 0, 1, 0}),
+    BOOST_CHECK_EXCEPTION(check_copies(with_shards({front, back, front, front}), 8, {0, 0, 1, 0}),
                           error,
                           says(errc::bad_layout, "'w': the shard w: float32 [8] [0:4] has 2 main "
                                                  "copies: rank 0 (replica 0), rank 3 (replica 0)"));
@@ -72,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_shard_with_two_main_copies_names_their_ranks) {
 
 BOOST_AUTO_TEST_CASE(of_many_copies_some_are_named) {
     BOOST_CHECK_EXCEPTION(
-        check_replicas(with_shards(std::vector<box>(11, front)), std::vector<index_t>(11, 0)),
+        check_copies(with_shards(std::vector<box>(11, front)), 8, std::vector<index_t>(11, 0)),
         error,
         says(errc::bad_layout,
              "'w': the shard w: float32 [8] [0:4] has 11 main copies: rank 0 (replica 0), rank 1 "
@@ -81,13 +88,13 @@ BOOST_AUTO_TEST_CASE(of_many_copies_some_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(flat_shards_count_for_themselves_and_empty_ones_not) {
-    tensor_layout tensor = with_shards({front, {{8}, {0}}});
-    tensor.shards.push_back(2, whole({8}), flat_range{4, 8});
-    check_replicas(tensor, {0, 0, 0});
+    shard_table shards = with_shards({front, {{8}, {0}}});
+    shards.push_back(2, whole({8}), flat_range{4, 8});
+    check_copies(shards, 8, {0, 0, 0});
     // The flat range 0:4 of all is the box 0:4.
-    tensor.shards.push_back(3, whole({8}), flat_range{0, 4});
-    check_replicas(tensor, {0, 7, 0, 1});
-    BOOST_CHECK_EXCEPTION(check_replicas(tensor, {0, 7, 0, 0}), error,
+    shards.push_back(3, whole({8}), flat_range{0, 4});
+    check_copies(shards, 8, {0, 7, 0, 1});
+    BOOST_CHECK_EXCEPTION(check_copies(shards, 8, {0, 7, 0, 0}), error,
                           [](error const& problem) { return problem.code() == errc::bad_layout; });
 }
 

@@ -115,10 +115,10 @@ BOOST_AUTO_TEST_CASE(parts_are_stored_one_behind_the_other) {
     BOOST_TEST((held[1].region == box{{6, 0}, {2, 2}}));
     compare_with_each_rank(fused);
     BOOST_TEST(test::is_held_once(fused));
-    tensor_layout const listed = tensor_layout_of(fused);
-    BOOST_TEST(listed.shards.size() == 4);
-    BOOST_TEST((listed.shards.holders() == rank_vector{0, 0, 1, 1}));
-    BOOST_TEST((listed.shards.region(1) == box{{4, 0}, {2, 2}}));
+    shard_table const shards = table_of(fused);
+    BOOST_TEST(shards.size() == 4);
+    BOOST_TEST((shards.holders() == rank_vector{0, 0, 1, 1}));
+    BOOST_TEST((shards.region(1) == box{{4, 0}, {2, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_on_another_stage_is_no_main_copy) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(empty_boxes_are_held_and_empty_ranges_are_not) {
     tensor_sharding const rows =
         sharding_of("w", data_type::f32, distribution({{"dp", 4}}, {shard{0}}, {3, 2}));
     BOOST_TEST((shards_of(rows, 3)[0].region == box{{3, 0}, {0, 2}}));
-    BOOST_TEST(tensor_layout_of(rows).shards.size() == 3);
+    BOOST_TEST(table_of(rows).size() == 3);
     tensor_sharding const slices = sharding_of(
         "w", data_type::f32, distribution({{"dp", 4}}, {replicate{}}, {3}), flat_sharing{1, {}});
     BOOST_TEST(shards_of(slices, 3).empty());

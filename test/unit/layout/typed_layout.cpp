@@ -2,6 +2,8 @@
 
 #include <reshard/layout/typed_layout.hpp>
 
+#include <reshard/layout/layout_of.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
@@ -26,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_typed_layout_converts_to_the_layout_of_all_ranks) {
         {{"up", data_type::f32, {6, 4}, {{3, 0}, {3, 4}}, {}},
          {"down", data_type::bf16, {4, 7}, {{0, 3}, {4, 4}}, {}}},
     });
-    BOOST_TEST((whole_job == expected));
+    BOOST_TEST((listed(whole_job) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_known_at_run_time_has_its_descriptors) {

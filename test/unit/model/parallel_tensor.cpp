@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/shards_of.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/model/parallel_tensor.hpp>
 
 #include "support/held_once.hpp"
@@ -117,13 +117,14 @@ BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {
     second.expert = 1;
     BOOST_CHECK_EXCEPTION(
         layout_of(std::vector{sharding_of(first, job), sharding_of(second, job)}), error,
-        test::says(errc::bad_layout, "'expert.0' appears twice in the layout; keys of experts and "
-                                     "layers need their numbers in the model"));
+        test::says(errc::bad_layout,
+                   "'expert.0' of shape [4] appears twice in the layout; list each "
+                   "tensor once, and number those of experts and layers"));
     second.key = "expert.1";
     layout const both = layout_of(std::vector{sharding_of(second, job), sharding_of(first, job)});
     BOOST_TEST(both.holders == 2);
-    BOOST_TEST(both.tensors[0].shards.holder(0) == 0);
-    BOOST_TEST(both.tensors[1].shards.holder(0) == 1);
+    BOOST_TEST(both.shards_of(both.tensors[0]).holder(0) == 0);
+    BOOST_TEST(both.shards_of(both.tensors[1]).holder(0) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

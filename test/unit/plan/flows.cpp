@@ -5,7 +5,7 @@
 #include "support/layouts.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -45,8 +45,8 @@ struct wide_job {
             sources.push_back(rows(key, from));
             targets.push_back(rows(key, to));
         }
-        source = compact_layout_of(std::move(sources));
-        target = compact_layout_of(std::move(targets));
+        source = layout_of(std::move(sources));
+        target = layout_of(std::move(targets));
     }
 
     static tensor_sharding rows(std::string const& key, index_t ranks) {
@@ -55,7 +55,7 @@ struct wide_job {
     }
 
     mapping program;
-    compact_layout source, target;
+    layout source, target;
 };
 
 } // namespace

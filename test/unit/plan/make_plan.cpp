@@ -7,7 +7,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/by_name.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/verify.hpp>
 
 using namespace reshard;
@@ -246,8 +246,8 @@ BOOST_AUTO_TEST_CASE(a_gap_that_a_scope_does_not_want_is_no_matter) {
 
 namespace {
 
-compact_layout spread_over(mesh const& grid, std::vector<placement> placements) {
-    return compact_layout_of(
+layout spread_over(mesh const& grid, std::vector<placement> placements) {
+    return layout_of(
         {sharding_of("w", data_type::f32, distribution(grid, std::move(placements), {9}))});
 }
 
@@ -255,8 +255,8 @@ compact_layout spread_over(mesh const& grid, std::vector<placement> placements) 
 
 BOOST_AUTO_TEST_CASE(blocks_become_rows_and_rows_become_blocks) {
     mesh const two{{"p", 2}};
-    compact_layout const blocks = spread_over(two, {block_cyclic{0, 2}}); // 0 1 4 5 8 and 2 3 6 7
-    compact_layout const rows = spread_over(two, {shard{0}});
+    layout const blocks = spread_over(two, {block_cyclic{0, 2}}); // 0 1 4 5 8 and 2 3 6 7
+    layout const rows = spread_over(two, {shard{0}});
     mapping const program = by_name(catalog_of(blocks), rows);
     texts const to_rows{"0>0 [0:2]", "1>0 [2:4]", "0>0 [4:5]",
                         "0>1 [5:6]", "1>1 [6:8]", "0>1 [8:9]"};
@@ -280,8 +280,8 @@ BOOST_AUTO_TEST_CASE(blocks_become_rows_and_rows_become_blocks) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_other_sizes_are_cut_where_either_side_is) {
-    compact_layout const twos = spread_over({{"p", 2}}, {block_cyclic{0, 2}});
-    compact_layout const threes = spread_over({{"p", 3}}, {block_cyclic{0, 3}});
+    layout const twos = spread_over({{"p", 2}}, {block_cyclic{0, 2}});
+    layout const threes = spread_over({{"p", 3}}, {block_cyclic{0, 3}});
     mapping const program = by_name(catalog_of(twos), threes);
     plan_problem const problem = problem_of(program, twos, threes);
     plan const whole = make_plan(problem);

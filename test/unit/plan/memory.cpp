@@ -5,7 +5,7 @@
 #include "support/layouts.hpp"
 #include "support/says.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(files_take_no_memory) {
 BOOST_AUTO_TEST_CASE(tensors_that_share_a_spread_are_counted_with_their_own_types) {
     // Rows of 3 over 2 ranks: two and one. Bytes of floats, and of halves.
     distribution const rows(mesh({{"dp", 2}}), {shard{0}}, {3, 5});
-    compact_layout const held = compact_layout_of({sharding_of("a", data_type::f32, rows),
-                                                   sharding_of("b", data_type::f32, rows),
-                                                   sharding_of("c", data_type::bf16, rows)});
+    layout const held =
+        layout_of({sharding_of("a", data_type::f32, rows), sharding_of("b", data_type::f32, rows),
+                   sharding_of("c", data_type::bf16, rows)});
     mapping program;
     for (std::string const key : {"a", "b", "c"})
         program.define(key,

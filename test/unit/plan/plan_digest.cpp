@@ -5,7 +5,7 @@
 #include "support/layouts.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -38,11 +38,10 @@ struct plan_inputs {
     }
 };
 
-compact_layout rows_of(index_t dp, index_t only_at, index_t tp) {
-    return compact_layout_of(
-        {sharding_of("w", data_type::f32,
-                     distribution(mesh({{"pp", 2}, {"dp", dp}, {"tp", tp}}),
-                                  {only{only_at}, shard{0}, shard{1}}, {8, 8}))});
+layout rows_of(index_t dp, index_t only_at, index_t tp) {
+    return layout_of({sharding_of("w", data_type::f32,
+                                  distribution(mesh({{"pp", 2}, {"dp", dp}, {"tp", tp}}),
+                                               {only{only_at}, shard{0}, shard{1}}, {8, 8}))});
 }
 
 } // namespace
@@ -75,10 +74,10 @@ BOOST_AUTO_TEST_CASE(whatever_changes_the_digest_does) {
     BOOST_TEST(plan_digest(1, {holder_set::nobody(), {}}) != plan_digest(1, {}));
 }
 
-BOOST_AUTO_TEST_CASE(compact_layouts_differ_by_who_holds_what) {
+BOOST_AUTO_TEST_CASE(layouts_differ_by_who_holds_what) {
     std::vector<std::uint64_t> digests;
-    for (compact_layout const& one :
-         {rows_of(2, 0, 2), rows_of(2, 1, 2), rows_of(4, 0, 1), rows_of(1, 0, 4), compact_layout()})
+    for (layout const& one :
+         {rows_of(2, 0, 2), rows_of(2, 1, 2), rows_of(4, 0, 1), rows_of(1, 0, 4), layout()})
         digests.push_back(digest_of(one));
     BOOST_TEST(digest_of(rows_of(2, 0, 2)) == digests[0]);
     std::sort(digests.begin(), digests.end());

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(values_stand_in_archives_of_others_one_behind_the_other) {
     std::stringstream stream;
     {
         boost::archive::text_oarchive archive(stream);
-        archive << layout{5, {}} << 17 << layout{6, {}} << box{{1}, {2}};
+        archive << layout{5, {}, {}} << 17 << layout{6, {}, {}} << box{{1}, {2}};
     }
     boost::archive::text_iarchive archive(stream);
     layout first, second;
@@ -41,9 +41,9 @@ BOOST_AUTO_TEST_CASE(values_stand_in_archives_of_others_one_behind_the_other) {
 BOOST_AUTO_TEST_CASE(a_value_is_left_alone_where_reading_fails) {
     std::istringstream stream("25 100 104 115 114 1 3 7");
     boost::archive::text_iarchive archive(stream, boost::archive::no_header);
-    layout kept{5, {}};
+    layout kept{5, {}, {}};
     BOOST_CHECK_THROW(archive >> kept, error);
-    BOOST_TEST((kept == layout{5, {}}));
+    BOOST_TEST((kept == layout{5, {}, {}}));
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_any_length_and_bytes_come_back) {
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(texts_of_any_length_and_bytes_come_back) {
         std::stringstream stream;
         {
             boost::archive::binary_oarchive archive(stream);
-            archive << layout{2, {{text, data_type::u8, {}, {}}}};
+            archive << layout{2, {{}}, {{text, data_type::u8, 0}}};
         }
         boost::archive::binary_iarchive archive(stream);
         layout back;

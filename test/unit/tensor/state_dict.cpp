@@ -7,7 +7,7 @@
 
 #include "support/says.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <concepts>
 #include <string>
@@ -239,8 +239,8 @@ BOOST_AUTO_TEST_CASE(the_error_of_a_description_is_kept_too) {
 namespace {
 
 /// A matrix of 13 x 21 in blocks of 5 x 4 on 2 x 3 ranks, and rows on two ranks.
-compact_layout blocks_and_rows() {
-    return compact_layout_of(
+layout blocks_and_rows() {
+    return layout_of(
         {sharding_of("A", data_type::f32,
                      distribution({{"p", 2}, {"q", 3}}, {block_cyclic{0, 5}, block_cyclic{1, 4}},
                                   {13, 21})),
@@ -248,11 +248,11 @@ compact_layout blocks_and_rows() {
 }
 
 /// q of 4 rows, then k of 2, each over two ranks.
-compact_layout fused() {
+layout fused() {
     auto const over = [](index_t rows) {
         return distribution(mesh{{"tp", 2}}, {shard{0}}, {rows, 3});
     };
-    return compact_layout_of({tensor_sharding{
+    return layout_of({tensor_sharding{
         "qk", data_type::f32, {6, 3}, {{{0, 0}, over(4), {}}, {{4, 0}, over(2), {}}}}});
 }
 

@@ -24,9 +24,9 @@ RESHARD_DECL void run(job& ready) { ready.state().run(); }
 
 RESHARD_DECL process_cost const& job::cost() const { return state().cost; }
 
-RESHARD_DECL compact_layout const& job::source_layout() const { return state().planned->source; }
+RESHARD_DECL layout const& job::source_layout() const { return state().planned->source; }
 
-RESHARD_DECL compact_layout const& job::target_layout() const { return state().planned->target; }
+RESHARD_DECL layout const& job::target_layout() const { return state().planned->target; }
 
 RESHARD_DECL bool job::was_kept() const { return state().was_kept; }
 

@@ -69,12 +69,11 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
     check_complete(targets, planned->target, me);
 }
 
-RESHARD_DECL compact_layout some_tensors(compact_layout const& all,
-                                         std::vector<std::uint32_t> const& numbers) {
-    compact_layout some{all.holders, {}, {}};
+RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
+    layout some{all.holders, {}, {}};
     std::vector<std::pair<std::uint32_t, std::uint32_t>> known; // spread of all, spread of some
     for (std::uint32_t const number : numbers) {
-        compact_tensor const& tensor = all.tensors[number];
+        tensor_layout const& tensor = all.tensors[number];
         auto const place = std::find_if(known.begin(), known.end(), [&](auto const& spread) {
             return spread.first == tensor.spread;
         });
@@ -99,11 +98,10 @@ RESHARD_DECL const_state_dict without(const_state_dict const& shards,
     return rest;
 }
 
-RESHARD_DECL const_state_dict shards_in(const_state_dict const& shards,
-                                        compact_layout const& some) {
+RESHARD_DECL const_state_dict shards_in(const_state_dict const& shards, layout const& some) {
     const_state_dict listed;
     for (auto const& [descriptor, tensor] : shards)
-        if (find_tensor(some.tensors, descriptor.key) != some.tensors.end())
+        if (some.find(descriptor.key))
             listed.add(descriptor, tensor);
     return listed;
 }

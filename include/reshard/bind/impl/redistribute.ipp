@@ -39,9 +39,9 @@ inline std::unique_ptr<job_state> bind_alone(std::shared_ptr<planned_job const> 
 
 /// \throws error with errc::bad_layout for a layout of more than one rank
 template <class View>
-compact_layout layout_alone(side<View> const& all, std::string_view what) {
+layout layout_alone(side<View> const& all, std::string_view what) {
     if (!all.layout)
-        return compact_layout_of(layout_of({all.tensors.descriptors()}));
+        return layout_of({all.tensors.descriptors()});
     if (all.layout->holders > 1)
         fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
                                    std::to_string(all.layout->holders) +

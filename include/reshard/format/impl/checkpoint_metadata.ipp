@@ -5,17 +5,19 @@
 
 #include <reshard/format/checkpoint_metadata.hpp>
 
+#include <utility>
+
 namespace reshard {
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
-    layout result{static_cast<holder_t>(checkpoint.files.size()), {}};
+    detail::layout_builder made(static_cast<holder_t>(checkpoint.files.size()));
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
-        result.tensors.push_back(
-            {tensor.key, tensor.dtype, tensor.shape, detail::shard_table(tensor.shape.size())});
+        detail::shard_table shards(tensor.shape.size());
         for (detail::checkpoint_shard const& shard : tensor.shards)
-            result.tensors.back().shards.push_back(shard.file, shard.region, shard.flat);
+            shards.push_back(shard.file, shard.region, shard.flat);
+        made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
     }
-    return result;
+    return std::move(made).take();
 }
 
 } // namespace reshard

@@ -66,23 +66,24 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
 /// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
 using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 
-inline void add_shards(files_of_rank& ranks, tensor_layout const& tensor) {
+inline void add_shards(files_of_rank& ranks, layout const& all, tensor_layout const& tensor) {
+    shard_table const shards = blocks_listed(all.spread_of(tensor));
     std::map<holder_t, std::size_t> used;
-    for (std::uint32_t const i : main_copies(tensor.shards)) {
-        holder_t const rank = tensor.shards.holder(i);
+    for (std::uint32_t const i : main_copies(shards)) {
+        holder_t const rank = shards.holder(i);
         auto& files = ranks[rank];
         std::size_t const number = used[rank]++;
         if (files.size() <= number)
             files.emplace_back().rank = rank;
-        files[number].shards.push_back({tensor.key, tensor.dtype, tensor.shards.region(i),
-                                        tensor.shards.flat(i), tensor.shape, 0, 0});
+        files[number].shards.push_back({tensor.key, tensor.dtype, shards.region(i), shards.flat(i),
+                                        all.shape_of(tensor), 0, 0});
     }
 }
 
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
     files_of_rank ranks;
     for (tensor_layout const& tensor : target.tensors)
-        add_shards(ranks, tensor);
+        add_shards(ranks, target, tensor);
     if (ranks.empty())
         ranks[0].emplace_back();
     std::size_t count = 0;

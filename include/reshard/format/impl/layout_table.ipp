@@ -61,27 +61,27 @@ RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, cat
 }
 
 RESHARD_DECL layout source_layout(layout_table const& table) {
-    layout result{table.ranks, {}};
+    layout_builder made(table.ranks);
     for (layout_row const& row : table.rows) {
         if (!row.dtype)
             fail(errc::bad_layout, quoted(table, row) +
                                        " has no data type; the layout of a source needs one, as in "
                                        "\"dtype\": \"BF16\"");
-        result.tensors.push_back({row.key, *row.dtype, row.shape, row.shards});
+        made.add(row.key, *row.dtype, {row.shape, row.shards});
     }
-    return result;
+    return std::move(made).take();
 }
 
 RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded) {
-    completed_layout result{{table.ranks, {}}, table.notes};
+    layout_builder made(table.ranks);
     for (layout_row const& row : table.rows) {
         catalog_entry const* const entry = yielded.find(row.key);
         if (!entry)
             fail(errc::unknown_key,
                  quoted(table, row) + " is yielded by neither the program nor the source");
-        result.target.tensors.push_back(
-            {row.key, agreed_dtype(table, row, *entry), row.shape, row.shards});
+        made.add(row.key, agreed_dtype(table, row, *entry), {row.shape, row.shards});
     }
+    completed_layout result{std::move(made).take(), table.notes};
     if (auto note = unwritten(table, yielded, result.target))
         result.notes.push_back(std::move(*note));
     return result;
@@ -90,7 +90,8 @@ RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog c
 RESHARD_DECL layout_table table_of(layout const& whole_layout) {
     layout_table table{{}, whole_layout.holders, {}, {}};
     for (tensor_layout const& tensor : whole_layout.tensors)
-        table.rows.push_back({tensor.key, tensor.dtype, tensor.shape, tensor.shards});
+        table.rows.push_back({tensor.key, tensor.dtype, whole_layout.shape_of(tensor),
+                              listed(whole_layout.spread_of(tensor))});
     return table;
 }
 

@@ -48,10 +48,11 @@ inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& t
     return classes;
 }
 
-RESHARD_DECL void check_replicas(tensor_layout const& tensor,
+RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas) {
-    BOOST_ASSERT(replicas.size() == tensor.shards.size());
-    auto const classes = equal_shards(with_boxes(tensor.shards));
+    shard_table const shards = listed(all.spread_of(tensor));
+    BOOST_ASSERT(replicas.size() == shards.size());
+    auto const classes = equal_shards(with_boxes(shards));
     for (std::vector<std::uint32_t> const& copies : classes) {
         std::vector<std::uint32_t> mains;
         std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
@@ -59,12 +60,12 @@ RESHARD_DECL void check_replicas(tensor_layout const& tensor,
         if (mains.size() == 1)
             continue;
         std::string const shard = "'" + tensor.key + "': the shard " +
-                                  to_string(descriptor_of(tensor, copies.front())) + " has ";
+                                  to_string(descriptor_of(all, tensor, copies.front())) + " has ";
         fail(errc::bad_layout,
              mains.empty() ? shard + "no main copy (replica 0), only " +
-                                 named_replicas(tensor.shards, copies, replicas)
+                                 named_replicas(shards, copies, replicas)
                            : shard + std::to_string(mains.size()) +
-                                 " main copies: " + named_replicas(tensor.shards, mains, replicas));
+                                 " main copies: " + named_replicas(shards, mains, replicas));
     }
 }
 

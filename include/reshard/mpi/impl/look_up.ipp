@@ -54,25 +54,27 @@ RESHARD_DECL std::vector<directory_key> plan_search::keys_of(known_side const& s
     return side.layout ? std::vector<directory_key>() : gather_keys(world_, exchange_, side.held);
 }
 
-RESHARD_DECL compact_layout plan_search::told_layout(known_side const& side,
-                                                     std::vector<directory_key> const& keys) const {
+RESHARD_DECL layout plan_search::told_layout(known_side const& side,
+                                             std::vector<directory_key> const& keys) const {
     if (side.layout)
         return *side.layout;
-    layout all = layout_of(keys, static_cast<holder_t>(world_.size()));
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        all.tensors[i].shards.push_back(keys[i].holder, whole(keys[i].shape));
-    return compact_layout_of(std::move(all));
+    std::vector<shard_table> shards;
+    for (directory_key const& one : keys) {
+        shards.emplace_back(one.shape.size());
+        shards.back().push_back(one.holder, whole(one.shape));
+    }
+    return layout_of(keys, std::move(shards), static_cast<holder_t>(world_.size()));
 }
 
-RESHARD_DECL compact_layout plan_search::own_layout(known_side const& side) const {
+RESHARD_DECL layout plan_search::own_layout(known_side const& side) const {
     if (side.layout)
         return *side.layout;
     std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(world_.size()));
     held[me_] = side.held;
-    return compact_layout_of(layout_of(held));
+    return layout_of(held);
 }
 
-RESHARD_DECL plan_problem plan_search::plan_with(compact_layout const& source) {
+RESHARD_DECL plan_problem plan_search::plan_with(layout const& source) {
     plan_problem problem = problem_of(planned_->program, source, planned_->target);
     planned_->whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})}, nodes_);
     return problem;
@@ -85,13 +87,16 @@ RESHARD_DECL void plan_search::ask(known_side const& source,
     agree_on(world_, [&] { questions = questions_to(directory, keys); });
     auto const found = directory.look_up(questions, nodes_);
     agree_on(world_, [&] {
-        layout shards = layout_of(keys, static_cast<holder_t>(world_.size()));
+        std::vector<shard_table> shards;
+        for (directory_key const& one : keys)
+            shards.emplace_back(one.shape.size());
         std::vector<std::vector<std::uint32_t>> positions(keys.size());
         for (directory_entry const& one : found) {
-            shards.tensors[one.key].shards.push_back(one.holder, one.region, one.flat, one.cycles);
+            shards[one.key].push_back(one.holder, one.region, one.flat, one.cycles);
             positions[one.key].push_back(one.position);
         }
-        compact_layout const known = compact_layout_of(std::move(shards));
+        layout const known =
+            layout_of(keys, std::move(shards), static_cast<holder_t>(world_.size()));
         number_by_holder(plan_with(known), positions);
     });
 }
@@ -109,7 +114,7 @@ plan_search::questions_to(shard_directory const& directory,
         if (key < keys.size() && keys[key].shape == source.shape)
             questions.push_back({static_cast<key_id>(key), me_, 0, piece.source_box(), {}});
     };
-    for (compact_tensor const& tensor : planned_->target.tensors) {
+    for (tensor_layout const& tensor : planned_->target.tensors) {
         tensor_shards const shards = planned_->target.spread_of(tensor).view();
         mapping_output const* const output = planned_->program.find(tensor.key);
         if (!output || output->added || output->value.shape != shape_of(tensor))
@@ -121,7 +126,7 @@ plan_search::questions_to(shard_directory const& directory,
     return questions;
 }
 
-RESHARD_DECL index_vector const& plan_search::shape_of(compact_tensor const& tensor) const {
+RESHARD_DECL index_vector const& plan_search::shape_of(tensor_layout const& tensor) const {
     return planned_->target.spread_of(tensor).shape;
 }
 

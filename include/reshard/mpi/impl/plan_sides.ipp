@@ -114,7 +114,7 @@ RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
 /// \par Collective every rank of the group, in the same order
 inline void gather_unknown(mpi_group const& ranks, known_side& side) {
     if (!side.layout)
-        side.layout = compact_layout_of(layout_of_all(ranks, side.held));
+        side.layout = layout_of_all(ranks, side.held);
 }
 
 /// Every rank learns all shards of a side that none knows, where ranks tell of neighbours in memory
@@ -124,14 +124,14 @@ inline void gather_unknown(mpi_group const& ranks, known_side& side) {
 inline bool gather_joined(mpi_group const& ranks, known_side& side) {
     if (side.layout)
         return false;
-    side.layout = compact_layout_of(layout_of_all(ranks, side.joined));
+    side.layout = layout_of_all(ranks, side.joined);
     return true;
 }
 
 /// True where source shards share elements without being equal: replicas that one rank has in one
 /// piece of memory, and another one in several. Shards that have no more elements than the tensor
 /// are none.
-inline bool has_unequal_replicas(compact_layout const& whole) {
+inline bool has_unequal_replicas(layout const& whole) {
     return std::ranges::any_of(whole.spreads, [](tensor_spread const& one) {
         tensor_shards const shards = one.view();
         std::uint64_t held = 0; // of many replicas, more than a tensor may have
@@ -172,7 +172,7 @@ inline bool has_replicas(tensor_shards const& shards) {
 /// The nodes that are there, where they matter.
 ///
 /// \par Collective every rank of the group, in the same order
-inline plan_options nodes_for(compact_layout const& source, mpi_group const& ranks,
+inline plan_options nodes_for(layout const& source, mpi_group const& ranks,
                               holder_t processes_per_node) {
     bool const matters = std::ranges::any_of(
         source.spreads, [](tensor_spread const& spread) { return has_replicas(spread.view()); });

@@ -48,15 +48,12 @@ public:
 
     void add(shard_descriptor const& shard, holder_t holder) {
         check(shard);
-        auto const [place, is_new] = known_.try_emplace(shard.key);
-        auto& [first, key] = place->second;
-        if (is_new) {
-            first = {shard.key, shard.dtype, shard.global_shape,
-                     shard_table(shard.global_shape.size())};
-            first.shards.push_back(holder, shard.region, shard.flat, shard.cycles);
-            key = {shard.key, shard.dtype, shard.global_shape, holder, {}};
-        }
-        check_same_tensor(first, shard, holder);
+        directory_key& key =
+            known_
+                .try_emplace(shard.key,
+                             directory_key{shard.key, shard.dtype, shard.global_shape, holder, {}})
+                .first->second;
+        check_same_tensor(shard, holder, key.shape, key.dtype, key.holder);
         for (box const& region : boxes_of(shard.region, shard.flat, shard.cycles))
             if (!is_empty(region))
                 add(level_of(region, shard.global_shape, ranks_), key.levels);
@@ -64,8 +61,8 @@ public:
 
     std::vector<directory_key> keys() const {
         std::vector<directory_key> keys;
-        for (auto const& [text, both] : known_)
-            keys.push_back(both.second);
+        for (auto const& [text, key] : known_)
+            keys.push_back(key);
         return keys;
     }
 
@@ -76,7 +73,7 @@ private:
     }
 
     int ranks_;
-    std::map<std::string, std::pair<tensor_layout, directory_key>> known_;
+    std::map<std::string, directory_key> known_;
 };
 
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
@@ -115,15 +112,15 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
 
 } // namespace detail
 
-RESHARD_DECL layout layout_of(std::vector<detail::directory_key> const& keys, holder_t holders) {
-    layout all{holders, {}};
-    for (detail::directory_key const& one : keys)
-        all.tensors.push_back(
-            {one.key, one.dtype, one.shape, detail::shard_table(one.shape.size())});
-    return all;
-}
-
 namespace detail {
+
+RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys,
+                              std::vector<shard_table> shards, holder_t holders) {
+    layout_builder made(holders);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        made.add(keys[i].key, keys[i].dtype, {keys[i].shape, std::move(shards[i])});
+    return std::move(made).take();
+}
 
 RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exchange& exchange,
                                               std::vector<directory_key> const& keys,

@@ -23,9 +23,10 @@ shards_by_key(const_state_dict const& shards) {
     return found;
 }
 
-RESHARD_DECL whole_tensor::whole_tensor(tensor_layout const& tensor)
-    : bytes_(static_cast<std::size_t>(byte_count(element_count(tensor.shape), tensor.dtype))),
-      descriptor_{tensor.key, tensor.dtype, tensor.shape, reshard::whole(tensor.shape), {}} {}
+RESHARD_DECL whole_tensor::whole_tensor(shard_descriptor whole_shard)
+    : bytes_(static_cast<std::size_t>(
+          byte_count(element_count(whole_shard.global_shape), whole_shard.dtype))),
+      descriptor_(std::move(whole_shard)) {}
 
 RESHARD_DECL tensor_view whole_tensor::view() {
     return {bytes_.data(), descriptor_.dtype, descriptor_.global_shape,
@@ -75,15 +76,15 @@ RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, in
     return text;
 }
 
-inline std::string kind_text(tensor_layout const& tensor) {
-    return std::string(code(tensor.dtype)) + " " + to_string(tensor.shape);
+inline std::string kind_text(stored_tensor const& stored) {
+    return std::string(code(stored.tensor().dtype)) + " " + to_string(stored.shape());
 }
 
 RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
                                                             stored_tensor const& b) {
     tensor_layout const &x = a.tensor(), &y = b.tensor();
-    if (x.shape != y.shape || x.dtype != y.dtype)
-        return tensor_difference{x.key, {}, kind_text(x), kind_text(y)};
+    if (a.shape() != b.shape() || x.dtype != y.dtype)
+        return tensor_difference{x.key, {}, kind_text(a), kind_text(b)};
     auto const index = first_difference(a, b);
     if (!index)
         return std::nullopt;

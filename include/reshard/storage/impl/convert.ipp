@@ -40,7 +40,7 @@ namespace detail {
 inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
                                 strict_verdict& verdict) {
     if (how.strict && how.wanted)
-        verdict = judge_keys(*how.strict, keys_of(*how.wanted), keys_of(program));
+        verdict = judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
     return verdict.left_out.empty()
                ? files_for(program, how.wanted, how.writing)
                : files_for(program, without_left_out(*how.wanted, verdict), how.writing);

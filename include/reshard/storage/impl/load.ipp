@@ -78,7 +78,7 @@ inline void check_load(target_tensors const& want, options const& how) {
 template <group Group>
 layout layout_wanted(Group const& world, target_tensors& want) {
     auto known = replicate_known(world, std::move(want.layout), "target");
-    return known ? layout_of(*known) : layout_of_all(world, want.tensors.descriptors());
+    return known ? *known : layout_of_all(world, want.tensors.descriptors());
 }
 
 /// \par Collective every rank of the group, in the same order

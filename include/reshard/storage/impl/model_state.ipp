@@ -57,11 +57,12 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
     if (!tensor)
         fail(errc::unknown_key, "there is no " + what + ", which would be '" + key + "'" +
                                     did_you_mean_key(key, stored.tensors, &tensor_layout::key));
-    if (tensor->dtype != data_type::u8 || tensor->shape.size() != 1)
+    index_vector const& shape = stored.shape_of(*tensor);
+    if (tensor->dtype != data_type::u8 || shape.size() != 1)
         fail(errc::dtype_mismatch, "'" + key + "' is to be " + what + ", and is " +
-                                       std::string(code(tensor->dtype)) + " " +
-                                       to_string(tensor->shape) + ", not a row of bytes");
-    return static_cast<std::size_t>(tensor->shape[0]);
+                                       std::string(code(tensor->dtype)) + " " + to_string(shape) +
+                                       ", not a row of bytes");
+    return static_cast<std::size_t>(shape[0]);
 }
 
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored) {

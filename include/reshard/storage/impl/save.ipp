@@ -33,7 +33,7 @@ void save_as(Group const& world, source_tensors have, std::filesystem::path cons
                  attempt([&] { have.tensors.check(); }));
     have.layout = replicate_known(world, std::move(have.layout), "source");
     layout const all =
-        have.layout ? layout_of(*have.layout) : layout_of_all(world, have.tensors.descriptors());
+        have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
     checkpoint_plan files;
     agree_on(world, [&] { at_path(target, [&] { files = files_to_save(all, how); }); });
     checkpoint_writer writer(world, target, files, how.writing.replace);

@@ -75,7 +75,8 @@ RESHARD_DECL stored_tensor::stored_tensor(checkpoint const& source, std::size_t 
     : source_(source),
       number_(number),
       tensor_(source.files_layout().tensors[number]),
-      parts_(index_parts(tensor_.shards)) {}
+      spread_(source.files_layout().spread_of(tensor_)),
+      parts_(index_parts(shards())) {}
 
 RESHARD_DECL box_index const& stored_tensor::boxes() const { return parts_.boxes; }
 
@@ -84,7 +85,7 @@ RESHARD_DECL std::uint32_t stored_tensor::shard(std::size_t i) const {
 }
 
 RESHARD_DECL void stored_tensor::check_cover() const {
-    auto const fault = find_cover_fault(whole(tensor_.shape), boxes());
+    auto const fault = find_cover_fault(whole(shape()), boxes());
     if (!fault)
         return;
     bool const is_gap = fault->what == cover_fault::kind::gap;
@@ -107,11 +108,11 @@ RESHARD_DECL const_tensor_view const& stored_tensor::view_of(std::uint32_t shard
 
 RESHARD_DECL memory_place stored_tensor::place_of(std::uint32_t shard,
                                                   index_vector const& global) const {
-    return place_in_shard(tensor_.shards, shard, global, view_of(shard).strides);
+    return place_in_shard(shards(), shard, global, view_of(shard).strides);
 }
 
 RESHARD_DECL std::string const& stored_tensor::file(std::uint32_t shard) const {
-    return source_.file_names()[tensor_.shards.holder(shard)];
+    return source_.file_names()[shards().holder(shard)];
 }
 
 RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t first,
@@ -121,7 +122,7 @@ RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t fir
                                         view_of(first), view_of(second));
     if (found)
         fail(errc::overlap, file(second) + ": '" + tensor_.key + "': element " +
-                                to_string(global_index(tensor_.shards, second, *found)) +
+                                to_string(global_index(shards(), second, *found)) +
                                 " differs from the copy in " + file(first));
 }
 
@@ -136,7 +137,7 @@ RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a
                 b.view(j));
             if (!found)
                 return;
-            index_vector const at = global_index(b.tensor().shards, b.shard(j), *found);
+            index_vector const at = global_index(b.shards(), b.shard(j), *found);
             if (!first || at < *first)
                 first = at;
         });

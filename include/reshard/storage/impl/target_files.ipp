@@ -17,17 +17,19 @@ namespace detail {
 
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
-        part_index const index = index_parts(tensor.shards);
-        auto const fault = find_cover_fault(whole(tensor.shape), index.boxes);
+        shard_table const shards = blocks_listed(wanted.spread_of(tensor));
+        index_vector const& shape = wanted.shape_of(tensor);
+        part_index const index = index_parts(shards);
+        auto const fault = find_cover_fault(whole(shape), index.boxes);
         if (!fault)
             continue;
         auto const rank = [&](std::uint32_t i) {
-            return "rank " + std::to_string(tensor.shards.holder(index.replica(i, 0).shard)) + " " +
+            return "rank " + std::to_string(shards.holder(index.replica(i, 0).shard)) + " " +
                    to_string(index.boxes[i]);
         };
         if (fault->what == cover_fault::kind::gap)
             fail(errc::not_covered, "'" + tensor.key + "': the target layout gives elements " +
-                                        to_string(fault->where) + " of " + to_string(tensor.shape) +
+                                        to_string(fault->where) + " of " + to_string(shape) +
                                         " to no rank; add a shard, or allow a partial target");
         fail(errc::overlap, "'" + tensor.key + "': the target layout gives elements " +
                                 to_string(fault->where) + " to unequal shards, " +
@@ -54,7 +56,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return plan_huggingface(catalog_of(program), options.most_file_bytes);
     if (!options.partial)
         check_complete(*wanted);
-    return plan_sharded(with_blocks_listed(*wanted));
+    return plan_sharded(*wanted);
 }
 
 RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,

@@ -6,7 +6,7 @@
 #include <reshard/tensor/state_dict.hpp>
 
 #include <reshard/core/key_index.hpp>
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 #include <reshard/tensor/own_overlap.hpp>
 
@@ -71,13 +71,13 @@ inline void check_none(std::string_view key, holder_t rank, const_tensor_view co
                      std::to_string(rank) + ", to which the layout assigns 0 elements");
 }
 
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key,
-                                                     compact_layout const& all, holder_t rank,
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& all,
+                                                     holder_t rank,
                                                      const_tensor_view const& local) {
-    auto const found = find_tensor(all.tensors, key);
-    if (found == all.tensors.end())
+    tensor_layout const* const found = all.find(key);
+    if (!found)
         fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the layout" +
-                                    did_you_mean_key(key, all.tensors, &compact_tensor::key));
+                                    did_you_mean_key(key, all.tensors, &tensor_layout::key));
     std::vector<shard_descriptor> shards = shards_of(all, *found, rank);
     if (shards.empty())
         check_none(key, rank, local);

@@ -1,16 +1,16 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_LAYOUT_COMPACT_SHARDING_HPP
-#define RESHARD_LAYOUT_COMPACT_SHARDING_HPP
+#ifndef RESHARD_LAYOUT_LAYOUT_OF_HPP
+#define RESHARD_LAYOUT_LAYOUT_OF_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/layout/sharding.hpp>
 
 #include <vector>
 
 /// \file
-/// Compact layouts of tensors whose placements are known.
+/// The layout of tensors whose placements are known: computed where it can be.
 
 namespace reshard {
 
@@ -26,12 +26,12 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 ///
 /// \throws error with errc::bad_layout for a duplicate key, or a sharding that contradicts
 ///         itself
-RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tensors);
+RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors);
 
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/layout/impl/compact_sharding.ipp>
+#include <reshard/layout/impl/layout_of.ipp>
 #endif
 
 #endif

@@ -1,19 +1,19 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/compact_layout.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include "support/archives.hpp"
 #include "support/shardings.hpp"
 #include "support/trials.hpp"
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-BOOST_AUTO_TEST_SUITE(serialization_compact_layout)
+BOOST_AUTO_TEST_SUITE(serialization_computed_layout)
 
 namespace {
 
@@ -22,9 +22,9 @@ using namespace reshard::detail;
 using namespace reshard::test;
 
 /// Cut by rows on the second of three stages, by sizes, flat, and a scalar on all ranks.
-compact_layout four_tensors() {
+layout four_tensors() {
     mesh const ranks{{"pp", 3}, {"tp", 2}};
-    return compact_layout_of(
+    return layout_of(
         {sharding_of("rows", data_type::bf16, distribution(ranks, {only{1}, shard{0}}, {40, 50})),
          sharding_of("sizes", data_type::f32,
                      distribution(ranks, {placement(1, {3, 0, 4}), replicate{}}, {2, 7})),
@@ -42,7 +42,7 @@ struct any_layout {
     index_vector shape = {4, 6};
     std::uint8_t form = 1; ///< 1: a grid; 2: a list of them
     Grid grid;
-    std::vector<compact_tensor> tensors = {{"w", data_type::i8, 0}};
+    std::vector<tensor_layout> tensors = {{"w", data_type::i8, 0}};
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.holders, self.spreads, self.shape, self.form, self.grid, self.tensors);
@@ -50,7 +50,7 @@ struct any_layout {
 };
 
 std::string said_of(auto const& all) {
-    return said([&] { from_bytes<compact_layout>(posing_as<compact_layout>(all)); });
+    return said([&] { from_bytes<layout>(posing_as<layout>(all)); });
 }
 
 /// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`.
@@ -63,20 +63,19 @@ std::string said_of_grids(std::vector<flat_recipe> const& grids) {
     return said_of(any_layout<std::vector<flat_recipe>>{.holders = 2, .form = 2, .grid = grids});
 }
 
-std::string const itself = "corrupt_file: the archive of a compact layout contradicts itself: it ";
+std::string const itself = "corrupt_file: the archive of a layout contradicts itself: it ";
 
 /// Two axes of 2 and 3 holders: the fast one, 1 apart, cuts the columns; the other one, 2 apart, copies.
 std::vector<held_axis> const two_axes = {{shard{1}, 2, 1}, {replicate{}, 3, 2}};
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(compact_layouts_come_back_as_they_were) {
+BOOST_AUTO_TEST_CASE(layouts_come_back_as_they_were) {
     BOOST_TEST(comes_back(four_tensors()));
-    BOOST_TEST(comes_back(compact_layout{}));
+    BOOST_TEST(comes_back(layout{}));
     for (std::uint64_t seed = 0; seed < trials(300); ++seed) {
         oracle::random_numbers random(seed);
-        compact_layout const all =
-            compact_layout_of({sharding_of("w", data_type::f32, any_distribution(random))});
+        layout const all = layout_of({sharding_of("w", data_type::f32, any_distribution(random))});
         BOOST_TEST(comes_back(all), "seed " << seed);
     }
 }
@@ -88,29 +87,27 @@ BOOST_AUTO_TEST_CASE(a_thousand_keys_take_their_names_and_some_bytes) {
             "key" + std::to_string(i), data_type::f32,
             distribution({{"dp", 10'000}, {"tp", 10}}, {shard{0}, shard{1}}, {100'000, 100})));
     // A name of 7, its length of 8, a type and a number of 4; one way of spreading for all.
-    BOOST_TEST(to_bytes(compact_layout_of(tensors)).size() < 1000u * (7 + 8 + 1 + 4) + 200u);
+    BOOST_TEST(to_bytes(layout_of(tensors)).size() < 1000u * (7 + 8 + 1 + 4) + 200u);
 }
 
 BOOST_AUTO_TEST_CASE(parts_and_flat_slices_come_back_as_they_were) {
     for (std::uint64_t seed = 0; seed < trials(500); ++seed) {
         oracle::random_numbers random(seed);
         mesh const ranks = any_mesh(random);
-        compact_layout const all =
-            compact_layout_of({any_sharding_of(random, "w", ranks, any_shape(random))});
+        layout const all = layout_of({any_sharding_of(random, "w", ranks, any_shape(random))});
         BOOST_TEST(comes_back(all), "seed " << seed);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_over_100000_ranks_in_flat_slices_is_some_hundred_bytes) {
     distribution const all({{"dp", 100'000}}, {replicate{}}, {16384, 53248});
-    compact_layout const layout = compact_layout_of(
-        {sharding_of("w", data_type::bf16, all, flat_sharing{.axes = 1, .slices = {}})});
+    layout const layout =
+        layout_of({sharding_of("w", data_type::bf16, all, flat_sharing{.axes = 1, .slices = {}})});
     BOOST_TEST(to_bytes(layout).size() < 300u);
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_is_read_as_it_is_written) {
-    compact_layout const all =
-        from_bytes<compact_layout>(posing_as<compact_layout>(with_grid(6, two_axes)));
+    layout const all = from_bytes<layout>(posing_as<layout>(with_grid(6, two_axes)));
     shard_grid const& grid = *all.spread_of(all.tensors[0]).view().grid();
     BOOST_TEST(grid.size() == 6u);
     BOOST_TEST((grid.region(3) == box{{0, 3}, {4, 3}}));
@@ -126,7 +123,7 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 }
 
 BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
-    BOOST_TEST(said_of(with_grid(5, two_axes)) == itself + "has shards on 6 ranks of 5");
+    BOOST_TEST(said_of(with_grid(5, two_axes)) == itself + "has shards of 'w' on 6 ranks of 5");
     BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
                itself + "has a grid of 3 groups of ranks, 1 ranks apart, but a group has 2 ranks");
     for (index_t const extent : {0L, 1L, -2L, 4294967295L})
@@ -141,8 +138,7 @@ BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
                itself + "has the placement only 0 along a mesh axis");
     any_layout<grid_recipe> other = with_grid(6, two_axes);
     other.grid.shape = {4, 8};
-    BOOST_TEST(said_of(other) ==
-               itself + "has a grid of shape [4, 8] for a tensor of shape [4, 6]");
+    BOOST_TEST(said_of(other) == itself + "has a grid of shape [4, 8] for 'w', shape [4, 6]");
 }
 
 BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
@@ -167,10 +163,10 @@ BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of_grids({shared({}, 0, shard{0}), alone({2, 0})}) ==
                itself + "has flat slices along axis 0 of a grid, which has no copies there");
     BOOST_TEST(said_of_grids({alone({1, 0}), alone({2, 0})}) ==
-               itself + "has grids that share the elements [2:3, 0:6]");
+               itself + "has grids of 'w' that share the elements [2:3, 0:6]");
     BOOST_TEST(said_of_grids({alone({3, 0})}) ==
-               itself + "has a grid of shape [2, 6] at offset [3, 0], which leaves a tensor of "
-                        "shape [4, 6]");
+               itself +
+                   "has a grid of shape [2, 6] at offset [3, 0], which leaves 'w', shape [4, 6]");
     BOOST_TEST(said_of_grids({alone({0, 0}, {2})}) ==
                itself + "has a grid of shape [2] at offset [0, 0]");
     BOOST_TEST(said_of_grids({alone({std::numeric_limits<index_t>::max(), 0})}) ==
@@ -179,7 +175,7 @@ BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_spread_in_no_way_is_refused) {
-    BOOST_TEST(said_of(compact_layout{1, {}, {{"w", data_type::i8, 0}}}) ==
+    BOOST_TEST(said_of(layout{1, {}, {{"w", data_type::i8, 0}}}) ==
                itself + "has 'w' spread in way 0 of 0");
 }
 

@@ -1,12 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_LAYOUT_IMPL_COMPACT_SHARDING_IPP
-#define RESHARD_LAYOUT_IMPL_COMPACT_SHARDING_IPP
+#ifndef RESHARD_LAYOUT_IMPL_LAYOUT_OF_IPP
+#define RESHARD_LAYOUT_IMPL_LAYOUT_OF_IPP
 
-#include <reshard/layout/compact_sharding.hpp>
+#include <reshard/layout/layout_of.hpp>
 
 #include <reshard/layout/distribution_grid.hpp>
-#include <reshard/layout/impl/spread_numbers.ipp>
 #include <reshard/layout/shards_of.hpp>
 
 #include <algorithm>
@@ -70,7 +69,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     if (!is_computed)
         return {tensor.shape, table_over_listed(tensor)};
     if (tensor.parts.empty() || !are_apart(tensor.parts))
-        return {tensor.shape, tensor_layout_of(tensor).shards};
+        return {tensor.shape, table_of(tensor)};
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
         tensor.parts[0].how.shape() == tensor.shape)
         return {tensor.shape, grid_of(tensor.parts[0].how)};
@@ -80,24 +79,31 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
+/// One behind the last rank that these tensors are for.
+inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
+    holder_t end = 0;
+    for (tensor_sharding const& one : tensors)
+        for (sharding_part const& segment : one.parts)
+            end = std::max(end, segment.how.held_by().rank_end());
+    return end;
+}
+
 } // namespace detail
 
-RESHARD_DECL compact_layout compact_layout_of(std::vector<tensor_sharding> tensors) {
+RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
     std::sort(tensors.begin(), tensors.end(),
               [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
-    compact_layout result;
-    detail::spread_numbers numbers(result.spreads);
-    for (tensor_sharding& one : tensors) {
+    detail::layout_builder made(detail::end_of_ranks(tensors));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        tensor_sharding& one = tensors[i];
         check(one);
-        if (!result.tensors.empty() && result.tensors.back().key == one.key)
+        if (i + 1 < tensors.size() && tensors[i + 1].key == one.key)
             fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
-                                       " appears twice in the layout; list each tensor once");
-        for (detail::sharding_part const& segment : one.parts)
-            result.holders = std::max(result.holders, segment.how.held_by().rank_end());
-        std::uint32_t const number = numbers.number_of(detail::spread_of(one));
-        result.tensors.push_back({std::move(one.key), one.dtype, number});
+                                       " appears twice in the layout; list each tensor once, and "
+                                       "number those of experts and layers");
+        made.add(std::move(one.key), one.dtype, detail::spread_of(one));
     }
-    return result;
+    return std::move(made).take();
 }
 
 } // namespace reshard

@@ -1,14 +1,15 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/model/typed_sharding.hpp>
+#include <reshard/layout/typed_layout.hpp>
+
+#include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
 using namespace reshard::detail;
-using namespace reshard::model;
 
-BOOST_AUTO_TEST_SUITE(model_typed_sharding)
+BOOST_AUTO_TEST_SUITE(layout_typed_layout_shardings)
 
 namespace {
 
@@ -22,7 +23,7 @@ using no_tensors = typed::layout<mesh{{"tp", 4}}>;
 
 BOOST_AUTO_TEST_CASE(shardings_are_those_that_one_would_write) {
     mesh const ranks{{"dp", 2}, {"tp", 3}};
-    auto const all = shardings_of<job>();
+    auto const all = typed::shardings_of<job>();
     BOOST_TEST(all.size() == 3u);
     BOOST_TEST((all[0] == sharding_of("w", data_type::f32,
                                       distribution(ranks, {replicate{}, shard{0}}, {7, 4}))));
@@ -30,15 +31,15 @@ BOOST_AUTO_TEST_CASE(shardings_are_those_that_one_would_write) {
                 sharding_of("a", data_type::f64, distribution(ranks, {replicate{}, only{1}}, {}))));
 }
 
-BOOST_AUTO_TEST_CASE(compact_layouts_list_the_shards_that_typed_layouts_do) {
-    compact_layout const compact = compact_layout_of<job>();
-    BOOST_TEST(compact.holders == 6u);
-    BOOST_TEST(compact.spreads.size() == 2u);
-    BOOST_TEST((layout_of(compact) == layout(job{})));
+BOOST_AUTO_TEST_CASE(layouts_list_the_shards_that_typed_layouts_do) {
+    layout const all = job{};
+    BOOST_TEST(all.holders == 6u);
+    BOOST_TEST(all.spreads.size() == 2u);
+    BOOST_TEST((all == layout_of(typed::shardings_of<job>())));
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_without_tensors_has_ranks) {
-    BOOST_TEST(compact_layout_of<no_tensors>().holders == 4u);
+    BOOST_TEST(layout(no_tensors{}).holders == 4u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

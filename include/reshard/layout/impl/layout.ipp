@@ -1,0 +1,333 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_LAYOUT_IPP
+#define RESHARD_LAYOUT_IMPL_LAYOUT_IPP
+
+#include <reshard/layout/layout.hpp>
+
+#include <reshard/core/digest.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+RESHARD_DECL tensor_shards tensor_spread::view() const {
+    return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
+}
+
+inline void check_apart(std::vector<flat_grid> const& grids, std::string const& key,
+                        index_vector const& shape) {
+    auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+        if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))
+            fail(errc::bad_layout, "it has a grid of shape " + to_string(grids[i].grid().shape()) +
+                                       " at offset " + to_string(grids[i].offset()) +
+                                       ", which leaves '" + key + "', shape " + to_string(shape));
+        for (std::size_t k = 0; k < i; ++k)
+            if (auto const common = intersect(place(grids[i]), place(grids[k])))
+                fail(errc::bad_layout,
+                     "it has grids of '" + key + "' that share the elements " + to_string(*common));
+    }
+}
+
+/// Refuses a holder that there is not.
+inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
+    if (index_t const end = end_of_holders(grid.recipe()); end > holders)
+        fail(errc::bad_layout, "it has shards of '" + key + "' on " + std::to_string(end) +
+                                   " ranks of " + std::to_string(holders));
+}
+
+inline void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
+    for (holder_t const holder : shards.holders())
+        if (holder >= holders)
+            fail(errc::bad_layout, "it has a shard of '" + key + "' on rank " +
+                                       std::to_string(holder) + " of " + std::to_string(holders));
+}
+
+inline void check_holders(grid_list const& list, std::string const& key, holder_t holders) {
+    for (flat_grid const& one : list.grids())
+        check_holders(one.grid(), key, holders);
+}
+
+inline void check_shards(shard_table const& shards, std::string const& key,
+                         index_vector const& shape) {
+    if (shards.ndim() != shape.size())
+        fail(errc::bad_layout, "it has shards of " + std::to_string(shards.ndim()) + " axes for '" +
+                                   key + "', shape " + to_string(shape));
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        reshard::check(
+            {key, data_type::u8, shape, shards.region(i), shards.flat(i), shards.cycles(i)});
+}
+
+inline void check_shards(shard_grid const& grid, std::string const& key,
+                         index_vector const& shape) {
+    if (grid.shape() != shape)
+        fail(errc::bad_layout, "it has a grid of shape " + to_string(grid.shape()) + " for '" +
+                                   key + "', shape " + to_string(shape));
+}
+
+inline void check_shards(grid_list const& list, std::string const& key, index_vector const& shape) {
+    check_apart(list.grids(), key, shape);
+}
+
+/// \param key a tensor that is spread so, for messages
+inline void check_spread(tensor_spread const& spread, std::string const& key, holder_t holders) {
+    check_tensor(key, data_type::u8, spread.shape);
+    std::visit(
+        [&](auto const& shards) {
+            check_shards(shards, key, spread.shape);
+            check_holders(shards, key, holders);
+        },
+        spread.shards);
+}
+
+} // namespace detail
+
+RESHARD_DECL void validate(layout const& all) {
+    detail::check_sorted(all.tensors);
+    std::vector<std::string> names(all.spreads.size(), "a tensor");
+    for (tensor_layout const& tensor : all.tensors)
+        if (tensor.spread >= all.spreads.size())
+            fail(errc::bad_layout, "it has '" + tensor.key + "' spread in way " +
+                                       std::to_string(tensor.spread) + " of " +
+                                       std::to_string(all.spreads.size()));
+        else
+            names[tensor.spread] = tensor.key;
+    for (std::size_t i = 0; i < all.spreads.size(); ++i)
+        detail::check_spread(all.spreads[i], names[i], all.holders);
+    for (tensor_layout const& tensor : all.tensors)
+        detail::check_tensor(tensor.key, tensor.dtype, all.shape_of(tensor));
+}
+
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_layout const& tensor,
+                                                     holder_t rank) {
+    detail::tensor_spread const& spread = all.spread_of(tensor);
+    detail::tensor_shards const shards = spread.view();
+    std::vector<shard_descriptor> held;
+    shards.for_each_of(rank, [&](std::uint32_t i) {
+        if (auto const flat = shards.flat(i); !flat || flat->size() > 0)
+            held.push_back(
+                {tensor.key, tensor.dtype, spread.shape, shards.region(i), flat, shards.cycles(i)});
+    });
+    return held;
+}
+
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (tensor_layout const& tensor : all.tensors)
+        for (shard_descriptor& shard : shards_of(all, tensor, rank))
+            held.push_back(std::move(shard));
+    return held;
+}
+
+namespace detail {
+
+/// Adds the places at which a region begins along an axis: one, or one for each block.
+inline void add_begins(std::vector<index_t>& begins, box const& region, axis_cycles const& cycles,
+                       std::size_t axis) {
+    index_t period = region.shape[axis];
+    for (axis_cycle const& one : cycles)
+        if (one.axis == axis)
+            period = one.period;
+    for (index_t begin = region.offset[axis]; begin < region.end(axis); begin += period)
+        begins.push_back(begin);
+}
+
+inline std::vector<index_t> sorted_once(std::vector<index_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+/// The different places at which shards that are not empty begin along an axis, in order.
+inline std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (box const region = shards.region(i); !is_empty(region))
+            add_begins(begins, region, shards.cycles(i), axis);
+    return sorted_once(std::move(begins));
+}
+
+inline std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis) {
+    box line = whole(grid.shape());
+    for (std::size_t other = 0; other < grid.ndim(); ++other)
+        if (other != axis)
+            line.shape[other] = std::min<index_t>(1, line.shape[other]);
+    std::vector<index_t> begins;
+    grid.for_each_overlap(
+        line, [&](std::uint32_t, box const& common) { begins.push_back(common.offset[axis]); });
+    return sorted_once(std::move(begins));
+}
+
+inline std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
+    std::vector<index_t> begins;
+    for (flat_grid const& one : all.grids())
+        for (index_t const begin : begins_of(one.grid(), axis))
+            begins.push_back(one.offset()[axis] + begin);
+    return sorted_once(std::move(begins));
+}
+
+RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread) {
+    catalog_entry entry{std::move(key), dtype, spread.shape, {}};
+    for (std::size_t axis = 0; axis < spread.shape.size(); ++axis)
+        add_parts(entry, axis,
+                  std::visit([axis](auto const& shards) { return begins_of(shards, axis); },
+                             spread.shards));
+    return entry;
+}
+
+} // namespace detail
+
+RESHARD_DECL catalog catalog_of(layout const& all) {
+    std::vector<catalog_entry> kinds;
+    for (detail::tensor_spread const& spread : all.spreads)
+        kinds.push_back(detail::entry_of({}, {}, spread));
+    std::vector<catalog_entry> entries;
+    entries.reserve(all.tensors.size());
+    for (tensor_layout const& one : all.tensors) {
+        entries.push_back(kinds[one.spread]);
+        entries.back().key = one.key;
+        entries.back().dtype = one.dtype;
+    }
+    return catalog(std::move(entries));
+}
+
+RESHARD_DECL tensor_layout const* layout::find(std::string_view key) const {
+    auto const place = detail::find_tensor(tensors, key);
+    return place != tensors.end() ? &*place : nullptr;
+}
+
+namespace detail {
+
+/// A shard of the one who holds it.
+struct held_shard {
+    shard_descriptor const* shard;
+    holder_t holder;
+};
+
+/// All shards, by key; those of one key in the order of holders.
+inline std::vector<held_shard>
+sorted_by_key(std::vector<std::vector<shard_descriptor>> const& held) {
+    std::vector<held_shard> all;
+    for (std::size_t holder = 0; holder < held.size(); ++holder)
+        for (shard_descriptor const& shard : held[holder]) {
+            check(shard);
+            all.push_back({&shard, static_cast<holder_t>(holder)});
+        }
+    std::stable_sort(all.begin(), all.end(), [](held_shard const& a, held_shard const& b) {
+        return a.shard->key < b.shard->key;
+    });
+    return all;
+}
+
+} // namespace detail
+
+RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& held) {
+    std::vector<detail::held_shard> const all = detail::sorted_by_key(held);
+    detail::layout_builder made(static_cast<holder_t>(held.size()));
+    for (std::size_t i = 0; i < all.size();) {
+        shard_descriptor const& first = *all[i].shard;
+        holder_t const holder = all[i].holder;
+        detail::shard_table shards(first.global_shape.size());
+        for (; i < all.size() && all[i].shard->key == first.key; ++i) {
+            shard_descriptor const& shard = *all[i].shard;
+            detail::check_same_tensor(shard, all[i].holder, first.global_shape, first.dtype,
+                                      holder);
+            shards.push_back(all[i].holder, shard.region, shard.flat, shard.cycles);
+        }
+        made.add(first.key, first.dtype, {first.global_shape, std::move(shards)});
+    }
+    return std::move(made).take();
+}
+
+} // namespace reshard
+
+namespace reshard::detail {
+
+inline std::uint64_t digest_of(tensor_spread const& spread) {
+    tensor_shards const shards = spread.view();
+    hasher digest;
+    digest.add(spread.shape);
+    shards.add_geometry(digest);
+    digest.add(std::uint64_t{shards.size()});
+    if (shards.size() > 0)
+        digest.add(std::uint64_t{shards.holder(0)} << 32 | shards.holder(shards.size() - 1));
+    return digest.value();
+}
+
+RESHARD_DECL std::uint32_t layout_builder::number_of(tensor_spread spread) {
+    std::uint64_t const digest = digest_of(spread);
+    auto const [first, last] = known_.equal_range(digest);
+    for (auto place = first; place != last; ++place)
+        if (made_.spreads[place->second] == spread)
+            return place->second;
+    auto const number = static_cast<std::uint32_t>(made_.spreads.size());
+    known_.emplace(digest, number);
+    made_.spreads.push_back(std::move(spread));
+    return number;
+}
+
+RESHARD_DECL void layout_builder::add(std::string key, data_type dtype, tensor_spread spread) {
+    made_.tensors.push_back({std::move(key), dtype, number_of(std::move(spread))});
+}
+
+RESHARD_DECL layout layout_builder::take() && { return std::move(made_); }
+
+RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout const& tensor,
+                                            std::size_t i) {
+    tensor_shards const shards = all.shards_of(tensor);
+    return {tensor.key,       tensor.dtype,   all.shape_of(tensor),
+            shards.region(i), shards.flat(i), shards.cycles(i)};
+}
+
+RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
+                                    index_vector const& shape, data_type dtype, holder_t other) {
+    if (shape != shard.global_shape)
+        fail(errc::shape_mismatch, "'" + shard.key + "' has the global shape " + to_string(shape) +
+                                       " on rank " + std::to_string(other) + " and " +
+                                       to_string(shard.global_shape) + " on rank " +
+                                       std::to_string(holder));
+    if (dtype != shard.dtype)
+        fail(errc::dtype_mismatch,
+             "'" + shard.key + "' has the data type " + std::string(name(dtype)) + " on rank " +
+                 std::to_string(other) + " and " + std::string(name(shard.dtype)) + " on rank " +
+                 std::to_string(holder));
+}
+
+RESHARD_DECL shard_table listed(tensor_spread const& spread) {
+    if (auto const* const table = std::get_if<shard_table>(&spread.shards))
+        return *table;
+    tensor_shards const shards = spread.view();
+    shard_table table(spread.shape.size());
+    table.reserve(shards.size());
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        table.push_back(shards.holder(i), shards.region(i), shards.flat(i), shards.cycles(i));
+    return table;
+}
+
+RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread) {
+    shard_table const whole_shards = listed(spread);
+    if (whole_shards.all_cycles().empty())
+        return whole_shards;
+    shard_table table(spread.shape.size());
+    for (std::size_t i = 0; i < whole_shards.size(); ++i)
+        if (whole_shards.cycles(i).empty())
+            table.push_back(whole_shards[i]);
+        else
+            for (box const& block : whole_shards.boxes(i))
+                table.push_back(whole_shards.holder(i), block);
+    return table;
+}
+
+RESHARD_DECL layout listed(layout all) {
+    for (tensor_spread& spread : all.spreads)
+        spread.shards = listed(spread);
+    return all;
+}
+
+} // namespace reshard::detail
+
+#endif
