@@ -4,21 +4,17 @@
 #define RESHARD_HPP
 
 #include <reshard/adapt/span.hpp>
-#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/explain.hpp>
 #include <reshard/group/check_world.hpp>
-#include <reshard/group/gather_parts.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/layout_of.hpp>
-#include <reshard/layout/replica.hpp>
 #include <reshard/layout/shards_of.hpp>
 #include <reshard/plan/cost.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
 
 /// \file
 /// Everything that needs neither MPI nor a disk: layouts, programs, plans, and redistribution in

@@ -10,6 +10,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/plan/rounds.hpp>
 
 #include <boost/test/unit_test.hpp>
 

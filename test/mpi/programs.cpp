@@ -7,6 +7,7 @@
 #include <reshard/adapt/span.hpp>
 #include <reshard/aoa.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/plan/rounds.hpp>
 
 #include <boost/test/unit_test.hpp>
 

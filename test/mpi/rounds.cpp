@@ -5,6 +5,7 @@
 #include "support/agreed_error.hpp"
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/plan/rounds.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -9,6 +9,8 @@
 #include <reshard/core/permutation.hpp>
 #include <reshard/layout/typed.hpp>
 
+#include <complex>
+
 /// \file
 /// What the compiler knows of the core: values as template arguments, and the algebra on them.
 

@@ -7,7 +7,6 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/cost.hpp>
-#include <reshard/plan/rounds.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <concepts>
@@ -55,6 +54,7 @@ using target_tensors = side<tensor_view>;
 namespace detail {
 
 class job_state;
+struct plan_rounds;
 
 } // namespace detail
 
@@ -90,7 +90,8 @@ public:
     /// True where the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::allocate`, the same on every rank; else none.
+    /// The rounds of a job with `options::allocate`, the same on every rank; else none. Include
+    /// `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 
     /// The memory in which elements were staged: in rounds, the most of one that has run.

@@ -8,7 +8,7 @@
 
 #include <boost/assert.hpp>
 
-#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -177,6 +177,13 @@ struct data_type_constant {
     static constexpr data_type value = Value;
 };
 
+/// A real and an imaginary part.
+template <class T>
+concept complex_of_floats = sizeof(T) == 2 * sizeof(float) && requires(T const& number) {
+    { number.real() } -> std::same_as<float>;
+    { number.imag() } -> std::same_as<float>;
+};
+
 } // namespace detail
 
 template <>
@@ -205,8 +212,10 @@ template <>
 struct data_type_traits<float> : detail::data_type_constant<data_type::f32> {};
 template <>
 struct data_type_traits<double> : detail::data_type_constant<data_type::f64> {};
-template <>
-struct data_type_traits<std::complex<float>> : detail::data_type_constant<data_type::c64> {};
+/// `std::complex<float>`, whose header is large, and its like.
+template <class T>
+    requires detail::complex_of_floats<T>
+struct data_type_traits<T> : detail::data_type_constant<data_type::c64> {};
 
 /// The data type of elements of type `T`.
 template <class T>

@@ -9,8 +9,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -117,8 +117,9 @@ constexpr void add_value(hasher& digest, T const& value) {
         for (std::size_t i = 0; i < value.size(); ++i)
             add_value(digest, value[i]);
     } else {
-        static_assert(std::ranges::sized_range<T const>, "the type does not list its members");
-        digest.add(static_cast<std::uint64_t>(std::ranges::size(value)));
+        static_assert(
+            requires { std::size(value); }, "the type does not list its members");
+        digest.add(static_cast<std::uint64_t>(std::size(value)));
         for (auto const& element : value)
             add_value(digest, element);
     }

@@ -8,11 +8,23 @@
 #include <reshard/layout/layout.hpp>
 
 #include <string>
+#include <vector>
 
 /// \file
 /// The default program: every target tensor is the source tensor of the same name.
 
 namespace reshard::detail {
+
+/// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
+/// axis is cropped, or extended with zeros, at its tail.
+///
+/// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as
+/// they are.
+///
+/// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
+/// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
+RESHARD_DECL mapping fit_shapes(mapping program, layout const& target,
+                                std::vector<std::string> const& allowed);
 
 /// `wanted by rank 2`, for the first rank that has a shard of the tensor.
 RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards);

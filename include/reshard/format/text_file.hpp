@@ -5,15 +5,64 @@
 
 #include <reshard/core/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Reading the beginning of a file, or all of a small one.
 
 namespace reshard::detail {
+
+constexpr unsigned byte_at(std::string_view text, std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+}
+
+constexpr bool is_between(unsigned value, unsigned lowest, unsigned highest) {
+    return lowest <= value && value <= highest;
+}
+
+/// The bytes of the well-formed character at `i`, or 0.
+constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
+    unsigned const first = byte_at(text, i);
+    unsigned const second = byte_at(text, i + 1);
+    if (first < 0x80)
+        return 1;
+    if (is_between(first, 0xC2, 0xDF))
+        return is_between(second, 0x80, 0xBF) ? 2 : 0;
+    bool const has_third = is_between(byte_at(text, i + 2), 0x80, 0xBF);
+    if (is_between(first, 0xE0, 0xEF)) {
+        unsigned const lowest = first == 0xE0 ? 0xA0 : 0x80;
+        unsigned const highest = first == 0xED ? 0x9F : 0xBF;
+        return has_third && is_between(second, lowest, highest) ? 3 : 0;
+    }
+    if (!is_between(first, 0xF0, 0xF4))
+        return 0;
+    unsigned const lowest = first == 0xF0 ? 0x90 : 0x80;
+    unsigned const highest = first == 0xF4 ? 0x8F : 0xBF;
+    bool const has_fourth = is_between(byte_at(text, i + 3), 0x80, 0xBF);
+    return has_third && has_fourth && is_between(second, lowest, highest) ? 4 : 0;
+}
+
+/// The position of the first byte that does not belong to a well-formed character, or the size.
+///
+/// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
+///             U+10FFFF
+constexpr std::size_t find_invalid_utf8(std::string_view text) {
+    std::size_t i = 0;
+    while (i < text.size()) {
+        std::size_t const length = utf8_length(text, i);
+        if (length == 0)
+            break;
+        i += length;
+    }
+    return i;
+}
+
+constexpr bool is_utf8(std::string_view text) { return find_invalid_utf8(text) == text.size(); }
 
 /// A file opened for reading, and its length.
 struct open_file {

@@ -67,7 +67,6 @@
 #include <reshard/expr/impl/check.ipp>
 #include <reshard/expr/impl/digest.ipp>
 #include <reshard/expr/impl/explain.ipp>
-#include <reshard/expr/impl/fit_shapes.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
 #include <reshard/expr/impl/mapping_index.ipp>

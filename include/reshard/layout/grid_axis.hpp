@@ -216,6 +216,33 @@ struct grid_axis {
     constexpr bool operator==(grid_axis const&) const = default;
 };
 
+/// Leaves of `held` part `i` along the axis.
+constexpr void cut_part(box& held, grid_axis const& axis, index_t i) {
+    index_t& offset = held.offset[axis.how.axis];
+    index_t& extent = held.shape[axis.how.axis];
+    if (!axis.begins.empty()) {
+        auto const bounds = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
+        offset += *bounds;
+        extent = bounds[1] - bounds[0];
+        return;
+    }
+    auto const share = interval_of(axis.how, extent, axis.extent, i);
+    offset += share.offset;
+    extent = share.extent;
+}
+
+/// The first part of `held` along the axis that may reach behind `begin`.
+constexpr index_t first_part(box const& held, grid_axis const& axis, index_t begin) {
+    index_t const from = begin - held.offset[axis.how.axis];
+    index_t const extent = held.shape[axis.how.axis];
+    if (from <= 0 || extent == 0)
+        return 0;
+    if (axis.begins.empty())
+        return from / (extent / axis.extent + (extent % axis.extent != 0));
+    auto const behind = std::upper_bound(axis.begins.begin(), axis.begins.end(), from);
+    return behind - axis.begins.begin() - 1;
+}
+
 /// What a `shard_grid` is given.
 struct grid_recipe {
     index_vector shape;

@@ -9,9 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -136,7 +136,7 @@ private:
     std::uint32_t number_of(tensor_spread spread);
 
     layout made_;
-    std::unordered_multimap<std::uint64_t, std::uint32_t> known_; ///< spreads by digest
+    std::multimap<std::uint64_t, std::uint32_t> known_; ///< spreads by digest
 };
 
 /// Shard `i` of a tensor as a descriptor of its own.

@@ -118,7 +118,7 @@ public:
         box held = whole(shape_);
         for (std::uint8_t const next : cutting_) {
             grid_axis const& axis = axes_[next];
-            cut(held, axis, axis.along(static_cast<index_t>(number), axis.part_stride));
+            cut_part(held, axis, axis.along(static_cast<index_t>(number), axis.part_stride));
         }
         for (std::size_t i = 0; i < ndim(); ++i)
             if (held.shape[i] == 0)
@@ -245,33 +245,6 @@ private:
         return sum;
     }
 
-    /// Leaves of `held` part `i` along the axis.
-    static constexpr void cut(box& held, grid_axis const& axis, index_t i) {
-        index_t& offset = held.offset[axis.how.axis];
-        index_t& extent = held.shape[axis.how.axis];
-        if (!axis.begins.empty()) {
-            auto const bounds = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
-            offset += *bounds;
-            extent = bounds[1] - bounds[0];
-            return;
-        }
-        auto const share = interval_of(axis.how, extent, axis.extent, i);
-        offset += share.offset;
-        extent = share.extent;
-    }
-
-    /// The first part of `held` along the axis that may reach behind `begin`.
-    static constexpr index_t first_part(box const& held, grid_axis const& axis, index_t begin) {
-        index_t const from = begin - held.offset[axis.how.axis];
-        index_t const extent = held.shape[axis.how.axis];
-        if (from <= 0 || extent == 0)
-            return 0;
-        if (axis.begins.empty())
-            return from / (extent / axis.extent + (extent % axis.extent != 0));
-        auto const behind = std::upper_bound(axis.begins.begin(), axis.begins.end(), from);
-        return behind - axis.begins.begin() - 1;
-    }
-
     template <class Visitor>
     constexpr void visit_parts(std::size_t next, index_t number, box const& held, box const& region,
                                Visitor& visit) const {
@@ -287,7 +260,7 @@ private:
         index_t const behind = std::min(held.end(along), region.end(along));
         for (index_t i = first_part(held, axis, region.offset[along]); i < axis.extent; ++i) {
             box share = held;
-            cut(share, axis, i);
+            cut_part(share, axis, i);
             if (share.offset[along] >= behind)
                 return;
             if (share.shape[along] > 0)

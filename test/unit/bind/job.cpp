@@ -8,6 +8,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/plan/rounds.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <complex>
+
 #include <numeric>
 
 using namespace reshard;

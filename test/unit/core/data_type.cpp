@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <complex>
+
 using namespace reshard;
 using namespace reshard::detail;
 

@@ -1,7 +1,5 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/fit_shapes.hpp>
-
 #include <reshard/expr/by_name.hpp>
 
 #include "support/layouts.hpp"

@@ -5,6 +5,8 @@
 
 #include <reshard/bind/job.hpp>
 
+#include <reshard/plan/rounds.hpp>
+
 #include <reshard/bind/planned_job.hpp>
 
 namespace reshard {

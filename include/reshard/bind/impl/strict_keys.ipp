@@ -6,7 +6,6 @@
 #include <reshard/bind/strict_keys.hpp>
 
 #include <reshard/expr/by_name.hpp>
-#include <reshard/expr/fit_shapes.hpp>
 
 #include <algorithm>
 #include <string_view>

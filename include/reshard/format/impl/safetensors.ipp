@@ -8,7 +8,6 @@
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/safetensors_events.hpp>
 #include <reshard/format/text_file.hpp>
-#include <reshard/format/utf8.hpp>
 
 #include <boost/assert.hpp>
 
