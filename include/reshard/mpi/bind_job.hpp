@@ -3,32 +3,23 @@
 #ifndef RESHARD_MPI_BIND_JOB_HPP
 #define RESHARD_MPI_BIND_JOB_HPP
 
+#include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/mpi/exchange.hpp>
-#include <reshard/mpi/node_reach.hpp>
-#include <reshard/mpi/node_rings.hpp>
-#include <reshard/mpi/plan_sides.hpp>
 
 #include <memory>
-#include <optional>
 
 /// \file
 /// A plan meets the tensors of a process: which transfer goes which way.
 
-namespace reshard::detail {
+namespace reshard {
 
-/// A job over a communicator: which transfer goes which way.
-class mpi_job final : public bound_job {
-public:
-    using bound_job::bound_job;
+class mpi_group;
+enum class node_exchange : std::uint8_t;
 
-    void run() override { moving->run(); }
-    index_t staging_bytes() const override { return moving->staging_bytes(); }
+namespace detail {
 
-    side_arenas arenas;
-    std::shared_ptr<node_rings const> rings;
-    std::optional<exchange> moving;
-};
+struct known_plan;
+struct planned_job;
 
 /// Binds a plan to tensors that move in messages alone. Does not communicate.
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
@@ -43,7 +34,9 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_p
                                                  source_tensors const& have,
                                                  target_tensors const& want, node_exchange how);
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/bind_job.ipp>

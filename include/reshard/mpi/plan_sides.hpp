@@ -3,19 +3,37 @@
 #ifndef RESHARD_MPI_PLAN_SIDES_HPP
 #define RESHARD_MPI_PLAN_SIDES_HPP
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/mpi/look_up.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 /// \file
 /// From what ranks know of two layouts to the plan of each.
 
-namespace reshard::detail {
+namespace reshard {
+
+class any_program;
+class mapping;
+class mpi_group;
+struct options;
+
+namespace detail {
+
+struct planned_job;
+struct planned_rounds;
+
+/// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
+struct known_side {
+    std::optional<reshard::layout> layout;
+    std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
+};
 
 /// A number that stands for the call: equal where ranks do the same, with the same arenas.
 RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
@@ -64,7 +82,9 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
 RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, two_sides sides,
                                            std::optional<mapping> program, options const& how);
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/plan_sides.ipp>

@@ -6,6 +6,7 @@
 #include <reshard/expr/digest.hpp>
 
 #include <reshard/core/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 
 namespace reshard::detail {
 

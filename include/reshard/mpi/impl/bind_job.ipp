@@ -5,14 +5,34 @@
 
 #include <reshard/mpi/bind_job.hpp>
 
+#include <reshard/bind/options.hpp>
+#include <reshard/bind/planned_job.hpp>
+#include <reshard/mpi/exchange.hpp>
+#include <reshard/mpi/node_reach.hpp>
+#include <reshard/mpi/node_rings.hpp>
+#include <reshard/mpi/plan_sides.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
+
+/// A job over a communicator: which transfer goes which way.
+class mpi_job final : public bound_job {
+public:
+    using bound_job::bound_job;
+
+    void run() override { moving->run(); }
+    index_t staging_bytes() const override { return moving->staging_bytes(); }
+
+    side_arenas arenas;
+    std::shared_ptr<node_rings const> rings;
+    std::optional<exchange> moving;
+};
 
 /// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`.
 ///

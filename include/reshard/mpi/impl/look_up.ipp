@@ -5,6 +5,7 @@
 
 #include <reshard/mpi/look_up.hpp>
 
+#include <reshard/bind/planned_job.hpp>
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/bind/strict_keys.hpp>
 #include <reshard/core/config.hpp>
@@ -12,14 +13,67 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/plan_sides.hpp>
+#include <reshard/mpi/shard_directory.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/plan/told_part.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace reshard::detail {
+
+/// The steps of `look_up`.
+class plan_search {
+public:
+    plan_search(mpi_group const& world, options const& how);
+
+    std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
+                                     std::optional<mapping> program);
+
+private:
+    std::vector<directory_key> keys_of(known_side const& side);
+
+    /// All keys; where who holds them is not known, the lowest rank that has some of a tensor
+    /// stands for all of it.
+    layout told_layout(known_side const& side, std::vector<directory_key> const& keys) const;
+
+    /// The side as far as this rank knows it.
+    layout own_layout(known_side const& side) const;
+
+    /// The problem that is planned, which refers to `source`.
+    plan_problem plan_with(layout const& source);
+
+    void ask(known_side const& source, std::vector<directory_key> const& keys);
+
+    /// The regions of source tensors that the shards of this rank are made of.
+    std::vector<directory_entry> questions_to(shard_directory const& directory,
+                                              std::vector<directory_key> const& keys) const;
+
+    index_vector const& shape_of(tensor_layout const& tensor) const;
+
+    /// Shards get the numbers that they have at their holder.
+    void number_by_holder(plan_problem const& problem,
+                          std::vector<std::vector<std::uint32_t>> const& positions);
+
+    /// Each source learns what it gives.
+    void tell();
+
+    /// \throws error with errc::corrupt_file where what `rank` told is not between it and this rank
+    void check(told_part const& told, int rank) const;
+
+    mpi_group const& world_;
+    holder_t me_;
+    options const& how_;
+    plan_options nodes_;
+    sparse_exchange exchange_;
+    std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
+};
 
 RESHARD_DECL plan_search::plan_search(mpi_group const& world, options const& how)
     : world_(world),
@@ -169,6 +223,13 @@ RESHARD_DECL void plan_search::check(told_part const& told, int rank) const {
             fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
                                          std::to_string(source) + " of " +
                                          std::to_string(planned_->whole.source_dtypes.size()));
+}
+
+RESHARD_DECL std::shared_ptr<planned_job> look_up(mpi_group const& world, known_side const& source,
+                                                  known_side const& target,
+                                                  std::optional<mapping> program,
+                                                  options const& how) {
+    return plan_search(world, how).run(source, target, std::move(program));
 }
 
 } // namespace reshard::detail

@@ -5,10 +5,13 @@
 
 #include <reshard/mpi/plan_sides.hpp>
 
+#include <reshard/bind/options.hpp>
+#include <reshard/bind/planned_job.hpp>
 #include <reshard/expr/digest.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>
+#include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/plan_digest.hpp>

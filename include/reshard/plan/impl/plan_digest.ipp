@@ -5,7 +5,22 @@
 
 #include <reshard/plan/plan_digest.hpp>
 
+#include <reshard/core/digest.hpp>
+#include <reshard/expr/digest.hpp>
+#include <reshard/layout/layout.hpp>
+
 namespace reshard::detail {
+
+RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
+                                            layout const& target, plan_options const& options) {
+    hasher digest;
+    digest.add(planner_version);
+    digest.add(digest_of(program));
+    digest.add(digest_of(source));
+    digest.add(digest_of(target));
+    add_value(digest, options);
+    return digest.value();
+}
 
 RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope) {
     hasher digest;

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/bind/options.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 
-BOOST_AUTO_TEST_SUITE(plan_digest_cache)
+BOOST_AUTO_TEST_SUITE(bind_plan_cache)
 
 BOOST_AUTO_TEST_CASE(what_is_kept_is_made_once) {
     digest_cache<std::string> kept;
