@@ -3,11 +3,13 @@
 #ifndef RESHARD_AOA_CHECK_HPP
 #define RESHARD_AOA_CHECK_HPP
 
-#include <reshard/aoa/destruction.hpp>
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/check.hpp>
+#include <reshard/expr/losses.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,14 @@ namespace reshard::aoa {
 struct check_options {
     expand_options expanding = {};
     lower_options lowering = {};
+};
+
+/// What is lost of a source tensor, and the statement that does it.
+struct destruction {
+    reshard::detail::loss what;
+    std::string text;         ///< goes on after the tensor's key
+    text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
+    std::uint32_t origin = 0; ///< of the statement
 };
 
 /// What `check` says of a program.

@@ -3,10 +3,9 @@
 #ifndef RESHARD_AOA_DESTRUCTION_HPP
 #define RESHARD_AOA_DESTRUCTION_HPP
 
-#include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/check.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/expr/losses.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,14 +69,6 @@ private:
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
-
-/// What is lost of a source tensor, and the statement that does it.
-struct destruction {
-    reshard::detail::loss what;
-    std::string text;         ///< goes on after the tensor's key
-    text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
-    std::uint32_t origin = 0; ///< of the statement
-};
 
 namespace detail {
 

@@ -4,14 +4,12 @@
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/expr/mapping.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// What `lower` takes, gives, and works on.
+/// What `lower` works on.
 
 namespace reshard::aoa::detail {
 
@@ -180,39 +178,6 @@ private:
 
 namespace reshard::aoa {
 
-/// Which data types a target may have that a program gives another one.
-enum class dtype_policy {
-    equal, ///< none: the program has to cast
-    widen, ///< one that holds every value of the program's
-};
-
-/// What `lower` may be told.
-struct lower_options {
-    dtype_policy policy = dtype_policy::equal;
-    std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
-    bool leave_unexpected = false; ///< a key of the target that nothing yields is no error: the
-                                   ///< mapping lacks it, and `lowering::unexpected` has it
-};
-
-/// A value that a statement has made and that nothing reads: no statement, and no target.
-struct dropped_value {
-    std::string key;
-    text_span where; ///< of the name that it was bound to
-    std::uint32_t origin = 0;
-    expression value;
-    bool is_reported = false; ///< by a finding: another value took its name
-};
-
-/// A mapping, and what there is to say of the program.
-struct lowering {
-    mapping map;
-    std::vector<finding> findings;
-    std::optional<errc> first_error = {};     ///< of the first finding that is an error
-    std::vector<dropped_value> dropped = {};  ///< of a program with a target that is known
-    std::vector<std::uint32_t> idle = {};     ///< statements that change nothing, by number
-    std::vector<std::string> unexpected = {}; ///< keys of the target that nothing yields
-};
-
 namespace detail {
 
 /// `lower` at work: what it works on, and what it has so far.
@@ -262,6 +227,12 @@ struct lower_context {
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
     lowering result;
 };
+
+/// Relates each output that is another one's tensor, whole and unchanged, to the first of that
+/// value: `w -> a` and `w -> b` make `b` an alias of `a`.
+///
+/// \par Source in the original, each copy is a tensor of its own, and so is its state
+RESHARD_DECL void relate_copies(lower_context& context);
 
 } // namespace detail
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_REVERSE_HPP
 #define RESHARD_AOA_REVERSE_HPP
 
-#include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/lower.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/layout/catalog.hpp>

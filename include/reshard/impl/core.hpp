@@ -47,7 +47,7 @@
 #include <reshard/aoa/macro/impl/placeholder.ipp>
 #include <reshard/aoa/macro/impl/running_order.ipp>
 #include <reshard/aoa/macro/impl/star.ipp>
-#include <reshard/aoa/macro/impl/transpose.ipp>
+#include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/overlap.ipp>

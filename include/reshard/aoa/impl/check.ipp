@@ -5,6 +5,9 @@
 
 #include <reshard/aoa/check.hpp>
 
+#include <reshard/aoa/destruction.hpp>
+#include <reshard/aoa/scale_suffix.hpp>
+
 #include <reshard/aoa/lower.hpp>
 #include <reshard/expr/check.hpp>
 

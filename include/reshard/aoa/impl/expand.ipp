@@ -5,11 +5,8 @@
 
 #include <reshard/aoa/expand.hpp>
 
-#include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/chain.hpp>
-#include <reshard/aoa/macro/context.hpp>
-#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/words.hpp>
 

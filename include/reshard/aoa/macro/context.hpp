@@ -3,13 +3,9 @@
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
-#include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/program.hpp>
-#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/aoa/expand.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -40,21 +36,6 @@ namespace detail {
 class name_chain;
 
 } // namespace detail
-
-/// What to do with a statement whose placeholder matches no key.
-enum class on_no_match { ignore, warn, error };
-
-/// What `expand` may be told.
-struct expand_options {
-    on_no_match no_match = on_no_match::warn;
-    std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
-    bool reverse = false; ///< the program will run backwards: the source has the names on the right
-    std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
-    std::size_t max_characters = 268'435'456; ///< of their names and attributes, counted likewise
-    std::size_t max_steps =
-        16'777'216; ///< keys compared with patterns, statements followed to tell
-                    ///< how a tensor is cut
-};
 
 namespace detail {
 

@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_AOA_MACRO_IMPL_TRANSPOSE_IPP
-#define RESHARD_AOA_MACRO_IMPL_TRANSPOSE_IPP
+#ifndef RESHARD_AOA_MACRO_IMPL_MACROS_IPP
+#define RESHARD_AOA_MACRO_IMPL_MACROS_IPP
 
-#include <reshard/aoa/macro/transpose.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/make_finding.hpp>
