@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/shard_table.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/view.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <span>

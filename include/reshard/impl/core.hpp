@@ -111,7 +111,6 @@
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/plan/impl/told_part.ipp>
-#include <reshard/tensor/impl/join_neighbours.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/tensor_factory.ipp>
 #include <reshard/tensor/impl/view.ipp>

@@ -8,7 +8,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 #include <string>

@@ -6,7 +6,7 @@
 #include <reshard/mpi/node_reach.hpp>
 
 #include <reshard/group/bytes.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 #include <cstddef>

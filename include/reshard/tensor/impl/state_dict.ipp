@@ -7,8 +7,8 @@
 
 #include <reshard/core/key_index.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
 #include <reshard/tensor/own_overlap.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 
