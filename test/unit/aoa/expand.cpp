@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 
 #include "aoa/language.hpp"
 #include "support/says.hpp"
