@@ -41,13 +41,13 @@
 #include <reshard/aoa/macro/impl/chain.ipp>
 #include <reshard/aoa/macro/impl/context.ipp>
 #include <reshard/aoa/macro/impl/fused.ipp>
+#include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/make_key_pattern.ipp>
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
 #include <reshard/aoa/macro/impl/running_order.ipp>
 #include <reshard/aoa/macro/impl/star.ipp>
-#include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/overlap.ipp>
