@@ -38,7 +38,7 @@ function(reshard_add_compiled component)
     endif()
     # Without a build type tests are not optimised; what they share is, with its assertions.
     if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-        target_compile_options(reshard_compiled_${component} PRIVATE -O2)
+        target_compile_options(reshard_compiled_${component} PRIVATE -O3)
     endif()
 endfunction()
 
