@@ -88,8 +88,8 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     std::vector<shard_descriptor> const& held);
 
 /// The layout in which the tensor of key `i` has the shards `shards[i]`.
-RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys,
-                              std::vector<shard_table> shards, holder_t holders);
+RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
+                                   std::vector<shard_table> shards, holder_t holders);
 
 /// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
 /// own size in the tensor.

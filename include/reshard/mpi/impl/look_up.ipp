@@ -117,7 +117,7 @@ RESHARD_DECL layout plan_search::told_layout(known_side const& side,
         shards.emplace_back(one.shape.size());
         shards.back().push_back(one.holder, whole(one.shape));
     }
-    return layout_of(keys, std::move(shards), static_cast<holder_t>(world_.size()));
+    return layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
 }
 
 RESHARD_DECL layout plan_search::own_layout(known_side const& side) const {
@@ -150,7 +150,7 @@ RESHARD_DECL void plan_search::ask(known_side const& source,
             positions[one.key].push_back(one.position);
         }
         layout const known =
-            layout_of(keys, std::move(shards), static_cast<holder_t>(world_.size()));
+            layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
         number_by_holder(plan_with(known), positions);
     });
 }

@@ -114,8 +114,8 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
 
 namespace detail {
 
-RESHARD_DECL layout layout_of(std::vector<directory_key> const& keys,
-                              std::vector<shard_table> shards, holder_t holders) {
+RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
+                                   std::vector<shard_table> shards, holder_t holders) {
     layout_builder made(holders);
     for (std::size_t i = 0; i < keys.size(); ++i)
         made.add(keys[i].key, keys[i].dtype, {keys[i].shape, std::move(shards[i])});
