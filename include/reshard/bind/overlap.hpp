@@ -5,8 +5,8 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/shard_table.hpp>
-#include <reshard/tensor/view.hpp>
 #include <reshard/tensor/state_dict.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <span>
 #include <string>
