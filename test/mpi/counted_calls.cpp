@@ -138,6 +138,19 @@ int MPI_Allgatherv(void const* data, int count, MPI_Datatype type, void* all, in
     return PMPI_Allgatherv(data, count, type, all, counts, places, type_of_all, world);
 }
 
+int MPI_Iallgather(void const* data, int count, MPI_Datatype type, void* all, int each,
+                   MPI_Datatype type_of_all, MPI_Comm world, MPI_Request* request) {
+    counted_calls::note("MPI_Iallgather", times_size(count, world));
+    return PMPI_Iallgather(data, count, type, all, each, type_of_all, world, request);
+}
+
+int MPI_Iallgatherv(void const* data, int count, MPI_Datatype type, void* all, int const* counts,
+                    int const* places, MPI_Datatype type_of_all, MPI_Comm world,
+                    MPI_Request* request) {
+    counted_calls::note("MPI_Iallgatherv", sum_of(counts, world));
+    return PMPI_Iallgatherv(data, count, type, all, counts, places, type_of_all, world, request);
+}
+
 int MPI_Alltoall(void const* data, int count, MPI_Datatype type, void* all, int each,
                  MPI_Datatype type_of_all, MPI_Comm world) {
     counted_calls::note("MPI_Alltoall", times_size(count, world));

@@ -4,6 +4,7 @@
 #define RESHARD_BIND_OPTIONS_HPP
 
 #include <reshard/expr/mapping.hpp>
+#include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/options.hpp>
@@ -169,8 +170,8 @@ enum class node_exchange : std::uint8_t {
     messages, ///< MPI, as between nodes
 };
 
-/// What a caller may ask of a redistribution; equal on every rank, but for the cache and the
-/// functions.
+/// What a caller may ask of a redistribution; equal on every rank, but for the cache, the functions
+/// and the deadline.
 struct options {
     /// What each target tensor is made of. By default, the source tensor of the same name. A
     /// function gets the catalogs of what all ranks hold.
@@ -210,6 +211,17 @@ struct options {
     /// Which ranks share a node is detected, or set by the environment variable
     /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
+    /// The longest that this rank waits for others at any one place, as seconds or as a duration of
+    /// `std::chrono`; 0: as long as it takes. When it is over, all ranks that wait get an error with
+    /// errc::deadline, a second later at most, which names the ranks that do not wait: they were
+    /// stopped, are still at work, or are in another call. The communicator is then good for
+    /// `MPI_Abort` alone, and memory that messages may still reach is kept until exit: a program
+    /// keeps its tensors as well. Give more than the slowest rank needs to come, and to move its
+    /// own bytes.
+    ///
+    /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
+    ///             every wait does
+    detail::wait_duration deadline = 0.0;
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {

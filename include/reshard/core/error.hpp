@@ -51,6 +51,7 @@ enum class errc {
     missing_file,   ///< a file that should be there
     already_exists, ///< a target that is there already
     io,             ///< the system refused to read or write
+    deadline,       ///< ranks that did not come while others waited
 };
 
 /// The code's name, as it is written in source and in reports.
@@ -75,6 +76,7 @@ constexpr std::string_view name(errc code) {
         "missing_file",
         "already_exists",
         "io",
+        "deadline",
     };
     return names[static_cast<std::size_t>(code)];
 }

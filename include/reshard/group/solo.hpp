@@ -10,6 +10,26 @@
 /// \file
 /// The group of one process, for programs that do not start MPI.
 
+namespace reshard::detail {
+
+/// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`.
+struct wait_duration {
+    constexpr wait_duration(double number_of_seconds = 0) : seconds(number_of_seconds) {}
+
+    template <class Duration>
+        requires requires(Duration some) {
+            typename Duration::period;
+            some.count();
+        }
+    constexpr wait_duration(Duration some)
+        : seconds(static_cast<double>(some.count()) * static_cast<double>(Duration::period::num) /
+                  static_cast<double>(Duration::period::den)) {}
+
+    double seconds;
+};
+
+} // namespace reshard::detail
+
 namespace reshard {
 
 /// Processes that call the same functions in the same order.
@@ -35,5 +55,18 @@ struct solo {
 static_assert(group<solo>);
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// The same group, whose ranks wait for one another for no longer than that.
+template <group Group>
+Group with_deadline(Group const& world, wait_duration longest) {
+    if constexpr (requires { world.with_deadline(longest); })
+        return world.with_deadline(longest);
+    else
+        return world;
+}
+
+} // namespace reshard::detail
 
 #endif

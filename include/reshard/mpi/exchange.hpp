@@ -4,11 +4,11 @@
 #define RESHARD_MPI_EXCHANGE_HPP
 
 #include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
 #include <reshard/mpi/node_rings.hpp>
 #include <reshard/os/yielding_barrier.hpp>
 
-#include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
 #include <algorithm>
@@ -123,11 +123,15 @@ class exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
-    exchange(boost::mpi::communicator const& world, bound_plan const& bound, process_transfers all);
+    exchange(mpi_group const& world, bound_plan const& bound, process_transfers all);
+    exchange(exchange const&) = delete;
+    exchange& operator=(exchange const&) = delete;
+    ~exchange();
 
     /// Moves everything.
     ///
-    /// \par Collective every rank of the communicator
+    /// \par Collective every rank of the group
+    /// \throws error with errc::deadline, once the group's time is over
     void run();
 
     /// The memory in which chunks are packed and unpacked.
@@ -154,13 +158,13 @@ private:
 
     void unpack(std::size_t slot) const;
 
-    /// Moves chunks through rings, or deals with one finished request; waits for that where `wait`
-    /// is true and only requests are left. False where there was nothing to do.
-    bool advance(bool wait);
+    /// Moves chunks through rings, and deals with one finished request. False where there was
+    /// nothing to do.
+    bool advance();
 
-    bool finish_request(bool wait);
+    bool finish_request();
 
-    boost::mpi::communicator world_;
+    mpi_group world_;
     bound_plan bound_;
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,85 @@ private:
     std::vector<std::uint64_t> begins_;
 };
 
+/// How long ranks of a communicator wait for one another, and how they learn who has not come.
+///
+/// The rank whose time is over calls all others by a message, and so does each rank that hears the
+/// call while it waits. Those that are not heard from within `answer_seconds` are missing. A rank
+/// that comes later hears the calls in its first wait, and gives up as well.
+class wait_limit {
+public:
+    /// \param seconds 0: none of its own; the rank still hears others
+    wait_limit(boost::mpi::communicator const& world, double seconds)
+        : world_(world), seconds_(seconds) {}
+
+    boost::mpi::communicator const& world() const { return world_; }
+
+    /// \param waited seconds since anything came
+    bool is_over(double waited) const;
+
+    /// \throws error with errc::deadline, which names the ranks that are missing
+    [[noreturn]] void give_up(double waited) const;
+
+private:
+    static constexpr int tag = 0x5e5e;
+    static constexpr double answer_seconds = 1;
+
+    /// True where a rank calls, whose number is then in `caller`.
+    bool hears(int& caller) const;
+
+    boost::mpi::communicator world_;
+    double seconds_;
+};
+
+/// One wait: whoever polls calls `look` between two polls.
+class bounded_wait {
+public:
+    /// \pre `limit` outlives the wait
+    explicit bounded_wait(wait_limit const& limit);
+
+    /// \throws error with errc::deadline once the time is over
+    void look() {
+        if (++looks_ % looks_each == 0)
+            check();
+    }
+
+    /// Something came: the time begins anew.
+    void restart();
+
+private:
+    /// A look at the clock and for messages costs as much as many polls.
+    static constexpr unsigned looks_each = 64;
+
+    void check();
+
+    wait_limit const& limit_;
+    double began_;
+    unsigned looks_ = 0;
+};
+
+/// What requests of MPI read and write. Where they are given up it stays until exit: they may
+/// still be under way.
+template <class T>
+class request_memory {
+public:
+    explicit request_memory(T value = {}) : memory_(std::make_unique<T>(std::move(value))) {}
+    request_memory(request_memory const&) = delete;
+    request_memory& operator=(request_memory const&) = delete;
+    ~request_memory() {
+        if (!are_finished_)
+            static_cast<void>(memory_.release());
+    }
+
+    T* operator->() const { return memory_.get(); }
+    T& operator*() const { return *memory_; }
+
+    void set_finished() { are_finished_ = true; }
+
+private:
+    std::unique_ptr<T> memory_;
+    bool are_finished_ = false;
+};
+
 } // namespace reshard::detail
 
 namespace reshard {
@@ -73,9 +153,7 @@ public:
     ///                    and sends one element at least
     /// \pre `0 < count_limit`, and it fits an `int`; ranks that differ learn it when they gather
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
-        : world_(world), count_limit_(count_limit) {
-        BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
-    }
+        : mpi_group(world, count_limit, {world, 0}) {}
 
     /// The same processes and limit with messages of their own, so that none is taken for
     /// another's.
@@ -85,6 +163,19 @@ public:
     ///
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
+
+    /// The same group, whose ranks wait for one another for no longer than that in every call, as
+    /// `options::deadline` has it.
+    ///
+    /// \param longest seconds, or a duration of `std::chrono`; 0: this group's
+    mpi_group with_deadline(detail::wait_duration longest) const;
+
+    /// Some of the processes, over a communicator of their own.
+    ///
+    /// \pre all of `ranks` are among these
+    mpi_group subgroup(boost::mpi::communicator const& ranks) const {
+        return {ranks, count_limit_, limit_};
+    }
 
     int rank() const { return world_.rank(); }
     int size() const { return world_.size(); }
@@ -102,17 +193,25 @@ public:
     /// The most that one call of MPI counts.
     std::size_t count_limit() const { return count_limit_; }
 
+    detail::wait_limit const& limit() const { return limit_; }
+
 private:
+    mpi_group(boost::mpi::communicator const& world, std::size_t count_limit,
+              detail::wait_limit limit)
+        : world_(world), count_limit_(count_limit), limit_(std::move(limit)) {
+        BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
+    }
+
     /// Each rank tells its limit, too: with different limits it would wait for rounds that no other
     /// rank makes.
     std::vector<std::uint64_t> all_lengths(std::size_t mine) const;
 
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
-                      std::string const& bytes, std::vector<char>& arrived,
-                      std::vector<std::string>& all) const;
+                      std::string const& bytes, std::vector<std::string>& all) const;
 
     boost::mpi::communicator world_;
     std::size_t count_limit_;
+    detail::wait_limit limit_;
 };
 
 static_assert(group<mpi_group>);

@@ -97,6 +97,8 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
             refusal.clear();
             return made;
         } catch (error const& problem) { // the same on every rank of the node
+            if (problem.code() == errc::deadline)
+                throw;
             refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
         }
     return nullptr;

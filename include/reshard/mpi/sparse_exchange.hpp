@@ -42,7 +42,7 @@ public:
     ///
     /// \par Collective every rank of the group, in the same order
     /// \pre `outgoing` has one text a rank at most
-    std::vector<addressed_text> run(std::vector<addressed_text> const& outgoing);
+    std::vector<addressed_text> run(std::vector<addressed_text> outgoing);
 
 private:
     static constexpr int first_tag = 0x1000;
@@ -56,7 +56,7 @@ private:
     bool are_taken(std::vector<MPI_Request>& sends, std::size_t& taken) const;
 
     /// Takes one piece, where one has come.
-    void receive(int tag, std::vector<addressed_text>& arrived) const;
+    bool receive(int tag, std::vector<addressed_text>& arrived) const;
 
     mpi_group world_;
     int round_ = 0;

@@ -26,7 +26,7 @@ namespace reshard {
 /// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
 /// tensors that are used. Tensors that the program only adds keep their content, and so do those
 /// that `how.strict` leaves out; the result says which, and what else the mode wants to be said.
-/// Of the options, `program`, `strict` and `shape_mismatch` apply; a function gets the catalogs of
+/// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the catalogs of
 /// the checkpoint and of what all ranks want.
 ///
 /// \throws error before anything is written: as `layout_of`, `problem_of` and `make_plan`,
@@ -76,9 +76,10 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later
 template <group Group>
-strict_verdict load_state(Group const& world, checkpoint const& source, model_state& state,
+strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
                           options const& how = {}) {
     std::filesystem::path const& path = source.metadata().path;
+    Group const world = detail::with_deadline(caller, how.deadline);
     detail::state_load wanted;
     detail::agree_to_run(world, "load a state from " + path.string(), 0, detail::attempt([&] {
                              detail::at_path(path, [&] {

@@ -23,10 +23,11 @@ enum class save_form {
     huggingface, ///< whole tensors
 };
 
-/// What a save may be told; equal on every rank.
+/// What a save may be told; equal on every rank, but for the deadline.
 struct save_options {
     save_form form = save_form::sharded;
     detail::write_options writing = {};
+    detail::wait_duration deadline = 0.0; ///< as `options::deadline`
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
 };
@@ -66,8 +67,9 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
 ///         `check_common` and `check_objects`, with errc::bad_layout for a key that begins as those
 ///         of common values do, and what a factory throws
 template <group Group>
-void save_state(Group const& world, model_state const& state, std::filesystem::path const& target,
+void save_state(Group const& caller, model_state const& state, std::filesystem::path const& target,
                 save_options const& how = {}) {
+    Group const world = detail::with_deadline(caller, how.deadline);
     detail::built_state built;
     detail::agree_to_run(world, "save a state to " + target.string(), detail::digest_of(how),
                          detail::attempt([&] { built = detail::build_all(state); }));

@@ -26,6 +26,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_a_runtime_error) {
 
 BOOST_AUTO_TEST_CASE(every_code_has_its_own_name) {
     BOOST_TEST(name(errc::syntax) == "syntax");
+    BOOST_TEST(name(errc::deadline) == "deadline");
     BOOST_TEST(name(errc::unknown_key) == "unknown_key");
     BOOST_TEST(name(errc::bad_macro) == "bad_macro");
     BOOST_TEST(name(errc::shape_mismatch) == "shape_mismatch");

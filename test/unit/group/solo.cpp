@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
+
 using namespace reshard;
 
 BOOST_AUTO_TEST_SUITE(group_solo)
@@ -39,6 +41,19 @@ BOOST_AUTO_TEST_CASE(a_group_gathers_the_texts_of_all) {
     static_assert(!group<rank_that_gathers_one_text>);
     static_assert(!group<int>);
     BOOST_TEST(group<solo const>);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_seconds_or_a_duration) {
+    using detail::wait_duration;
+    static_assert(wait_duration().seconds == 0);
+    static_assert(wait_duration(2).seconds == 2);
+    static_assert(wait_duration(0.25).seconds == 0.25);
+    static_assert(wait_duration(std::chrono::milliseconds(1500)).seconds == 1.5);
+    BOOST_TEST(wait_duration(std::chrono::minutes(2)).seconds == 120);
+}
+
+BOOST_AUTO_TEST_CASE(one_process_waits_for_nobody) {
+    BOOST_TEST(detail::with_deadline(solo{}, 1).size() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

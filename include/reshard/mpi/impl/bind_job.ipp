@@ -43,7 +43,7 @@ inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, mpi_job c
     node_reach const reach(bound, all.arenas, ranks);
     std::vector<addressed_text> texts;
     agree_on(ranks, [&] { texts = reach.tell(sorted); });
-    auto const told = sparse_exchange(ranks).run(texts);
+    auto const told = sparse_exchange(ranks).run(std::move(texts));
     std::vector<node_transfer> taken;
     agree_on(ranks, [&] { taken = reach.take(sorted, told); });
     return taken;
@@ -87,7 +87,7 @@ inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
     transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
     transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
     transfers.local = std::move(sorted.local);
-    all.moving.emplace(ranks.base(), all.bound(), std::move(transfers));
+    all.moving.emplace(ranks, all.bound(), std::move(transfers));
 }
 
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,

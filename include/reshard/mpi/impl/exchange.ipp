@@ -13,7 +13,7 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL exchange::exchange(boost::mpi::communicator const& world, bound_plan const& bound,
+RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers all)
     : world_(world), bound_(bound), meetings_(all.meetings) {
     chunk_binder const binder(bound_, stores_for(all), copies_);
@@ -39,9 +39,24 @@ RESHARD_DECL void exchange::run() {
     post();
     meet(); // no rank touches memory whose owner still uses it
     run_local();
-    while (pending_ > 0 || !rings_.is_done())
-        advance(true);
+    bounded_wait wait(world_.limit());
+    while (pending_ > 0 || !rings_.is_done()) {
+        if (advance()) {
+            wait.restart();
+            continue;
+        }
+        if (!rings_.is_done())
+            ::sched_yield(); // the other end may need this core
+        wait.look();
+    }
     meet();
+}
+
+RESHARD_DECL exchange::~exchange() {
+    if (pending_ == 0)
+        return;
+    static_cast<void>(outgoing_.staging.release()); // requests were given up: kept until exit
+    static_cast<void>(incoming_.staging.release());
 }
 
 RESHARD_DECL index_t exchange::staging_bytes() const {
@@ -66,12 +81,15 @@ RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
 }
 
 RESHARD_DECL void exchange::meet() {
-    for (yielding_barrier const& one : meetings_)
-        one.wait([this] {
+    for (yielding_barrier const& meeting : meetings_) {
+        bounded_wait wait(world_.limit());
+        meeting.wait([&] {
             int there = 0;
-            if (!advance(false))
-                MPI_Iprobe(MPI_ANY_SOURCE, tag, world_, &there, MPI_STATUS_IGNORE);
+            if (!advance())
+                MPI_Iprobe(MPI_ANY_SOURCE, tag, world_.base(), &there, MPI_STATUS_IGNORE);
+            wait.look();
         });
+    }
 }
 
 RESHARD_DECL void exchange::run_local() {
@@ -83,7 +101,7 @@ RESHARD_DECL void exchange::run_local() {
         blocks.add(copies_[one.copy], one.source, one.target, one.joins_next);
         bytes += one.bytes;
         if (bytes >= chunk_bytes) {
-            while (advance(false)) // others wait for all that can be sent, not for one chunk
+            while (advance()) // others wait for all that can be sent, not for one chunk
                 ;
             bytes = 0;
         }
@@ -100,7 +118,7 @@ RESHARD_DECL void exchange::post() {
 RESHARD_DECL void exchange::receive(std::size_t slot) {
     bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
     MPI_Irecv(chunk.direct ? chunk.direct : incoming_.wire[slot], chunk.bytes, MPI_BYTE, chunk.peer,
-              tag, world_, &requests_[slot]);
+              tag, world_.base(), &requests_[slot]);
     ++pending_;
 }
 
@@ -112,8 +130,8 @@ RESHARD_DECL void exchange::send(std::size_t slot) {
         auto const& one = outgoing_.all.packets[i];
         blocks.add(copies_[one.copy], one.memory, wire + one.wire, one.joins_next);
     }
-    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, tag, world_,
-              &requests_[in_flight + slot]);
+    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, tag,
+              world_.base(), &requests_[in_flight + slot]);
     ++pending_;
 }
 
@@ -126,22 +144,16 @@ RESHARD_DECL void exchange::unpack(std::size_t slot) const {
     }
 }
 
-RESHARD_DECL bool exchange::advance(bool wait) {
+RESHARD_DECL bool exchange::advance() {
     bool const moved = rings_.advance();
-    bool const only_requests = rings_.is_done();
-    if (wait && !moved && !only_requests)
-        ::sched_yield(); // the other end may need this core
-    bool const finished = pending_ > 0 && finish_request(wait && !moved && only_requests);
+    bool const finished = pending_ > 0 && finish_request();
     return moved || finished;
 }
 
-RESHARD_DECL bool exchange::finish_request(bool wait) {
+RESHARD_DECL bool exchange::finish_request() {
     int which = MPI_UNDEFINED;
-    int done = 1;
-    if (wait)
-        MPI_Waitany(2 * in_flight, requests_.data(), &which, MPI_STATUS_IGNORE);
-    else
-        MPI_Testany(2 * in_flight, requests_.data(), &which, &done, MPI_STATUS_IGNORE);
+    int done = 0;
+    MPI_Testany(2 * in_flight, requests_.data(), &which, &done, MPI_STATUS_IGNORE);
     if (!done || which == MPI_UNDEFINED)
         return false;
     --pending_;

@@ -201,7 +201,7 @@ RESHARD_DECL void plan_search::tell() {
         for (auto const& [holder, subplan] : told_parts(planned_->whole, me_))
             texts.push_back({static_cast<int>(holder), to_bytes(subplan)});
     });
-    auto const told = exchange_.run(texts);
+    auto const told = exchange_.run(std::move(texts));
     agree_on(world_, [&] {
         for (addressed_text const& one : told) {
             auto subplan = from_bytes<told_part>(one.bytes);

@@ -11,8 +11,6 @@
 #include <reshard/group/gather_values.hpp>
 
 #include <boost/assert.hpp>
-#include <boost/mpi/collectives/all_gather.hpp>
-#include <boost/mpi/collectives/all_gatherv.hpp>
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
@@ -22,7 +20,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -57,14 +57,101 @@ RESHARD_DECL std::uint64_t gather_rounds::clamped(std::size_t rank, std::uint64_
     return std::clamp(begins_[rank], first, first + round_bytes_) - first;
 }
 
+RESHARD_DECL bool wait_limit::hears(int& caller) const {
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, tag, world_, &there, &status);
+    caller = there ? status.MPI_SOURCE : MPI_PROC_NULL;
+    return there;
+}
+
+RESHARD_DECL bool wait_limit::is_over(double waited) const {
+    int caller = 0;
+    return (seconds_ > 0 && waited > seconds_) || hears(caller);
+}
+
+/// The numbers of the ranks that are not `heard`.
+inline std::string ranks_missing(std::vector<bool> const& heard) {
+    std::string list;
+    for (std::size_t rank = 0; rank < heard.size(); ++rank)
+        if (!heard[rank])
+            list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    return list;
+}
+
+RESHARD_DECL void wait_limit::give_up(double waited) const {
+    std::vector<bool> heard(static_cast<std::size_t>(world_.size()));
+    heard[static_cast<std::size_t>(world_.rank())] = true;
+    request_memory<std::vector<MPI_Request>> calls;
+    for (int peer = 0; peer < world_.size(); ++peer)
+        if (peer != world_.rank())
+            MPI_Isend(nullptr, 0, MPI_BYTE, peer, tag, world_, &calls->emplace_back());
+    double const last = MPI_Wtime() + answer_seconds;
+    while (std::ranges::count(heard, false) > 0 && MPI_Wtime() < last)
+        if (int caller = 0; hears(caller)) {
+            MPI_Recv(nullptr, 0, MPI_BYTE, caller, tag, world_, MPI_STATUS_IGNORE);
+            heard[static_cast<std::size_t>(caller)] = true;
+        }
+    std::string const missing = ranks_missing(heard);
+    fail(errc::deadline,
+         "rank " + std::to_string(world_.rank()) + " of " + std::to_string(world_.size()) +
+             " waited " + std::to_string(static_cast<long>(waited * 1000)) + " ms for " +
+             (missing.empty() ? "others, which have given up waiting"
+                              : "ranks that do not answer: " + missing +
+                                    "; they are stopped, at work or in another call") +
+             "; end the job with MPI_Abort, and give options.deadline more time if it was short");
+}
+
+RESHARD_DECL bounded_wait::bounded_wait(wait_limit const& limit)
+    : limit_(limit), began_(MPI_Wtime()) {}
+
+RESHARD_DECL void bounded_wait::restart() { began_ = MPI_Wtime(); }
+
+RESHARD_DECL void bounded_wait::check() {
+    double const waited = MPI_Wtime() - began_;
+    if (limit_.is_over(waited))
+        limit_.give_up(waited);
+}
+
+/// Returns once `request` is complete.
+///
+/// \throws error with errc::deadline
+inline void finish(MPI_Request& request, wait_limit const& limit) {
+    bounded_wait wait(limit);
+    for (int done = 0; !done; wait.look())
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+/// The lengths of all ranks' texts and their limits, while they are gathered.
+struct gathered_lengths {
+    std::uint64_t told[2];
+    std::vector<std::uint64_t> all;
+};
+
+/// A round of texts while it is gathered.
+struct gathered_round {
+    std::string mine;
+    std::vector<int> counts, offsets;
+    std::vector<char> all;
+};
+
 } // namespace reshard::detail
 
 namespace reshard {
 
+RESHARD_DECL mpi_group mpi_group::with_deadline(detail::wait_duration longest) const {
+    return longest.seconds > 0 ? mpi_group(world_, count_limit_, {limit_.world(), longest.seconds})
+                               : *this;
+}
+
 RESHARD_DECL mpi_group mpi_group::duplicate_of(mpi_group const& world) {
-    boost::mpi::communicator const duplicate(world.world_, boost::mpi::comm_duplicate);
-    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_ARE_FATAL);
-    return {duplicate, world.count_limit_};
+    detail::request_memory<MPI_Comm> duplicate(MPI_COMM_NULL);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_idup(world.world_, &*duplicate, &request);
+    detail::finish(request, world.limit_);
+    duplicate.set_finished();
+    MPI_Comm_set_errhandler(*duplicate, MPI_ERRORS_ARE_FATAL);
+    return world.subgroup({*duplicate, boost::mpi::comm_take_ownership});
 }
 
 RESHARD_DECL std::vector<std::string> mpi_group::all_gather(std::string const& bytes) const {
@@ -73,16 +160,20 @@ RESHARD_DECL std::vector<std::string> mpi_group::all_gather(std::string const& b
     for (std::size_t i = 0; i < all.size(); ++i)
         all[i].reserve(lengths[i]);
     detail::gather_rounds const rounds(lengths, count_limit_);
-    std::vector<char> arrived;
     for (std::uint64_t round = 0; round < rounds.size(); ++round)
-        gather_round(rounds, round, bytes, arrived, all);
+        gather_round(rounds, round, bytes, all);
     return all;
 }
 
 RESHARD_DECL std::vector<std::uint64_t> mpi_group::all_lengths(std::size_t mine) const {
-    std::uint64_t const told[] = {mine, count_limit_};
-    std::vector<std::uint64_t> numbers;
-    boost::mpi::all_gather(world_, told, 2, numbers);
+    detail::request_memory<detail::gathered_lengths> memory(
+        {{mine, count_limit_}, std::vector<std::uint64_t>(2 * static_cast<std::size_t>(size()))});
+    std::vector<std::uint64_t> const& numbers = memory->all;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgather(memory->told, 2, MPI_UINT64_T, memory->all.data(), 2, MPI_UINT64_T, world_,
+                   &request);
+    detail::finish(request, limit_);
+    memory.set_finished();
     std::vector<std::uint64_t> lengths;
     for (std::size_t i = 0; i < numbers.size(); i += 2) {
         if (numbers[i + 1] != numbers[1])
@@ -97,17 +188,21 @@ RESHARD_DECL std::vector<std::uint64_t> mpi_group::all_lengths(std::size_t mine)
 }
 
 RESHARD_DECL void mpi_group::gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
-                                          std::string const& bytes, std::vector<char>& arrived,
+                                          std::string const& bytes,
                                           std::vector<std::string>& all) const {
-    std::vector<int> const counts = rounds.counts(round);
-    arrived.resize(rounds.bytes(round));
-    auto const mine = rounds.offset(static_cast<std::size_t>(rank()), round);
-    boost::mpi::all_gatherv(world_, bytes.data() + mine, arrived.data(), counts);
-    char const* next = arrived.data();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i].append(next, static_cast<std::size_t>(counts[i]));
-        next += counts[i];
-    }
+    detail::request_memory<detail::gathered_round> memory;
+    auto const me = static_cast<std::size_t>(rank());
+    std::vector<int> const& counts = memory->counts = rounds.counts(round);
+    std::exclusive_scan(counts.begin(), counts.end(), std::back_inserter(memory->offsets), 0);
+    memory->mine = bytes.substr(rounds.offset(me, round), static_cast<std::size_t>(counts[me]));
+    memory->all.resize(rounds.bytes(round));
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgatherv(memory->mine.data(), counts[me], MPI_BYTE, memory->all.data(), counts.data(),
+                    memory->offsets.data(), MPI_BYTE, world_, &request);
+    detail::finish(request, limit_);
+    memory.set_finished();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i].append(memory->all.data() + memory->offsets[i], static_cast<std::size_t>(counts[i]));
 }
 
 } // namespace reshard
@@ -130,9 +225,8 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
     MPI_Comm all = MPI_COMM_NULL;
     MPI_Comm_split_type(world.base(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
     boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
-    mpi_group node{per_node == 0 ? machine
-                                 : machine.split(machine.rank() / per_node, machine.rank()),
-                   world.count_limit()};
+    mpi_group node = world.subgroup(
+        per_node == 0 ? machine : machine.split(machine.rank() / per_node, machine.rank()));
     std::vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
 }

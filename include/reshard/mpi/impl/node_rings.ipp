@@ -8,9 +8,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 
-#include <boost/mpi/collectives/all_reduce.hpp>
-#include <boost/mpi/operations.hpp>
-
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -112,15 +109,13 @@ rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchan
         return nullptr;
     index_t const most = *std::max_element(bytes.begin(), bytes.end());
     if (how == node_exchange::chosen &&
-        boost::mpi::all_reduce(ranks.base(), most, boost::mpi::maximum<index_t>()) <
-            worth_it / ranks.size())
+        std::ranges::max(gather_values(ranks, most)) < worth_it / ranks.size())
         return nullptr;
     node_ranks const node = agreed_node_of(ranks);
     index_t on_node = 0;
     for (int const rank : node.numbers)
         on_node += bytes[static_cast<std::size_t>(rank)];
-    bool const is_little = boost::mpi::all_reduce(node.group.base(), on_node,
-                                                  boost::mpi::maximum<index_t>()) < worth_it;
+    bool const is_little = std::ranges::max(gather_values(node.group, on_node)) < worth_it;
     if ((how == node_exchange::chosen && is_little) || node.numbers.size() > node_rings::most_ranks)
         return nullptr;
     return make_rings(node);

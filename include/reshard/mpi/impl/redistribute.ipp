@@ -34,8 +34,9 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides
 
 } // namespace detail
 
-RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
+RESHARD_DECL job prepare(mpi_group const& caller, source_tensors have, target_tensors want,
                          options const& how) {
+    mpi_group const world = caller.with_deadline(how.deadline);
     detail::agree_to_run(world, "redistribute", detail::digest_of_call(how, have, want),
                          detail::check_call(world, have, want, how));
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages

@@ -89,7 +89,7 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
         }
         texts = addressed(lists);
     });
-    auto const told = exchange.run(texts);
+    auto const told = exchange.run(std::move(texts));
     std::string mine;
     agree_on(world, [&] {
         key_merger merger(world.size());
@@ -128,7 +128,7 @@ RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exc
     : world_(world), exchange_(exchange), keys_(keys), filed_(keys.size()) {
     std::vector<addressed_text> texts;
     agree_on(world, [&] { texts = addressed(sorted_out(held)); });
-    auto const told = exchange_.run(texts);
+    auto const told = exchange_.run(std::move(texts));
     agree_on(world, [&] {
         for (directory_entry& entry : entries_of(told))
             filed_[entry.key].push_back(std::move(entry));
@@ -144,13 +144,13 @@ shard_directory::look_up(std::vector<directory_entry> const& questions,
                          plan_options const& options) {
     std::vector<addressed_text> texts;
     agree_on(world_, [&] { texts = addressed(sorted_out(questions)); });
-    auto const asked = exchange_.run(texts);
+    auto const asked = exchange_.run(std::move(texts));
     agree_on(world_, [&] {
         texts.clear();
         for (addressed_text const& one : asked)
             texts.push_back({one.rank, list_to_bytes(answer(one, options))});
     });
-    auto const told = exchange_.run(texts);
+    auto const told = exchange_.run(std::move(texts));
     std::vector<directory_entry> found;
     agree_on(world_, [&] {
         found = entries_of(told);

@@ -8,8 +8,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 
-#include <boost/mpi/collectives/broadcast.hpp>
-
 #include <atomic>
 #include <new>
 #include <utility>
@@ -45,9 +43,7 @@ namespace detail {
 /// \par Collective every rank of the group, in the same order
 inline std::uint64_t new_arena_number(mpi_group const& ranks) {
     static std::atomic<std::uint64_t> last = 0;
-    std::uint64_t number = ++last;
-    boost::mpi::broadcast(ranks.base(), number, 0);
-    return number;
+    return gather_values(ranks, ++last).front();
 }
 
 } // namespace detail

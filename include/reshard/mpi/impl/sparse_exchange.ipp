@@ -8,22 +8,26 @@
 #include <reshard/core/config.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace reshard::detail {
 
 RESHARD_DECL sparse_exchange::sparse_exchange(mpi_group const& world) : world_(world) {}
 
 RESHARD_DECL std::vector<addressed_text>
-sparse_exchange::run(std::vector<addressed_text> const& outgoing) {
+sparse_exchange::run(std::vector<addressed_text> outgoing) {
     int const tag = first_tag + round_++ % tags;
     std::vector<MPI_Request> sends;
     std::size_t taken = 0;
-    for (addressed_text const& one : outgoing)
-        send(one, tag, sends);
+    request_memory<std::vector<addressed_text>> texts(std::move(outgoing));
+    for (addressed_text const& text : *texts)
+        send(text, tag, sends);
     std::vector<addressed_text> arrived;
     MPI_Request barrier = MPI_REQUEST_NULL;
-    for (bool in_barrier = false, done = false; !done;) {
-        receive(tag, arrived);
+    bounded_wait wait(world_.limit());
+    for (bool in_barrier = false, done = false; !done; wait.look()) {
+        if (receive(tag, arrived))
+            wait.restart();
         int passed = 0;
         if (in_barrier) {
             MPI_Test(&barrier, &passed, MPI_STATUS_IGNORE);
@@ -34,6 +38,7 @@ sparse_exchange::run(std::vector<addressed_text> const& outgoing) {
         if (in_barrier)
             MPI_Ibarrier(world_.base(), &barrier);
     }
+    texts.set_finished();
     std::sort(arrived.begin(), arrived.end(),
               [](addressed_text const& a, addressed_text const& b) { return a.rank < b.rank; });
     return arrived;
@@ -62,13 +67,13 @@ RESHARD_DECL bool sparse_exchange::are_taken(std::vector<MPI_Request>& sends,
     return taken == sends.size();
 }
 
-RESHARD_DECL void sparse_exchange::receive(int tag, std::vector<addressed_text>& arrived) const {
+RESHARD_DECL bool sparse_exchange::receive(int tag, std::vector<addressed_text>& arrived) const {
     int there = 0;
     MPI_Message message;
     MPI_Status status;
     MPI_Improbe(MPI_ANY_SOURCE, tag, world_.base(), &there, &message, &status);
     if (!there)
-        return;
+        return false;
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     auto place = std::find_if(arrived.begin(), arrived.end(), [&](addressed_text const& one) {
@@ -79,6 +84,7 @@ RESHARD_DECL void sparse_exchange::receive(int tag, std::vector<addressed_text>&
     std::size_t const before = place->bytes.size();
     place->bytes.resize(before + static_cast<std::size_t>(bytes));
     MPI_Mrecv(place->bytes.data() + before, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    return true;
 }
 
 } // namespace reshard::detail

@@ -167,7 +167,7 @@ RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
 RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how) {
-    return detail::convert_as(world, source, target, how);
+    return detail::convert_as(world.with_deadline(how.deadline), source, target, how);
 }
 
 } // namespace reshard

@@ -111,7 +111,7 @@ RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, ta
 
 RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& source,
                                  target_tensors want, options const& how) {
-    return detail::load_as(world, source, std::move(want), how);
+    return detail::load_as(world.with_deadline(how.deadline), source, std::move(want), how);
 }
 
 } // namespace reshard

@@ -52,7 +52,7 @@ RESHARD_DECL void save(solo const& alone, source_tensors have, std::filesystem::
 
 RESHARD_DECL void save(mpi_group const& world, source_tensors have,
                        std::filesystem::path const& target, save_options const& how) {
-    detail::save_as(world, std::move(have), target, how);
+    detail::save_as(world.with_deadline(how.deadline), std::move(have), target, how);
 }
 
 } // namespace reshard
