@@ -16,4 +16,17 @@
 #define RESHARD_DECL inline
 #endif
 
+namespace reshard::detail {
+
+// Sources that are compiled in different ways do not link: of a variable that one of them has for
+// each thread and another one for all, linkers say that they do not match, and its name.
+#ifdef RESHARD_SEPARATE_COMPILATION
+[[gnu::used, gnu::visibility("hidden")]] inline char header_only_and_separate_compilation_are_mixed;
+#else
+[[gnu::used, gnu::visibility("hidden")]] inline thread_local char
+    header_only_and_separate_compilation_are_mixed;
+#endif
+
+} // namespace reshard::detail
+
 #endif

@@ -1,0 +1,5 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/core/config.hpp>
+
+int main() {}
