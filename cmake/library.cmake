@@ -36,9 +36,11 @@ function(reshard_add_compiled component)
     if(NOT RESHARD_COMPILED)
         set_target_properties(reshard_compiled_${component} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
-    # Without a build type tests are not optimised; what they share is, with its assertions.
+    # Without a build type tests are not optimised; what they share with the benchmarks and the tool is
+    # compiled as those are. Its assertions are checked with the sanitizers.
     if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
         target_compile_options(reshard_compiled_${component} PRIVATE -O3)
+        target_compile_definitions(reshard_compiled_${component} PRIVATE NDEBUG)
     endif()
 endfunction()
 

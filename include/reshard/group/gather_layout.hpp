@@ -96,7 +96,7 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
 RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
 
 /// The catalog of what all ranks hold, equal on every rank, and equal to that of their layout. A
-/// rank tells a few numbers a tensor, however many shards there are.
+/// rank tells where its shards begin along each axis, however many shards there are.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, as `merge_cuts`

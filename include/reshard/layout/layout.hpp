@@ -159,6 +159,13 @@ RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t hold
 ///             axis counts for itself
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
 
+/// Adds the places at which a region begins along an axis: one, or one for each block.
+RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
+                             axis_cycles const& cycles, std::size_t axis);
+
+/// The different ones among `numbers`, in order.
+RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers);
+
 /// The shards of a tensor as a list.
 RESHARD_DECL shard_table listed(tensor_spread const& spread);
 

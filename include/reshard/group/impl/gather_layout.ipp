@@ -7,7 +7,6 @@
 
 #include <reshard/core/digest.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string_view>
@@ -44,11 +43,6 @@ struct merged_tensor {
     std::size_t rank;
 };
 
-inline void keep_each_once(std::vector<index_t>& begins) {
-    std::sort(begins.begin(), begins.end());
-    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-}
-
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch
 inline void check_same_tensor(merged_tensor const& first, cut_tensor const& other,
                               std::size_t rank) {
@@ -83,7 +77,7 @@ public:
         std::vector<cut_tensor> result;
         for (auto& [key, tensor] : tensors_) {
             for (std::vector<index_t>& begins : tensor.cuts.begins)
-                keep_each_once(begins);
+                begins = sorted_once(std::move(begins));
             result.push_back(std::move(tensor.cuts));
         }
         return result;
@@ -97,10 +91,9 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
     tensor_merger all;
     for (shard_descriptor const& shard : shards) {
         cut_tensor tensor{shard.key, shard.dtype, shard.global_shape, {}};
-        bool const has_elements = !is_empty(shard.region);
-        for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
-            tensor.begins.push_back(has_elements ? std::vector{shard.region.offset[axis]}
-                                                 : std::vector<index_t>());
+        tensor.begins.resize(shard.global_shape.size());
+        for (std::size_t axis = 0; axis < tensor.begins.size() && !is_empty(shard.region); ++axis)
+            add_begins(tensor.begins[axis], shard.region, shard.cycles, axis);
         all.add(tensor, 0);
     }
     return std::move(all).merged();

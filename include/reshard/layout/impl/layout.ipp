@@ -125,8 +125,7 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t
 
 namespace detail {
 
-/// Adds the places at which a region begins along an axis: one, or one for each block.
-inline void add_begins(std::vector<index_t>& begins, box const& region, axis_cycles const& cycles,
+RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region, axis_cycles const& cycles,
                        std::size_t axis) {
     index_t period = region.shape[axis];
     for (axis_cycle const& one : cycles)
@@ -136,7 +135,7 @@ inline void add_begins(std::vector<index_t>& begins, box const& region, axis_cyc
         begins.push_back(begin);
 }
 
-inline std::vector<index_t> sorted_once(std::vector<index_t> numbers) {
+RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers) {
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
