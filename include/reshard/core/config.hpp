@@ -23,8 +23,9 @@ namespace reshard::detail {
 #ifdef RESHARD_SEPARATE_COMPILATION
 [[gnu::used, gnu::visibility("hidden")]] inline char header_only_and_separate_compilation_are_mixed;
 #else
-[[gnu::used, gnu::visibility("hidden")]] inline thread_local char
-    header_only_and_separate_compilation_are_mixed;
+[[gnu::used,
+  gnu::visibility(
+      "hidden")]] inline thread_local char header_only_and_separate_compilation_are_mixed;
 #endif
 
 } // namespace reshard::detail

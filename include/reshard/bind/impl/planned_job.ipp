@@ -13,6 +13,7 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,19 +72,15 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
 
 RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
     layout some{all.holders, {}, {}};
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> known; // spread of all, spread of some
+    std::vector<std::optional<std::uint32_t>> places(all.spreads.size()); // among those of `some`
     for (std::uint32_t const number : numbers) {
         tensor_layout const& tensor = all.tensors[number];
-        auto const place = std::find_if(known.begin(), known.end(), [&](auto const& spread) {
-            return spread.first == tensor.spread;
-        });
-        auto const next = static_cast<std::uint32_t>(some.spreads.size());
-        some.tensors.push_back(
-            {tensor.key, tensor.dtype, place == known.end() ? next : place->second});
-        if (place == known.end()) {
-            known.push_back({tensor.spread, next});
+        auto& place = places[tensor.spread];
+        if (!place) {
+            place = static_cast<std::uint32_t>(some.spreads.size());
             some.spreads.push_back(all.spread_of(tensor));
         }
+        some.tensors.push_back({tensor.key, tensor.dtype, *place});
     }
     return some;
 }

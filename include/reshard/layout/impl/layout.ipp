@@ -125,8 +125,8 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t
 
 namespace detail {
 
-RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region, axis_cycles const& cycles,
-                       std::size_t axis) {
+RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
+                             axis_cycles const& cycles, std::size_t axis) {
     index_t period = region.shape[axis];
     for (axis_cycle const& one : cycles)
         if (one.axis == axis)
@@ -308,7 +308,7 @@ RESHARD_DECL shard_table listed(tensor_spread const& spread) {
 }
 
 RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread) {
-    shard_table const whole_shards = listed(spread);
+    shard_table whole_shards = listed(spread);
     if (whole_shards.all_cycles().empty())
         return whole_shards;
     shard_table table(spread.shape.size());
