@@ -89,12 +89,8 @@ namespace reshard::aoa {
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
     detail::lower_context context(expanded, source, target, options);
-    detail::statement_runner(context).run_statements();
-    detail::output_definer definer(context);
-    if (target)
-        definer.define_targets();
-    else
-        definer.define_exports();
+    detail::run_statements(context);
+    detail::define_outputs(context);
     context.warn_replaced();
     detail::relate_copies(context);
     return std::move(context.result);
