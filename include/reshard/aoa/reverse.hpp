@@ -56,13 +56,6 @@ private:
     std::unordered_map<std::string_view, reshard::detail::loss const*> by_key_;
 };
 
-/// The tensors of a mapping's target, each in one part.
-RESHARD_DECL catalog outputs_of(mapping const& map);
-
-/// What lowering the reversed program has found: what is still wrong with it, states above all, is
-/// an error.
-RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings);
-
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {

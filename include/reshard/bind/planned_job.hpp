@@ -95,9 +95,6 @@ public:
     shard_views<tensor_view> targets;
 };
 
-/// Some tensors of a layout; `numbers` ascending.
-RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers);
-
 /// The shards of other tensors than these.
 RESHARD_DECL const_state_dict without(const_state_dict const& shards,
                                       std::vector<std::string> keys);

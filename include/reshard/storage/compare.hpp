@@ -102,14 +102,6 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-/// The element that lies `place` elements behind the first one: the shortest digits that mean it.
-///
-/// \par Shape any; strides do not matter
-RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
-
-/// The bits of the same element, in hexadecimal: tells two NaN apart.
-RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
-
 } // namespace reshard::detail
 
 namespace reshard {

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <variant>
@@ -37,7 +38,11 @@ inline std::string meant_type(std::string const& text) {
                                          &reshard::detail::data_type_facts::name);
 }
 
-RESHARD_DECL data_type dtype_in(attribute const& one) {
+/// The data type that an attribute names.
+///
+/// \pre    its value is a text
+/// \throws statement_error with errc::dtype_mismatch where there is no such type
+inline data_type dtype_in(attribute const& one) {
     std::string const& text = std::get<std::string>(one.value);
     if (auto const dtype = data_type_from_name(text))
         return *dtype;
@@ -117,8 +122,9 @@ inline index_vector grouped_shape(index_vector const& shape) {
             element_count(index_vector(shape.begin() + 2, shape.end()))};
 }
 
-RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& extents,
-                                    index_t count, attribute const& one) {
+/// The extents with what is left of `count` elements in the place of the one that is not said.
+inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
+                              attribute const& one) {
     index_vector shape, said;
     for (std::optional<index_t> const extent : extents) {
         if (extent && *extent < 0)
@@ -147,8 +153,18 @@ RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& e
     return shape;
 }
 
-RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
-                                         index_vector const* wanted) {
+/// The shape that a tensor of `shape` has after `reshape="[...]"`.
+///
+/// It is the list that is written; one `*` is what is left. A list of three extents or more is, as
+/// in the original, the grouped form as well: a tensor that has the list's shape, or the one with
+/// the first two axes and all others merged, gets whichever of the two the target wants.
+///
+/// \param wanted of the target, or null
+/// \throws       statement_error with errc::syntax or errc::shape_mismatch
+/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
+///               grouped form only
+inline index_vector reshaped_shape(index_vector const& shape, attribute const& one,
+                                   index_vector const* wanted) {
     index_vector const list = filled_in(parse_extents(one), element_count(shape), one);
     if (!wanted || list.size() < 3)
         return list;
@@ -159,7 +175,11 @@ RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute co
     return is_either(shape) && is_either(*wanted) ? *wanted : list;
 }
 
-RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute const& one) {
+/// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
+/// extents for `*`.
+///
+/// \throws statement_error with errc::syntax
+inline index_vector resized_shape(index_vector const& shape, attribute const& one) {
     index_vector extents;
     for (std::optional<index_t> const written : parse_extents(one)) {
         std::size_t const axis = extents.size();

@@ -40,7 +40,8 @@ RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const 
            (is_all ? "all" : reshard::detail::boxes_text(one)) + " of " + to_string(of.shape);
 }
 
-RESHARD_DECL catalog outputs_of(mapping const& map) {
+/// The tensors of a mapping's target, each in one part.
+inline catalog outputs_of(mapping const& map) {
     std::vector<catalog_entry> entries;
     entries.reserve(map.outputs().size());
     for (mapping_output const& one : map.outputs())
@@ -49,7 +50,9 @@ RESHARD_DECL catalog outputs_of(mapping const& map) {
     return catalog(std::move(entries));
 }
 
-RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings) {
+/// What lowering the reversed program has found: what is still wrong with it, states above all, is
+/// an error.
+inline void add_errors(reversal& result, std::vector<finding> findings) {
     for (finding& one : findings) {
         if (one.level != reshard::detail::severity::error)
             continue;

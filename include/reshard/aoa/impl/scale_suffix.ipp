@@ -10,11 +10,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
+/// The ending that a statement's attributes give to scales, if they do.
+///
+/// \throws statement_error with errc::syntax where one of the two attributes is missing or stands
+///         twice, the ending is empty or the block is none
+inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");
     if (!scales && !blocks)

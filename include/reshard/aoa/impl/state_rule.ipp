@@ -67,9 +67,11 @@ inline piece state_piece(piece copied, reshard::detail::key_id state, data_type 
     return copied;
 }
 
-RESHARD_DECL expression scales_of(source_names const& source, expression const& tensor,
-                                  data_type dtype, state_suffix const& state,
-                                  std::string const& key) {
+/// The scales of a tensor that is made of scaled ones.
+///
+/// \param dtype of the first of them
+inline expression scales_of(source_names const& source, expression const& tensor, data_type dtype,
+                            state_suffix const& state, std::string const& key) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (reshard::detail::key_id const from = tensor.pieces.source(i);
             from != reshard::detail::zero_source)
@@ -131,8 +133,8 @@ RESHARD_DECL void fail_without_state(source_names const& source, bound_value con
              (found.with_count == 0 ? "" : "; it has " + listed(found.with, found.with_count)));
 }
 
-RESHARD_DECL expression make_state(source_names const& source, bound_value const& parameter,
-                                   state_suffix const& state, std::string const& key) {
+inline expression make_state(source_names const& source, bound_value const& parameter,
+                             state_suffix const& state, std::string const& key) {
     expression const& tensor = parameter.tensor;
     auto const entry_of = [&](reshard::detail::key_id from) -> catalog_entry const& {
         return source.entry(state_source(source, from, state, key));

@@ -70,7 +70,8 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
     check_complete(targets, planned->target, me);
 }
 
-RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
+/// Some tensors of a layout; `numbers` ascending.
+inline layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
     layout some{all.holders, {}, {}};
     std::vector<std::optional<std::uint32_t>> places(all.spreads.size()); // among those of `some`
     for (std::uint32_t const number : numbers) {

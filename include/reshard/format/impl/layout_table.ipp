@@ -46,8 +46,9 @@ inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
     return yielded.dtype;
 }
 
-RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
-                                                  layout const& target) {
+/// What the program yields and the layout does not ask for.
+inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
+                                            layout const& target) {
     std::string keys;
     std::size_t count = 0;
     for (catalog_entry const& entry : yielded)

@@ -281,12 +281,11 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
     if (std::size_t const place = find_invalid_utf8(json); place != json.size())
         fail(safetensors_fault::invalid_header, file,
              "byte " + std::to_string(place) + " of the header is not UTF-8");
-    safetensors_events events;
-    if (auto const fault = send_json_events(json, events, options.max_depth))
+    safetensors_header header;
+    header.data_offset = 8 + json.size();
+    if (auto const fault = read_header_json(json, options.max_depth, header))
         fail(safetensors_fault::invalid_header_deserialization, file,
              "byte " + std::to_string(fault->position) + " of the header: " + fault->text);
-    safetensors_header header{std::move(events.tensors), std::move(events.metadata),
-                              8 + json.size(), std::move(events.warnings)};
     sort_by_data(header.tensors);
     check_data(header, file_bytes, file);
     if (std::string problem = find_bad_padding(json); !problem.empty())

@@ -48,7 +48,8 @@ RESHARD_DECL std::size_t name_length(program const& code, name const& one) {
     return length;
 }
 
-RESHARD_DECL std::size_t attribute_length(program const& code, statement const& one) {
+/// How many characters the attributes of a statement have, about.
+inline std::size_t attribute_length(program const& code, statement const& one) {
     std::size_t length = 0;
     for (attribute const& each_attribute : code.attributes(one)) {
         auto const* const text = std::get_if<std::string>(&each_attribute.value);

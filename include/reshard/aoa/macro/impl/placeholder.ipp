@@ -22,7 +22,9 @@ namespace reshard::aoa::detail {
 /// The one placeholder that counts down by itself: right of the arrow it is one less.
 inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
 
-RESHARD_DECL index_t shift_of(segment const& placeholder, bool on_right) {
+/// What a placeholder adds to the number: what is written, and one less on the right for the
+/// offset.
+inline index_t shift_of(segment const& placeholder, bool on_right) {
     return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
 
@@ -108,10 +110,10 @@ private:
     std::string text_; ///< of the name that is being made
 };
 
-RESHARD_DECL void append_instances(macro_context& context, statement const& one,
-                                   placeholder_use const& use,
-                                   std::vector<key_match> const& matches,
-                                   std::vector<statement>& expanded) {
+/// A statement for each match of the deciding name.
+inline void append_instances(macro_context& context, statement const& one,
+                             placeholder_use const& use, std::vector<key_match> const& matches,
+                             std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
     instance_names instances(context, one, use);
     std::vector<name> names;
@@ -166,8 +168,9 @@ inline std::size_t deciding_place(macro_context const& context, statement const&
     return 0;
 }
 
-RESHARD_DECL placeholder_use inspect(macro_context const& context, statement const& one,
-                                     placeholder_sides& sides) {
+/// Looks at a statement with placeholders and adds its deciding name to its side.
+inline placeholder_use inspect(macro_context const& context, statement const& one,
+                               placeholder_sides& sides) {
     program const& code = context.code;
     placeholder_use use;
     use.deciding = deciding_place(context, one);
