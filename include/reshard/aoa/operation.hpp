@@ -143,7 +143,8 @@ private:
         } catch (error const& problem) {
             if (pieces_ && limit_.is_exceeded())
                 refuse_pieces();
-            throw statement_error{problem.code(), about() + problem.what(), one.where, key_of()};
+            throw statement_error{problem.code(), words(about(), problem.what()), one.where,
+                                  key_of()};
         } catch (statement_error& problem) {
             if (problem.code == errc::shape_mismatch)
                 problem.message = about() + problem.message;
@@ -165,8 +166,8 @@ private:
     bool joined_ = false;
     bool made_results_ = false; ///< the values are what the statement makes, not its operands
     index_vector const* wanted_ = nullptr;
-    budget* pieces_ = nullptr;           ///< null: each operation has a limit of its own
-    reshard::detail::piece_limit limit_; ///< of the attribute that is applied
+    budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
+    piece_limit limit_;        ///< of the attribute that is applied
     std::vector<operation_remark> remarks_;
 };
 

@@ -145,8 +145,8 @@ public:
     /// \par Collective every rank of the group, in the same order
     void run() override {
         if (std::exchange(has_run_, true) && release_)
-            fail(errc::usage, "this job has released its " + std::to_string(have_.size()) +
-                                  " source tensors; prepare another one");
+            fail(errc::usage, "this job has released its ", have_.size(),
+                 " source tensors; prepare another one");
         const_state_dict live = have_;
         state_dict filled;
         for (std::size_t i = 0; i < planned_.plans.size(); ++i) {

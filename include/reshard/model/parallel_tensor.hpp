@@ -39,9 +39,8 @@ constexpr std::vector<placement> placements_on(mesh const& ranks,
         placements[ranks.axis(named[i].mesh_axis)] = named[i].how;
         for (std::size_t earlier = 0; earlier < i; ++earlier)
             if (named[earlier].mesh_axis == named[i].mesh_axis)
-                fail(errc::bad_layout,
-                     "two placements for mesh axis '" + std::string(named[i].mesh_axis) +
-                         "': " + to_string(named[earlier].how) + " and " + to_string(named[i].how));
+                fail(errc::bad_layout, "two placements for mesh axis '", named[i].mesh_axis,
+                     "': ", named[earlier].how, " and ", named[i].how);
     }
     return placements;
 }

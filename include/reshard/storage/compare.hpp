@@ -63,9 +63,8 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     agree_to_run(world, "for_each_whole", static_cast<std::uint64_t>(reader), attempt([&] {
                      source.check();
                      if (reader < 0 || reader >= world.size())
-                         fail(errc::usage, "there is no rank " + std::to_string(reader) +
-                                               " among " + std::to_string(world.size()) +
-                                               " to read whole tensors");
+                         fail(errc::usage, "there is no rank ", reader, " among ", world.size(),
+                              " to read whole tensors");
                  }));
     layout const held = layout_of_all(world, source.descriptors());
     auto const mine = shards_by_key(source);

@@ -95,10 +95,9 @@ private:
             binding const* const made = in_.names.find(key);
             binding const* const bound =
                 made ? made : in_.names.find(parameter_of(key, in_.suffixes));
-            in_.report(problem.code(),
-                       {reshard::detail::severity::error,
-                        std::string(reshard::name(problem.code())), key, problem.what(),
-                        bound ? bound->where : text_span{}, bound ? bound->origin : 0});
+            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
+                                        key, problem.what(), bound ? bound->where : text_span{},
+                                        bound ? bound->origin : 0});
             return false;
         }
     }
@@ -159,32 +158,29 @@ private:
 
     /// The tensor of the source that a key of the target is when no statement makes it.
     expression identity(std::string const& key, std::string_view parameter) {
-        reshard::detail::key_id const id = in_.source.find(key);
+        key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
-            fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
+            fail(errc::unknown_key, "the target wants '", key, "', and the program removes it");
         if (is_removed(parameter_of(key, in_.suffixes)))
-            fail(errc::unknown_key, "the target wants '" + key + "', and the program removes '" +
-                                        std::string(parameter_of(key, in_.suffixes)) +
-                                        "', whose state it is");
+            fail(errc::unknown_key, "the target wants '", key, "', and the program removes '",
+                 parameter_of(key, in_.suffixes), "', whose state it is");
         if (id == source_names::none) {
             if (!makers_)
                 makers_.emplace(in_.code);
-            fail(errc::unknown_key, "the target wants '" + key +
-                                        "', which no statement makes and the source does not have" +
-                                        in_.names.near(parameter) + "; " +
-                                        makers_->advice(parameter));
+            fail(errc::unknown_key, "the target wants '", key,
+                 "', which no statement makes and the source does not have",
+                 in_.names.near(parameter), "; ", makers_->advice(parameter));
         }
         return in_.result.map.source(id);
     }
 
     /// The value, if it is made of tensors that the source has.
     expression const& real(std::string const& key, bound_value const& value) const {
-        value.for_each_source([&](reshard::detail::key_id id) {
+        value.for_each_source([&](key_id id) {
             if (in_.source.is_stand_in(id))
-                fail(errc::unknown_key, "'" + key + "' is made of '" +
-                                            std::string(in_.source.parameter(id)) +
-                                            "', of which the source has only the state");
+                fail(errc::unknown_key, "'", key, "' is made of '", in_.source.parameter(id),
+                     "', of which the source has only the state");
         });
         return value.tensor;
     }
@@ -196,16 +192,13 @@ private:
 
     void define(catalog_entry const& wanted, expression value) {
         if (value.shape != wanted.shape)
-            fail(errc::shape_mismatch, "'" + wanted.key + "' has the shape " +
-                                           to_string(value.shape) + ", and the target wants " +
-                                           to_string(wanted.shape));
-        bool const widens = in_.options.policy == dtype_policy::widen &&
-                            reshard::detail::is_lossless(value.dtype, wanted.dtype);
+            fail(errc::shape_mismatch, "'", wanted.key, "' has the shape ", value.shape,
+                 ", and the target wants ", wanted.shape);
+        bool const widens =
+            in_.options.policy == dtype_policy::widen && is_lossless(value.dtype, wanted.dtype);
         if (value.dtype != wanted.dtype && !widens)
-            fail(errc::dtype_mismatch,
-                 "'" + wanted.key + "' is " + std::string(reshard::name(value.dtype)) +
-                     ", and the target wants " + std::string(reshard::name(wanted.dtype)) +
-                     cast_advice(wanted, value.dtype));
+            fail(errc::dtype_mismatch, "'", wanted.key, "' is ", value.dtype,
+                 ", and the target wants ", wanted.dtype, cast_advice(wanted, value.dtype));
         in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
                                                                       : cast(value, wanted.dtype));
     }
@@ -215,7 +208,7 @@ private:
         if (followed(wanted.key))
             return "; state keeps the type that it has in the source, so the target has to want " +
                    std::string(reshard::name(made));
-        if (!reshard::detail::is_castable(made, wanted.dtype))
+        if (!is_castable(made, wanted.dtype))
             return {};
         std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
         binding const* const bound = in_.names.find(wanted.key);
@@ -234,9 +227,9 @@ private:
     }
 
     void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {
-        auto const what = state.scalar       ? reshard::detail::relation::kind::scalar_state
-                          : state.is_alike() ? reshard::detail::relation::kind::state
-                                             : reshard::detail::relation::kind::scale;
+        auto const what = state.scalar       ? relation::kind::scalar_state
+                          : state.is_alike() ? relation::kind::state
+                                             : relation::kind::scale;
         in_.result.map.relate({what, std::string(parameter), key});
     }
 

@@ -90,9 +90,9 @@ inline void check_fused_cut(program const& code, statement const& one, expressio
         return;
     name const& cut = code.left(one)[0];
     throw statement_error{errc::shape_mismatch,
-                          macro + " cuts '" + shown_name(code, one, cut) + "' along axis " +
-                              std::to_string(axis) + " into " + std::to_string(one.right) +
-                              " equal parts, and the extent there is " + std::to_string(extent),
+                          words(macro, " cuts '", shown_name(code, one, cut), "' along axis ", axis,
+                                " into ", one.right, " equal parts, and the extent there is ",
+                                extent),
                           cut.where, shown_key(code, one, cut)};
 }
 
@@ -157,8 +157,8 @@ private:
         if (one.left > 1 && one.right > 1)
             throw statement_error{
                 errc::syntax,
-                "a statement may have several names on one side only; this one has " +
-                    std::to_string(one.left) + " and " + std::to_string(one.right),
+                words("a statement may have several names on one side only; this one has ",
+                      one.left, " and ", one.right),
                 {}};
         make(one);
     }
@@ -176,7 +176,7 @@ private:
 
     void check_bare(statement const& one, std::string_view what) const {
         if (!in_.code.attributes(one).empty())
-            throw statement_error{errc::syntax, std::string(what) + " takes no attributes",
+            throw statement_error{errc::syntax, words(what, " takes no attributes"),
                                   in_.code.attributes(one)[0].where};
     }
 
@@ -186,8 +186,9 @@ private:
         std::string const key(in_.code.text(removed));
         if (in_.names[removed].value != binding::none)
             throw statement_error{errc::unknown_key,
-                                  "'" + key + "' is removed here, but the statement at " +
-                                      place_text(in_.code, in_.names[removed].where) + " makes it",
+                                  words("'", key, "' is removed here, but the statement at ",
+                                        place_text(in_.code, in_.names[removed].where),
+                                        " makes it"),
                                   removed.where, key};
         binding const& first = in_.names[removed];
         if (first.where.first != removed.where.first)
@@ -278,7 +279,7 @@ private:
             !find_attribute(in_.code.attributes(one), "scales") &&
             made[0] == in_.names.value(operands[0]).tensor)
             in_.note_idle(one);
-        std::vector<reshard::detail::key_id> sources;
+        std::vector<key_id> sources;
         auto const empty = static_cast<std::size_t>(std::ranges::count_if(
             made, [](expression const& tensor) { return !has_source_elements(tensor); }));
         if (empty > 0)
@@ -317,9 +318,9 @@ private:
         if (name const* const again = repeated_name(right)) {
             std::string const key(in_.code.text(*again));
             throw statement_error{errc::syntax,
-                                  "'" + key +
-                                      "' occurs twice on the right; each tensor that a statement "
-                                      "makes needs its own name",
+                                  words("'", key,
+                                        "' occurs twice on the right; each tensor that a statement "
+                                        "makes needs its own name"),
                                   again->where, key};
         }
         for (name const& each_name : right) {

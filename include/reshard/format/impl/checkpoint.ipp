@@ -34,7 +34,7 @@ inline std::vector<std::filesystem::path> listing(std::filesystem::path const& d
          place.increment(ec))
         paths.push_back(place->path());
     if (ec)
-        fail(errc::io, directory.string() + ": the directory cannot be read: " + ec.message());
+        fail(errc::io, directory.string(), ": the directory cannot be read: ", ec.message());
     std::sort(paths.begin(), paths.end());
     return paths;
 }
@@ -63,8 +63,8 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
         if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, ec))
             found.paths.push_back(path);
     if (found.paths.empty())
-        fail(errc::unsupported, directory.string() + ": this is " + found_instead(all) +
-                                    ", not a checkpoint, which has safetensors files");
+        fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
+             ", not a checkpoint, which has safetensors files");
     return found;
 }
 
@@ -75,13 +75,12 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
 inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
     std::error_code ec;
     if (!std::filesystem::exists(path, ec))
-        fail(errc::missing_file, path.string() + ": there is no such file or directory");
+        fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (std::filesystem::is_directory(path, ec))
         return find_in_directory(path);
     if (path.extension() != ".safetensors")
-        fail(errc::unsupported,
-             path.string() + ": this is a file whose name does not end in .safetensors, not a "
-                             "checkpoint");
+        fail(errc::unsupported, path.string(),
+             ": this is a file whose name does not end in .safetensors, not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
 
@@ -147,8 +146,8 @@ private:
 
     [[noreturn]] void refuse(std::string const& key, holder_t first, holder_t second,
                              std::string const& text) const {
-        fail(errc::corrupt_file,
-             path(second) + " and " + path(first) + ": tensor '" + key + "': " + text);
+        fail(errc::corrupt_file, path(second), " and ", path(first), ": tensor '", key,
+             "': ", text);
     }
 
     static index_vector extents_to_end(box const& region) {
@@ -271,11 +270,11 @@ inline void check_present(std::filesystem::path const& index, std::string const&
                           std::set<std::string> const& keys) {
     std::error_code ec;
     if (!std::filesystem::exists(index.parent_path() / file, ec))
-        fail(errc::missing_file, index.string() + ": '" + *keys.begin() + "'" +
-                                     (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) +
-                                                            " more tensors are listed in "
-                                                      : " is listed in ") +
-                                     file + ", but there is no such file");
+        fail(errc::missing_file, index.string(), ": '", *keys.begin(), "'",
+             keys.size() > 1
+                 ? " and " + std::to_string(keys.size() - 1) + " more tensors are listed in "
+                 : " is listed in ",
+             file, ", but there is no such file");
 }
 
 /// Refuses a tensor of the index that its file does not have; what is the other way round is a
@@ -288,12 +287,12 @@ inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const&
             std::string const text =
                 "'" + entry.name + "' is in " + file + ", but the index does not list it there";
             if (reader.is_strict())
-                fail(errc::corrupt_file, index.string() + ": " + text);
+                fail(errc::corrupt_file, index.string(), ": ", text);
             reader.warn(index, text);
         }
     if (!keys.empty())
-        fail(errc::corrupt_file,
-             index.string() + ": '" + *keys.begin() + "' should be in " + file + ", but is not");
+        fail(errc::corrupt_file, index.string(), ": '", *keys.begin(), "' should be in ", file,
+             ", but is not");
 }
 
 inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,
@@ -337,11 +336,9 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
     for (std::filesystem::path const& path : paths) {
         safetensors_header const header = reader.open(path);
         if (!is_sharded(header))
-            fail(errc::corrupt_file, path.string() + ": the file has no " +
-                                         std::string(sharding_info_name) +
-                                         ", so where its tensors belong is not known; there are " +
-                                         std::to_string(paths.size()) +
-                                         " safetensors files and no " + std::string(hf_index_name));
+            fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
+                 ", so where its tensors belong is not known; there are ", paths.size(),
+                 " safetensors files and no ", hf_index_name);
         counter.add(header.metadata, path.string());
         reader.add_parts(header);
     }

@@ -21,10 +21,8 @@ namespace reshard::detail {
 /// \throws error with errc::limit_exceeded for more axes than we have, naming file and tensor
 inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
     if (entry.shape.size() > max_ndim)
-        fail(errc::limit_exceeded, std::string(file) + ": " + quoted(entry) + "shape " +
-                                       to_string(entry.shape) + " has " +
-                                       std::to_string(entry.shape.size()) + " axes; at most " +
-                                       std::to_string(max_ndim) + " are possible");
+        fail(errc::limit_exceeded, file, ": ", quoted(entry), "shape ", to_string(entry.shape),
+             " has ", entry.shape.size(), " axes; at most ", max_ndim, " are possible");
     constexpr std::uint64_t most = std::numeric_limits<index_t>::max();
     index_vector shape;
     for (std::uint64_t const extent : entry.shape)
@@ -36,7 +34,7 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
     try {
         return element_count(shape);
     } catch (error const& thrown) {
-        fail(errc::corrupt_file, std::string(what) + thrown.what());
+        fail(errc::corrupt_file, what, thrown.what());
     }
 }
 
@@ -82,7 +80,7 @@ inline void read_own_info(json_cursor const& place, file_shard& shard) {
 RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored,
                              std::string_view what) {
     auto const wrong = [&](std::string const& text) {
-        fail(errc::corrupt_file, std::string(what) + "flat range " + to_string(*shard.flat) + text);
+        fail(errc::corrupt_file, what, "flat range ", *shard.flat, text);
     };
     if (stored != index_vector{shard.flat->size()})
         wrong(" has " + std::to_string(shard.flat->size()) +
@@ -95,23 +93,19 @@ RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored
 RESHARD_DECL void check_region(file_shard const& shard, std::string_view what) {
     std::size_t const ndim = shard.region.shape.size();
     if (shard.region.offset.size() != ndim)
-        fail(errc::corrupt_file, std::string(what) + std::to_string(shard.region.offset.size()) +
-                                     " offsets, but a shape of " + std::to_string(ndim) + " axes");
+        fail(errc::corrupt_file, what, shard.region.offset.size(), " offsets, but a shape of ",
+             ndim, " axes");
     if (shard.global_shape && shard.global_shape->size() != ndim)
-        fail(errc::corrupt_file, std::string(what) + "a global shape of " +
-                                     std::to_string(shard.global_shape->size()) +
-                                     " axes, but a shard of " + std::to_string(ndim) + " axes");
+        fail(errc::corrupt_file, what, "a global shape of ", shard.global_shape->size(),
+             " axes, but a shard of ", ndim, " axes");
     for (std::size_t axis = 0; axis < ndim; ++axis) {
         index_t const offset = shard.region.offset[axis];
         index_t const room = (shard.global_shape ? (*shard.global_shape)[axis]
                                                  : std::numeric_limits<index_t>::max()) -
                              offset;
         if (room < shard.region.shape[axis])
-            fail(errc::corrupt_file, std::string(what) + "axis " + std::to_string(axis) + ": " +
-                                         std::to_string(shard.region.shape[axis]) +
-                                         " elements from " + std::to_string(offset) +
-                                         " on exceed the global extent " +
-                                         std::to_string(offset + room));
+            fail(errc::corrupt_file, what, "axis ", axis, ": ", shard.region.shape[axis],
+                 " elements from ", offset, " on exceed the global extent ", offset + room);
     }
 }
 
@@ -156,9 +150,8 @@ RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& 
         if (shard.flat)
             check_flat(shard, stored, what);
         else if (shard.region.shape != stored)
-            fail(errc::corrupt_file, what + "a region of shape " + to_string(shard.region.shape) +
-                                         ", but the tensor in the file has the shape " +
-                                         to_string(stored));
+            fail(errc::corrupt_file, what, "a region of shape ", shard.region.shape,
+                 ", but the tensor in the file has the shape ", stored);
         shards.push_back(std::move(shard));
     }
     return shards;

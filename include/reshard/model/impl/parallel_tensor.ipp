@@ -37,7 +37,7 @@ public:
 
 private:
     [[noreturn]] void refuse(std::string const& why) const {
-        fail(errc::bad_layout, "'" + std::string(key_) + "': " + why);
+        fail(errc::bad_layout, "'", key_, "': ", why);
     }
 
     std::string on_axis(std::string const& why) const {
@@ -172,8 +172,8 @@ RESHARD_DECL parallel_job::parallel_job(parallelism const& degrees, pipeline sta
       stages_(std::move(stages)),
       experts_(experts, degrees.ep) {
     if (stages_.stages() != degrees.pp)
-        fail(errc::bad_layout, "the pipeline has " + std::to_string(stages_.stages()) +
-                                   " stages, but pp=" + std::to_string(degrees.pp));
+        fail(errc::bad_layout, "the pipeline has ", stages_.stages(),
+             " stages, but pp=", degrees.pp);
 }
 
 RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_count(); }

@@ -178,15 +178,13 @@ private:
     void check(told_part const& told, int rank) const {
         for (transfer const& moved : told.part.transfers)
             if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
-                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told rank " +
-                                             std::to_string(me_) + " of a transfer from rank " +
-                                             std::to_string(moved.source_holder) + " to rank " +
-                                             std::to_string(moved.target_holder));
+                fail(errc::corrupt_file, "rank ", rank, " told rank ", me_,
+                     " of a transfer from rank ", moved.source_holder, " to rank ",
+                     moved.target_holder);
         for (key_id const source : told.sources)
             if (source >= planned_->whole.source_dtypes.size())
-                fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
-                                             std::to_string(source) + " of " +
-                                             std::to_string(planned_->whole.source_dtypes.size()));
+                fail(errc::corrupt_file, "rank ", rank, " told of source ", source, " of ",
+                     planned_->whole.source_dtypes.size());
     }
 
     mpi_group const& world_;

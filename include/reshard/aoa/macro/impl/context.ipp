@@ -71,7 +71,7 @@ RESHARD_DECL std::string macro_context::near(catalog const* keys,
     --searches_left;
     std::string const wanted = detail::outline_of(open);
     std::string outline;
-    reshard::detail::nearest_text search(wanted, true);
+    detail::nearest_text search(wanted, true);
     for (catalog_entry const& entry : *keys) {
         outline.clear();
         detail::append_outline(outline, entry.key);
@@ -111,7 +111,7 @@ RESHARD_DECL statement macro_context::make(std::span<name const> from, std::span
 
 RESHARD_DECL void macro_context::warn(statement const& about, std::string kind, std::string key,
                                       std::string message) {
-    findings.push_back({reshard::detail::severity::warning, std::move(kind), std::move(key),
+    findings.push_back({detail::severity::warning, std::move(kind), std::move(key),
                         std::move(message), about.where, about.origin});
 }
 

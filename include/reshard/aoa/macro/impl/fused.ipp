@@ -41,7 +41,7 @@ public:
                 refuse("has no attribute '" + each_attribute.word + "'" +
                            (find_attribute_word(each_attribute.word)
                                 ? ", which goes into a statement of its own"
-                                : reshard::detail::did_you_mean(each_attribute.word, words)),
+                                : did_you_mean(each_attribute.word, words)),
                        each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
                 refuse("has the attribute '" + each_attribute.word + "' twice",
@@ -82,9 +82,7 @@ public:
 
     /// Throws what is wrong with the statement; `why` goes on after the macro's word.
     [[noreturn]] void refuse(std::string const& why, text_span where) const {
-        fail_in(one_,
-                {errc::bad_macro,
-                 std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
+        fail_in(one_, {errc::bad_macro, words(word_, ' ', why, "; the form is  ", form_), where});
     }
 
     /// Refuses a number of names that no form of the macro has, and a result that stands twice.

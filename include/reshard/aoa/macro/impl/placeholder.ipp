@@ -97,8 +97,8 @@ private:
         name const open = context_.code.names(one_)[which];
         if (number < 0)
             fail_in(one_, {errc::bad_macro,
-                           '$' + placeholder.text + " is " + std::to_string(number) + " in '" +
-                               bare_name_text(context_.code, open) + "', which is less than 0",
+                           words('$', placeholder.text, " is ", number, " in '",
+                                 bare_name_text(context_.code, open), "', which is less than 0"),
                            open.where});
         return number;
     }
@@ -149,12 +149,12 @@ inline void check_has_all(program const& code, name const& has, name const& lack
         here = placeholders(code.pattern(lacks));
     for (std::string_view const each_name : there)
         if (!std::ranges::binary_search(here, each_name))
-            throw statement_error{errc::bad_macro,
-                                  '$' + std::string(each_name) + " occurs in '" +
-                                      bare_name_text(code, has) + "' but not in '" +
-                                      bare_name_text(code, lacks) +
-                                      "'; all names of a statement must have the same placeholders",
-                                  lacks.where};
+            throw statement_error{
+                errc::bad_macro,
+                words('$', each_name, " occurs in '", bare_name_text(code, has), "' but not in '",
+                      bare_name_text(code, lacks),
+                      "'; all names of a statement must have the same placeholders"),
+                lacks.where};
 }
 
 /// The place of the first name with a placeholder on the side that is read, or else on the other.
@@ -183,8 +183,8 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
         }
     if (!(use.is_right ? context.right : context.left))
         throw statement_error{errc::bad_macro,
-                              "'" + bare_name_text(code, deciding) +
-                                  "' refers to keys of the target, but the target is not known",
+                              words("'", bare_name_text(code, deciding),
+                                    "' refers to keys of the target, but the target is not known"),
                               deciding.where};
     std::vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
@@ -199,8 +199,8 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
     if (seen > use.names.size())
         throw statement_error{
             errc::bad_macro,
-            "'" + bare_name_text(code, deciding) +
-                "' has the same placeholder twice, but this name determines which numbers exist",
+            words("'", bare_name_text(code, deciding),
+                  "' has the same placeholder twice, but this name determines which numbers exist"),
             deciding.where};
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)
