@@ -220,11 +220,10 @@ private:
         for (std::size_t k = 0; k < one.left; ++k)
             if (!seen.insert(found_.versions().at(one, k)).second || !found_.gives(i, k)) {
                 std::string const key(code_.text(code_.left(one)[k]));
-                note(
-                    one, key,
-                    "'" + key +
-                        "' can be recovered from several copies; the one that this statement makes "
-                        "is not used");
+                note(one, key,
+                     words("'", key,
+                           "' can be recovered from several copies; the one that this statement "
+                           "makes is not used"));
             }
     }
 

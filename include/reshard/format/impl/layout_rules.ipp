@@ -20,9 +20,8 @@ namespace reshard::detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
     if (ranks > most_ranks)
-        place.refuse(errc::limit_exceeded, "a layout of " + std::to_string(ranks) +
-                                               " ranks; at most " + std::to_string(most_ranks) +
-                                               " are possible, so use fewer");
+        place.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
+                                                 most_ranks, " are possible, so use fewer"));
 }
 
 inline mesh mesh_from(json_cursor const& place) {
@@ -105,9 +104,8 @@ inline void layers_from(json_cursor const& place, mesh const& ranks, layout_stag
     stages.counts = counts_from(place.at("counts"));
     mesh_axis const& axis = ranks.all_axes[stages.axis];
     if (static_cast<index_t>(stages.counts.size()) != axis.extent)
-        place.at("counts").refuse(std::to_string(stages.counts.size()) +
-                                  " counts, but mesh axis '" + std::string(axis.name()) + "' has " +
-                                  std::to_string(axis.extent) + " stages");
+        place.at("counts").refuse(words(stages.counts.size(), " counts, but mesh axis '",
+                                        axis.name(), "' has ", axis.extent, " stages"));
 }
 
 inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {

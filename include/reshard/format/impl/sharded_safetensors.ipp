@@ -63,7 +63,7 @@ RESHARD_DECL bool is_sharded(safetensors_header const& header) {
 inline flat_range flat_range_from(json_cursor const& place) {
     auto const ends = place.elements();
     if (ends.size() != 2)
-        place.refuse("expected a flat range of 2 numbers, found " + std::to_string(ends.size()));
+        place.refuse(words("expected a flat range of 2 numbers, found ", ends.size()));
     return {ends[0].count(), ends[1].count()};
 }
 
