@@ -65,12 +65,6 @@ private:
     std::vector<std::uint32_t> source_; ///< by text: the version that the source has
 };
 
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
-
 /// Finds the statements that destroy information; asks the program only about what is lost.
 class destruction_finder {
 public:
@@ -107,9 +101,7 @@ private:
     std::optional<name_chain> chain_;
 };
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/destruction.ipp>

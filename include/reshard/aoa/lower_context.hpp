@@ -172,12 +172,6 @@ private:
     mutable int searches_left_ = 32;        ///< each looks at all names
 };
 
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
-
 /// `lower` at work: what it works on, and what it has so far.
 struct lower_context {
     lower_context(program const& lowered, catalog const& sources, catalog const* targets,
@@ -232,9 +226,7 @@ struct lower_context {
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/lower_context.ipp>

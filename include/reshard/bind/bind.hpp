@@ -14,7 +14,9 @@
 /// \file
 /// A transfer meets memory: from global coordinates to an affine copy.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// Where the elements of a box lie in a shard's memory.
 ///
@@ -51,12 +53,6 @@ memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vecto
         stride *= step;
     return place;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///

@@ -16,9 +16,7 @@
 /// The algebra as types: an operation whose shapes or data types do not fit does not compile, and
 /// says why.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Whether shapes have as many axes, and the same extent along all axes but one.
 constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
@@ -66,9 +64,9 @@ constexpr index_t sum_of(index_vector const& sizes) {
     return sum;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// Tensors one behind the other along an axis: `concat`.
 template <std::size_t Axis, expression First, expression... Others>
@@ -241,8 +239,6 @@ struct cast {
     }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

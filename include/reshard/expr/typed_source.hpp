@@ -15,9 +15,7 @@
 /// \file
 /// Source tensors as types: what the typed algebra begins with.
 
-namespace reshard {
-
-namespace typed {
+namespace reshard::typed {
 
 /// An expression whose shape and data type are known to the compiler, a type of
 /// `typed_expression.hpp`.
@@ -33,9 +31,9 @@ concept expression = requires {
     { T::dtype } -> std::convertible_to<data_type>;
 };
 
-} // namespace typed
+} // namespace reshard::typed
 
-namespace detail {
+namespace reshard::detail {
 
 /// A tensor of the source without its key: equal expressions of different tensors are one of these.
 template <class T, index_vector Shape>
@@ -52,9 +50,9 @@ struct typed_operand {
     }
 };
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// A tensor of the source.
 template <detail::fixed_string Key, class T, index_vector Shape>
@@ -76,8 +74,6 @@ struct source {
     }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

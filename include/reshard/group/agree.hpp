@@ -102,12 +102,6 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
         }
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// Refuses ranks whose `digest` of `what` differs, or which have an error already.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -128,7 +122,9 @@ void agree_on_digest(Group const& world, std::string_view what, std::uint64_t di
                  "; every rank must have the same");
 }
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/agree.ipp>

@@ -60,12 +60,6 @@ inline std::string tensor_key(object_cell const& cell) {
     return cell.key + "/shard_" + dotted(cell.index) + "_" + dotted(cell.array);
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// A cell and what is in it.
 struct held_object {
     object_cell cell;
@@ -112,7 +106,9 @@ void check_objects(Group const& world, std::vector<held_object> const& objects) 
     check_copies(joined(gather_values(world, copies_of(objects))));
 }
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/check_objects.ipp>

@@ -22,7 +22,9 @@
 /// \file
 /// Every rank tells all others what it holds.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The lowest rank that gave a text, or nothing.
 ///
@@ -106,12 +108,6 @@ catalog gather_catalog(Group const& world, std::vector<shard_descriptor> const& 
     agree_on(world, [&] { mine = cuts_of(shards); });
     return merge_cuts(gather_values(world, mine));
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// What `gather_layout` returns, for ranks that are agreed on what they do.
 ///

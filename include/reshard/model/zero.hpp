@@ -122,12 +122,6 @@ constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index
     return slots;
 }
 
-} // namespace model
-
-} // namespace reshard
-
-namespace reshard::model {
-
 /// A tensor by name and number of elements.
 struct named_size {
     std::string_view key;
@@ -146,9 +140,7 @@ struct named_size {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks);
 
-} // namespace reshard::model
-
-namespace reshard {
+} // namespace model
 
 namespace detail {
 

@@ -25,7 +25,9 @@
 /// \file
 /// Are two checkpoints the same tensors, however each of them is cut?
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The shards of each key.
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
@@ -100,12 +102,6 @@ constexpr bool is_integer(data_type dtype) {
     default: return false;
     }
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
 struct tensor_difference {

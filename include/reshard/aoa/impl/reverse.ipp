@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
     for (loss const& one : losses)
@@ -62,12 +64,6 @@ inline void add_errors(reversal& result, std::vector<finding> findings) {
         result.findings.push_back(std::move(one));
     }
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// What a program stands between: what it reads, what it makes, and how one becomes the other.
 struct reverse_sides {

@@ -19,7 +19,9 @@
 /// \file
 /// What every macro works on.
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// A key with each run of digits replaced by one `0`.
 RESHARD_DECL void append_outline(std::string& outline, std::string_view text);
@@ -27,17 +29,7 @@ RESHARD_DECL void append_outline(std::string& outline, std::string_view text);
 /// The outline of all keys that a name with open numbers may mean.
 RESHARD_DECL std::string outline_of(std::vector<segment> const& segments);
 
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
-
 class name_chain;
-
-} // namespace detail
-
-namespace detail {
 
 /// How many characters a name has, about.
 RESHARD_DECL std::size_t name_length(program const& code, name const& one);

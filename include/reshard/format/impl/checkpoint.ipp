@@ -24,7 +24,9 @@
 #include <utility>
 #include <vector>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The names in a directory, sorted.
 inline std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
@@ -83,12 +85,6 @@ inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
              ": this is a file whose name does not end in .safetensors, not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// Tensors that grow file by file.
 class tensor_union {

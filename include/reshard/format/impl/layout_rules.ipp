@@ -16,7 +16,9 @@
 #include <system_error>
 #include <vector>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
     if (ranks > most_ranks)
@@ -131,12 +133,6 @@ RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string
             result.rules.push_back(rule_from(rule, result.ranks));
     return result;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// The number of the layer that a key belongs to, or nothing.
 inline std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages) {

@@ -25,12 +25,6 @@ RESHARD_DECL void validate(directory_key const& one) {
     }
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// Lists for other ranks, as texts.
 template <class T>
 std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists) {
@@ -108,10 +102,6 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     });
     return keys;
 }
-
-} // namespace detail
-
-namespace detail {
 
 RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
                                    std::vector<shard_table> shards, holder_t holders) {
@@ -258,8 +248,6 @@ RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& 
     found.erase(rest.begin(), rest.end());
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -22,7 +22,9 @@
 #include <fstream>
 #include <utility>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 RESHARD_DECL index_t own_memory_bytes() {
     std::ifstream counts("/proc/self/statm");
@@ -30,12 +32,6 @@ RESHARD_DECL index_t own_memory_bytes() {
     counts >> all >> resident >> shared;
     return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
                                 strict_verdict& verdict) {

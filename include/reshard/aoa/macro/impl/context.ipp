@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <variant>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 RESHARD_DECL void append_outline(std::string& outline, std::string_view text) {
     for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
@@ -32,12 +34,6 @@ RESHARD_DECL std::string outline_of(std::vector<segment> const& segments) {
                                                                         : "0");
     return outline;
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 RESHARD_DECL std::size_t name_length(program const& code, name const& one) {
     if (one.kind != name::kind_type::pattern)
