@@ -72,9 +72,7 @@ template <group Group>
 void check_common(Group const& world, std::vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // which values differ is told in more words
     value_digests const mine = digests_of(values);
-    hasher digest;
-    add_value(digest, mine);
-    auto const digests = gather_values(world, digest.value());
+    auto const digests = gather_values(world, digest_of_all(mine));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==
         static_cast<std::ptrdiff_t>(digests.size()))
         return;

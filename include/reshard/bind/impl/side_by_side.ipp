@@ -25,13 +25,9 @@ RESHARD_DECL std::uint32_t copy_table::add(affine_copy const& copy,
 }
 
 RESHARD_DECL std::size_t copy_table::hash::operator()(description const& one) const {
-    hasher digest;
-    digest.add(std::span<index_t const>(one.copy.extent));
-    digest.add(std::span<index_t const>(one.copy.source_strides));
-    digest.add(std::span<index_t const>(one.copy.target_strides));
-    digest.add(static_cast<std::uint64_t>(one.copy.source_offset));
-    digest.add(static_cast<std::uint64_t>(one.copy.target_offset));
-    return digest.value();
+    affine_copy const& copy = one.copy;
+    return digest_of_all(copy.extent, copy.source_strides, copy.target_strides, copy.source_offset,
+                         copy.target_offset);
 }
 
 /// True where the copy is a loop over runs of bytes, one loop and no more.

@@ -75,11 +75,8 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     std::vector<addressed_text> texts;
     agree_on(world, [&] {
         std::map<int, std::vector<shard_descriptor>> lists;
-        for (shard_descriptor const& shard : held) {
-            hasher digest;
-            digest.add(shard.key);
-            lists[rank_of(digest, world.size())].push_back(shard);
-        }
+        for (shard_descriptor const& shard : held)
+            lists[rank_of(digest_of_all(shard.key), world.size())].push_back(shard);
         texts = addressed(lists);
     });
     auto const told = exchange.run(std::move(texts));
@@ -153,11 +150,7 @@ RESHARD_DECL void shard_directory::file(directory_entry const& one, box const& r
     if (is_empty(region))
         return;
     for_each_bucket(region, keys_[one.key].shape, level, [&](index_vector const& bucket) {
-        hasher digest;
-        digest.add(std::uint64_t{one.key});
-        digest.add(level);
-        digest.add(bucket);
-        auto& list = all[rank_of(digest, world_.size())];
+        auto& list = all[rank_of(digest_of_all(one.key, level, bucket), world_.size())];
         if (list.empty() || list.back() != one)
             list.push_back(one);
     });

@@ -122,10 +122,7 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
 }
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {
-    hasher digest;
-    digest.add(digest_of(a.metadata()));
-    digest.add(digest_of(b.metadata()));
-    return digest.value();
+    return digest_of_all(digest_of(a.metadata()), digest_of(b.metadata()));
 }
 
 } // namespace reshard::detail

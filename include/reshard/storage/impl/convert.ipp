@@ -71,13 +71,8 @@ inline index_t data_bytes(checkpoint_metadata const& written) {
 
 inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
                                     checkpoint_plan const& files, convert_options const& how) {
-    hasher digest;
-    digest.add(digest_of(source.metadata()));
-    digest.add(digest_of(program));
-    digest.add(digest_of(files.metadata));
-    add_value(digest, how.writing);
-    add_value(digest, how.strict);
-    return digest.value();
+    return digest_of_all(digest_of(source.metadata()), digest_of(program),
+                         digest_of(files.metadata), how.writing, how.strict);
 }
 
 template <group Group>

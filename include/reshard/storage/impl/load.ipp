@@ -28,10 +28,7 @@ namespace reshard {
 namespace detail {
 
 inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
-    hasher digest;
-    digest.add(digest_of(source.metadata()));
-    digest.add(digest_of_call(how));
-    return digest.value();
+    return digest_of_all(digest_of(source.metadata()), digest_of_call(how));
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
