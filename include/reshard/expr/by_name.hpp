@@ -3,10 +3,14 @@
 #ifndef RESHARD_EXPR_BY_NAME_HPP
 #define RESHARD_EXPR_BY_NAME_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/expr/slice.hpp>
+#include <reshard/layout/key_pattern.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +18,16 @@
 /// The default program: every target tensor is the source tensor of the same name.
 
 namespace reshard::detail {
+
+/// Notes which patterns match, and whether one does.
+inline bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
+                         std::vector<bool>& used) {
+    bool matches = false;
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (patterns[i].matches(key))
+            matches = used[i] = true;
+    return matches;
+}
 
 /// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
 /// axis is cropped, or extended with zeros, at its tail.
@@ -23,23 +37,52 @@ namespace reshard::detail {
 ///
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
-RESHARD_DECL mapping fit_shapes(mapping program, layout const& target,
-                                std::vector<std::string> const& allowed);
+inline mapping fit_shapes(mapping program, layout const& target,
+                          std::vector<std::string> const& allowed) {
+    if (allowed.empty())
+        return program;
+    std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
+    std::vector<bool> used(patterns.size());
+    for (tensor_layout const& tensor : target.tensors) {
+        if (!note_matches(patterns, tensor.key, used))
+            continue;
+        index_vector const& wanted = target.shape_of(tensor);
+        mapping_output const* const output = program.find(tensor.key);
+        if (output && !output->added && output->value.shape != wanted &&
+            output->value.ndim() == wanted.size())
+            program.define(tensor.key, resize(output->value, wanted));
+    }
+    auto const unused = std::find(used.begin(), used.end(), false);
+    if (unused != used.end()) {
+        std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
+        fail(errc::unknown_key, "options.shape_mismatch: '", text, "' matches none of the ",
+             target.tensors.size(), " keys of the target",
+             did_you_mean_key(text, target.tensors, &tensor_layout::key));
+    }
+    return program;
+}
 
 /// `wanted by rank 2`, for the first rank that has a shard of the tensor.
-RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards);
+inline std::string wanted_by_rank(tensor_shards const& shards) {
+    return shards.size() == 0 ? std::string("wanted")
+                              : "wanted by rank " + std::to_string(shards.holder(0));
+}
 
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
 /// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants
 ///         it
-RESHARD_DECL mapping by_name(catalog const& source, layout const& target);
+inline mapping by_name(catalog const& source, layout const& target) {
+    for (tensor_layout const& tensor : target.tensors)
+        if (!source.find(tensor.key))
+            fail(errc::unknown_key, "'", tensor.key, "' is ",
+                 wanted_by_rank(target.shards_of(tensor)), ", but the source does not have it",
+                 did_you_mean_key(tensor.key, source, &catalog_entry::key));
+    catalog const wanted = catalog_of(target);
+    return identity_mapping(source, &wanted);
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/expr/impl/by_name.ipp>
-#endif
 
 #endif

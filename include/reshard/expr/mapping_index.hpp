@@ -105,7 +105,11 @@ private:
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and stay what it is.
-    explicit mapping_index(mapping const& program);
+    explicit mapping_index(mapping const& program) {
+        for (mapping_output const& output : program.outputs())
+            if (output.value.pieces.size() > few)
+                indices_.emplace(&output, piece_index(output.value.pieces));
+    }
 
     /// Calls `visit(p)` for each piece that makes up `region` of a target tensor, cut to it.
     ///
@@ -130,9 +134,5 @@ private:
 };
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/expr/impl/mapping_index.ipp>
-#endif
 
 #endif
