@@ -31,8 +31,7 @@ public:
     static constexpr std::uint32_t none = name_chain::none;
 
     /// `is_wanted` says of a statement whether it is of the kind that is sought.
-    template <class IsWanted>
-    downstream(program const& code, name_chain const& chain, IsWanted const& is_wanted)
+    downstream(program const& code, name_chain const& chain, auto const& is_wanted)
         : code_(code), first_(chain.version_count(), none), source_(code.text_count(), none) {
         for (auto version = static_cast<std::uint32_t>(chain.version_count()); version-- > 0;) {
             chain.for_each_reader(version, [&](statement const& reader) {
@@ -51,9 +50,8 @@ public:
     }
 
 private:
-    template <class IsWanted>
     std::uint32_t found_at(name_chain const& chain, statement const& reader,
-                           IsWanted const& is_wanted) const {
+                           auto const& is_wanted) const {
         if (is_wanted(reader))
             return static_cast<std::uint32_t>(&reader - chain.statements().data());
         std::uint32_t found = none;

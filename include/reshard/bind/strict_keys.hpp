@@ -21,8 +21,7 @@
 namespace reshard::detail {
 
 /// The keys of tensors, outputs or entries, in their order.
-template <class List>
-std::vector<std::string> keys_of(List const& tensors) {
+std::vector<std::string> keys_of(auto const& tensors) {
     std::vector<std::string> keys;
     for (auto const& tensor : tensors)
         keys.push_back(tensor.key);

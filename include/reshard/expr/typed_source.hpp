@@ -44,10 +44,7 @@ struct typed_operand {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return source(std::string_view());
-    }
+    static constexpr expression value(auto&& source) { return source(std::string_view()); }
 };
 
 } // namespace reshard::detail
@@ -68,8 +65,7 @@ struct source {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return source(std::string_view(Key));
     }
 };

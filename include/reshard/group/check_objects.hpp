@@ -97,8 +97,7 @@ RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 /// \throws error as `check` of cells; with errc::not_covered for a cell that nobody has,
 ///         errc::overlap for copies that differ, errc::bad_layout for one key that is two arrays,
 ///         naming ranks, errc::ranks_disagree where ranks do something else; on every rank alike
-template <group Group>
-void check_objects(Group const& world, std::vector<held_object> const& objects) {
+void check_objects(group auto const& world, std::vector<held_object> const& objects) {
     agree_to_run(world, "check_objects", 0, attempt([&] {
                      for (held_object const& object : objects)
                          check(object.cell);

@@ -166,9 +166,8 @@ namespace model {
 ///             that data-parallel ranks cut already
 /// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, where
 ///             ranges count the padding too
-template <class Rules>
 std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
-                                           Rules const& rules) {
+                                           auto const& rules) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups()) {
         index_t const ranks = detail::sharing_count(tensors, group, members.front());

@@ -101,8 +101,7 @@ public:
     /// \throws error with errc::already_exists where the target is there and `replace` is false, or
     ///         it holds what is no part of a checkpoint; with errc::io where it could not be
     ///         created; on every rank alike
-    template <group Group>
-    staging(Group const& world, std::filesystem::path const& target, bool replace)
+    staging(group auto const& world, std::filesystem::path const& target, bool replace)
         : target_(without_slash(target)), replace_(replace) {
         std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
         temporary_ = target_;
@@ -131,8 +130,7 @@ public:
     ///
     /// \par Collective every rank of the group, after all of them have written what they had to
     /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
-    template <group Group>
-    void commit(Group const& world) {
+    void commit(group auto const& world) {
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
@@ -160,8 +158,7 @@ public:
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
-    template <group Group>
-    checkpoint_writer(Group const& world, std::filesystem::path const& target,
+    checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& files, bool replace)
         : plan_(files), directory_(world, target, replace) {
         agree_on(world, [&] {
@@ -189,8 +186,7 @@ public:
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
-    template <group Group>
-    void commit(Group const& world) {
+    void commit(group auto const& world) {
         agree_on(world, [&] {
             for (mapped_output& file : outputs_)
                 file.sync();

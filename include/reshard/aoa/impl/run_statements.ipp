@@ -110,8 +110,7 @@ public:
 private:
     /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a
     /// value.
-    template <class Step>
-    void guarded(statement const& one, Step const& step) {
+    void guarded(statement const& one, auto const& step) {
         try {
             return step();
         } catch (statement_error const& error) {

@@ -61,8 +61,7 @@ inline void add_error(macro_context& context, error const& problem) {
 /// Runs a step for a statement; whether that went well. An error is a finding.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-template <class Step>
-bool succeeds(macro_context& context, statement const& one, Step const& step) {
+bool succeeds(macro_context& context, statement const& one, auto const& step) {
     try {
         step();
         return true;
@@ -81,17 +80,15 @@ bool succeeds(macro_context& context, statement const& one, Step const& step) {
 /// broken.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-template <class Step>
-void attempt(macro_context& context, statement& one, Step const& step) {
+void attempt(macro_context& context, statement& one, auto const& step) {
     statement const written = one;
     if (!succeeds(context, written, step))
         one = broken(context, written);
 }
 
 /// The same for a step that is given the statement and appends to `expanded` what becomes of it.
-template <class Step>
 void attempt(macro_context& context, statement one, std::vector<statement>& expanded,
-             Step const& step) {
+             auto const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
     if (succeeds(context, one, [&] { step(std::as_const(one)); }))
         return;

@@ -18,9 +18,8 @@ namespace reshard::aoa::detail {
 
 /// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
 /// which they run: from the last to the first where the program runs backwards.
-template <class Expand>
 std::vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
-                                       Expand const& expand) {
+                                       auto const& expand) {
     std::vector<statement> expanded;
     expanded.reserve(statements);
     for (std::size_t i = 0; i < statements && !context.options.reverse; ++i)

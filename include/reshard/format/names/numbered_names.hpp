@@ -37,8 +37,7 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
 
 /// The name in which `change` gives the number behind `before` another value; without one, the name
 /// as it is.
-template <class Change>
-std::string renumbered(std::string_view name, std::string_view before, Change const& change) {
+std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const found = number_behind(name, before);
     if (!found)
         return std::string(name);

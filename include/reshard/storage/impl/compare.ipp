@@ -43,8 +43,7 @@ T element_as(const_tensor_view const& elements, index_t place) {
     return value;
 }
 
-template <class T>
-std::string number_text(T value) {
+std::string number_text(auto value) {
     std::array<char, 32> digits{};
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     return {digits.data(), end};

@@ -75,16 +75,14 @@ inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& pro
                          digest_of(files.metadata), how.writing, how.strict);
 }
 
-template <group Group>
-index_t largest_over(Group const& world, index_t mine) {
+index_t largest_over(group auto const& world, index_t mine) {
     index_t largest = mine;
     for (index_t const one : gather_values(world, mine))
         largest = std::max(largest, one);
     return largest;
 }
 
-template <group Group>
-index_t sum_over(Group const& world, index_t mine) {
+index_t sum_over(group auto const& world, index_t mine) {
     index_t sum = 0;
     for (index_t const one : gather_values(world, mine))
         sum = checked_add(sum, one, "what the processes count,");
@@ -104,8 +102,7 @@ inline mapping mapping_of_call(convert_options const& how, checkpoint const& sou
 }
 
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-convert_report convert_as(Group const& world, checkpoint const& source,
+convert_report convert_as(group auto const& world, checkpoint const& source,
                           std::filesystem::path const& target, convert_options const& how) {
     mapping program;
     memory_watch memory;
