@@ -128,14 +128,6 @@ public:
         return entries_.back().value;
     }
 
-    /// The value of that digest; where there is none, `make()` yields it.
-    template <class Make>
-    pointer find_or_make(std::uint64_t digest, Make&& make) {
-        if (pointer found = find(digest))
-            return found;
-        return add(digest, std::forward<Make>(make)());
-    }
-
     /// Drops the value of that digest, if there is one.
     void forget(std::uint64_t digest) {
         std::erase_if(entries_, [&](entry const& one) { return one.digest == digest; });

@@ -77,8 +77,8 @@ inline constexpr index_t streaming_threshold = index_t{4} << 20;
 /// A prepared copy, to be run any number of times: fused, with its kernel chosen.
 struct prepared_copy {
     copy_kernel kernel = copy_kernel::nothing;
-    affine_copy loop;         ///< offsets and strides in `unit_bits`
-    element_sizes sizes = {}; ///< of what the kernel takes for an element, in `unit_bits`
+    affine_copy loop;         ///< offsets and strides in the units of `sizes`
+    element_sizes sizes = {}; ///< of what the kernel takes for an element
     detail::conversion conversion;
     bool streaming = false;
 };

@@ -15,9 +15,6 @@
 #include <immintrin.h>
 #endif
 
-/// \file
-/// What a program may have asked of floating-point arithmetic, set aside.
-
 namespace reshard::detail {
 
 #if defined(__SSE2__)

@@ -125,14 +125,6 @@ public:
     /// \pre rows come in ascending order
     constexpr void push_back(factor_row const& one) { rows_.push_back(one); }
 
-    /// Those of a table behind the first `rows` rows.
-    constexpr void append_behind(std::size_t rows, factor_rows const& other) {
-        for (factor_row one : other.rows_) {
-            one.row += static_cast<std::uint32_t>(rows);
-            rows_.push_back(one);
-        }
-    }
-
     /// The factors of a row, or null where each of its axes is one factor.
     constexpr factor_row const* find(std::size_t row) const {
         if (rows_.empty())

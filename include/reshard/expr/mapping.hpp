@@ -233,7 +233,8 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 3};
 
-/// Of what is carried out (see `expr/digest.hpp`).
+/// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
+/// so it is not that of all members. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail

@@ -46,11 +46,6 @@ RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 /// \throws error with errc::bad_layout where a rule does not fit a tensor
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes);
 
-/// The shards of a layout file that stands for a source, and so must bring its own shapes.
-///
-/// \throws error with errc::bad_layout for the rules form
-RESHARD_DECL layout_table const& explicit_table(layout_file const& file);
-
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -66,8 +66,6 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
     return i;
 }
 
-constexpr bool is_utf8(std::string_view text) { return find_invalid_utf8(text) == text.size(); }
-
 /// A file opened for reading, and its length.
 struct open_file {
     std::ifstream stream;

@@ -63,22 +63,7 @@ constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, detai
 
 } // namespace reshard::model
 
-namespace reshard::detail {
-
-/// The place of a rank in its group: they count along the last axis first.
-///
-/// \pre  `rank < ranks.rank_count()`
-/// \post `group_of(ranks, rank, axes)[rank_in_group(ranks, rank, axes)] == rank`
-constexpr index_t rank_in_group(mesh const& ranks, holder_t rank, detail::axis_set axes) {
-    index_vector const at = ranks.coordinates_of(rank);
-    index_t place = 0;
-    for (std::size_t i = 0; i < ranks.ndim(); ++i)
-        if (detail::has_axis(axes, i))
-            place = place * ranks.all_axes[i].extent + at[i];
-    return place;
-}
-
-} // namespace reshard::detail
+namespace reshard::detail {} // namespace reshard::detail
 
 namespace reshard::model {
 

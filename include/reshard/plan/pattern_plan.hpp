@@ -127,7 +127,7 @@ private:
 
 /// All transfers of some holders, tensors of a kind together.
 ///
-/// 126 equal layers are one pattern here: `list_transfers` makes the `plan` of it, a hundred times
+/// 126 equal layers are one pattern here: `transfer_lister` makes the `plan` of it, a hundred times
 /// as large.
 struct pattern_plan {
     std::vector<data_type> source_dtypes;  ///< by source key

@@ -25,14 +25,4 @@ BOOST_AUTO_TEST_CASE(only_the_rows_that_were_added_are_found) {
     BOOST_TEST(rows.bytes() >= 2 * sizeof(factor_row));
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_a_table_come_behind_those_before_it) {
-    factor_rows rows, more;
-    rows.push_back({2, {0, 0b10}, {2, 3}, {0, 0}});
-    more.push_back({1, {0b10, 0}, {4, 5}, {1}});
-    rows.append_behind(4, more);
-    BOOST_TEST(rows.find(1) == nullptr);
-    BOOST_REQUIRE(rows.find(5) != nullptr);
-    BOOST_TEST((rows.find(5)->extent == index_vector{4, 5}));
-}
-
 BOOST_AUTO_TEST_SUITE_END()

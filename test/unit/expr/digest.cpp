@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 
 #include <reshard/expr/algebra.hpp>
 

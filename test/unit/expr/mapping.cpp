@@ -5,7 +5,6 @@
 #include "support/says.hpp"
 
 #include <reshard/expr/algebra.hpp>
-#include <reshard/expr/digest.hpp>
 
 using namespace reshard;
 using namespace reshard::detail;

@@ -14,7 +14,7 @@ using namespace reshard;
 using namespace reshard::detail;
 
 layout_table explicit_form(std::string const& text) {
-    return explicit_table(parse_layout_file(text, "l.json"));
+    return std::get<layout_table>(parse_layout_file(text, "l.json"));
 }
 
 layout_table ruled(std::string const& text, std::vector<catalog_entry> tensors) {

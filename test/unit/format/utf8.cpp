@@ -4,14 +4,16 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string_view>
+
 BOOST_AUTO_TEST_SUITE(format_utf8)
 
 BOOST_AUTO_TEST_CASE(well_formed_text_is_accepted) {
-    for (char const* const text :
+    for (std::string_view const text :
          {"", "abc\x7F", "\xC2\x80\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF",
           "\xEE\x80\x80\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"})
-        BOOST_TEST(reshard::detail::is_utf8(text), text);
-    BOOST_TEST(reshard::detail::is_utf8(std::string_view("\0", 1)));
+        BOOST_TEST(reshard::detail::find_invalid_utf8(text) == text.size(), text);
+    BOOST_TEST(reshard::detail::find_invalid_utf8(std::string_view("\0", 1)) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(overlong_forms_surrogates_and_cut_characters_are_refused) {

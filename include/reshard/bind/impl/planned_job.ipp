@@ -8,7 +8,7 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/bind/strict_keys.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

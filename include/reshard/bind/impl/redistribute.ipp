@@ -6,7 +6,7 @@
 #include <reshard/bind/redistribute.hpp>
 
 #include <reshard/bind/planned_job.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/plan/plan_digest.hpp>
 
 #include <memory>

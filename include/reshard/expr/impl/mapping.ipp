@@ -6,6 +6,7 @@
 #include <reshard/expr/mapping.hpp>
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/layout/cover.hpp>
 
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace reshard::detail {
 
@@ -108,6 +110,10 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
 }
 
 namespace detail {
+
+RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
+    return digest_of_all(program.sources(), program.outputs(), program.removed());
+}
 
 /// What keeps `part` from being a piece of `output`, or nothing.
 inline char const* unfit_piece(piece const& part, expression const& output,

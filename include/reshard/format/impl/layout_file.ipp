@@ -189,14 +189,6 @@ RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shape
     return std::get<layout_table>(file);
 }
 
-RESHARD_DECL layout_table const& explicit_table(layout_file const& file) {
-    if (auto const* const rules = std::get_if<layout_rules>(&file))
-        fail(errc::bad_layout, rules->file,
-             ": a layout of rules has no shapes of its own, so it can stand for a target only; a "
-             "source needs the explicit form");
-    return std::get<layout_table>(file);
-}
-
 } // namespace reshard::detail
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/planned_job.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>

@@ -6,7 +6,7 @@
 #include <reshard/plan/plan_digest.hpp>
 
 #include <reshard/core/digest.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
 namespace reshard::detail {

@@ -7,7 +7,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/strict_keys.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

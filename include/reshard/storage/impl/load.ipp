@@ -9,7 +9,7 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/planned_job.hpp>
 #include <reshard/bind/strict_keys.hpp>
-#include <reshard/expr/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
