@@ -25,7 +25,7 @@ RESHARD_DECL bool lies_in(box const& region, index_vector const& shape) {
 
 /// A box that exceeds its tensor, in words: its ends need not fit 64 bits.
 inline std::string extent_text(box const& region) {
-    return "a box of " + to_string(region.shape) + " at " + to_string(region.offset);
+    return words("a box of ", region.shape, " at ", region.offset);
 }
 
 /// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
@@ -33,37 +33,34 @@ inline std::optional<piece_fault> find_source_fault(piece const& p, source_list 
     if (p.source == zero_source)
         return std::nullopt;
     if (p.source >= sources.size())
-        return piece_fault{errc::unknown_key,
-                           "refers to source tensor number " + std::to_string(p.source) +
-                               ", but there are only " + std::to_string(sources.size())};
+        return piece_fault{errc::unknown_key, words("refers to source tensor number ", p.source,
+                                                    ", but there are only ", sources.size())};
     mapping_source const source = sources[p.source];
     std::string const key(source.key);
     box const region = p.source_box();
     if (region.offset.size() != source.shape.size() || region.ndim() != source.shape.size())
         return piece_fault{errc::shape_mismatch,
-                           "takes a box of " + std::to_string(p.extent.size()) + " axes from '" +
-                               key + "', shape " + to_string(source.shape)};
+                           words("takes a box of ", p.extent.size(), " axes from '", key,
+                                 "', shape ", source.shape)};
     if (!lies_in(region, source.shape))
-        return piece_fault{errc::shape_mismatch, "takes " + extent_text(region) + " from '" + key +
-                                                     "', shape " + to_string(source.shape)};
+        return piece_fault{errc::shape_mismatch, words("takes ", extent_text(region), " from '",
+                                                       key, "', shape ", source.shape)};
     if (p.stored != source.dtype)
-        return piece_fault{errc::dtype_mismatch, "takes '" + key + "' as " +
-                                                     std::string(name(p.stored)) + ", and it is " +
-                                                     std::string(name(source.dtype))};
+        return piece_fault{errc::dtype_mismatch,
+                           words("takes '", key, "' as ", p.stored, ", and it is ", source.dtype)};
     return std::nullopt;
 }
 
 /// The same for a piece and its target.
 inline std::optional<piece_fault> find_target_fault(piece const& p, expression const& value) {
     if (!lies_in(p.target_box(), value.shape))
-        return piece_fault{errc::shape_mismatch, "has the shape " + to_string(value.shape) +
-                                                     ", and a piece that is " +
-                                                     extent_text(p.target_box())};
+        return piece_fault{errc::shape_mismatch,
+                           words("has the shape ", value.shape, ", and a piece that is ",
+                                 extent_text(p.target_box()))};
     data_type const dtype = result(p.stored, p.casts);
     if (dtype != value.dtype)
-        return piece_fault{errc::dtype_mismatch,
-                           "is " + std::string(name(value.dtype)) + ", and its piece " +
-                               to_string(p.target_box()) + " is " + std::string(name(dtype))};
+        return piece_fault{errc::dtype_mismatch, words("is ", value.dtype, ", and its piece ",
+                                                       p.target_box(), " is ", dtype)};
     return std::nullopt;
 }
 
@@ -73,13 +70,12 @@ RESHARD_DECL std::optional<piece_fault> find_cover_fault(expression const& value
         return std::nullopt;
     box_index const index(value.pieces.target_boxes());
     if (auto const fault = find_overlap(index))
-        return piece_fault{errc::overlap, "has two sources for its elements " +
-                                              to_string(fault->where) + ": the pieces " +
-                                              to_string(index[fault->first]) + " and " +
-                                              to_string(index[fault->second])};
+        return piece_fault{errc::overlap,
+                           words("has two sources for its elements ", fault->where, ": the pieces ",
+                                 index[fault->first], " and ", index[fault->second])};
     if (auto const gap = uncovered(all, index))
-        return piece_fault{errc::not_covered, "has no source for its elements " + to_string(*gap) +
-                                                  " of " + to_string(value.shape)};
+        return piece_fault{errc::not_covered,
+                           words("has no source for its elements ", *gap, " of ", value.shape)};
     return std::nullopt;
 }
 
@@ -88,9 +84,8 @@ RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& o
     expression const& value = output.value;
     std::optional<piece_fault> fault;
     if (value.pieces.size() > 0 && value.pieces.ndim() != value.ndim())
-        fault = {errc::shape_mismatch, "has " + std::to_string(value.ndim()) +
-                                           " axes, and its pieces have " +
-                                           std::to_string(value.pieces.ndim())};
+        fault = {errc::shape_mismatch,
+                 words("has ", value.ndim(), " axes, and its pieces have ", value.pieces.ndim())};
     for (std::size_t i = 0; i < value.pieces.size() && !fault; ++i) {
         fault = find_target_fault(value.pieces[i], value);
         if (!fault)
@@ -199,12 +194,10 @@ RESHARD_DECL std::string describe(loss const& one, mapping_source const& source)
     if (one.what == loss::kind::removed)
         return "is removed";
     if (one.what == loss::kind::rounded)
-        return "is rounded on the way from " + std::string(name(source.dtype)) + " to " +
-               std::string(name(*one.dtype));
+        return words("is rounded on the way from ", source.dtype, " to ", *one.dtype);
     if (one.boxes.size() == 1 && one.boxes[0] == whole(source.shape))
         return "is used by no target";
-    return "has elements that no target uses: " + boxes_text(one) + " of " +
-           to_string(source.shape);
+    return words("has elements that no target uses: ", boxes_text(one), " of ", source.shape);
 }
 
 } // namespace reshard::detail

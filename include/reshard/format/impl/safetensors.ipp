@@ -164,9 +164,9 @@ inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
 
 RESHARD_DECL std::string json_of(safetensors_entry const& tensor) {
     std::uint64_t const offsets[] = {tensor.begin, tensor.end};
-    return json_quoted(tensor.name) + ":{\"dtype\":\"" + std::string(code(tensor.dtype)) +
-           "\",\"shape\":" + json_list(tensor.shape) + ",\"data_offsets\":" + json_list(offsets) +
-           "}";
+    return words(json_quoted(tensor.name), ":{\"dtype\":\"", code(tensor.dtype),
+                 "\",\"shape\":", json_list(tensor.shape), ",\"data_offsets\":", json_list(offsets),
+                 "}");
 }
 
 RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metadata) {

@@ -43,9 +43,7 @@ private:
 
     index_t extent() const { return shape_[axis_]; }
     index_t rank_count() const { return on_.ranks.all_axes[on_.ranks.axis(on_.cut_axis)].extent; }
-    std::string degree() const {
-        return std::string(on_.cut_axis) + "=" + std::to_string(rank_count());
-    }
+    std::string degree() const { return words(on_.cut_axis, "=", rank_count()); }
 
     sharding_part segment(index_t offset, index_vector const& shape, mesh const& ranks,
                           std::vector<named_placement> placements) const {
