@@ -34,21 +34,6 @@ public:
     std::optional<exchange> moving;
 };
 
-/// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`.
-///
-/// \par Collective every rank of the group, in the same order
-inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, mpi_job const& all,
-                                               sorted_transfers& sorted) {
-    bound_plan const bound = all.bound();
-    node_reach const reach(bound, all.arenas, ranks);
-    std::vector<addressed_text> texts;
-    agree_on(ranks, [&] { texts = reach.tell(sorted); });
-    auto const told = sparse_exchange(ranks).run(std::move(texts));
-    std::vector<node_transfer> taken;
-    agree_on(ranks, [&] { taken = reach.take(sorted, told); });
-    return taken;
-}
-
 /// Takes what passes through rings out of `sorted`.
 inline std::vector<ring_transfers> take_through_rings(mpi_job const& all, int me,
                                                       sorted_transfers& sorted) {
@@ -122,7 +107,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_p
     if (have.arena || want.arena) {
         all->arenas = {have.arena ? have.arena->state() : nullptr,
                        want.arena ? want.arena->state() : nullptr};
-        transfers.on_node = take_on_node(ranks, *all, sorted);
+        transfers.on_node = take_on_node(ranks, all->bound(), all->arenas, sorted);
         transfers.meetings = meetings_of(all->arenas);
     }
     all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how);

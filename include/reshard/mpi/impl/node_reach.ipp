@@ -5,11 +5,18 @@
 
 #include <reshard/mpi/node_reach.hpp>
 
+#include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -83,130 +90,176 @@ inline std::optional<int> node_number(arena_state const* arena, int rank) {
     return static_cast<int>(place - ranks.begin());
 }
 
-RESHARD_DECL node_reach::node_reach(bound_plan const& bound, side_arenas const& arenas,
-                                    mpi_group const& ranks)
-    : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
+/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
+/// them.
+///
+/// For each pair of ranks both list the transfers between them in the order of the plan, and tell
+/// one another where those ends lie that the other one reaches. So both know the same: a transfer
+/// whose target is told is pushed by the source, another one whose source is told is pulled by the
+/// target.
+class node_reach {
+public:
+    node_reach(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
+        : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
-RESHARD_DECL std::vector<addressed_text> node_reach::tell(sorted_transfers const& all) const {
+    /// What each neighbour has to know of this rank's memory.
+    std::vector<addressed_text> tell(sorted_transfers const& all) const {
+        std::vector<addressed_text> texts;
+        for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+            std::vector<told_end> ends;
+            for (std::uint32_t const number : incoming(all, peer))
+                ends.push_back(told(own_target(number), arenas_.target));
+            for (std::uint32_t const number : outgoing(all, peer))
+                ends.push_back(told(own_source(number), arenas_.source));
+            if (!ends.empty())
+                texts.push_back({peer, list_to_bytes(ends)});
+        }
+        return texts;
+    }
+
+    /// Takes the transfers that need no message out of `all`; those that this rank makes are the
+    /// result.
+    ///
+    /// \pre `told` is what came of the texts of all ranks
+    std::vector<node_transfer> take(sorted_transfers& all,
+                                    std::vector<addressed_text> const& told) const {
+        std::vector<node_transfer> made;
+        std::size_t most = 0;
+        for (std::size_t peer = 0; peer < all.to.size(); ++peer)
+            most += all.to[peer].size() + (arenas_.source ? all.from[peer].size() : 0);
+        made.reserve(most);
+        for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
+            auto const text = std::find_if(told.begin(), told.end(),
+                                           [&](auto const& one) { return one.rank == peer; });
+            auto const ends = text == told.end() ? std::vector<told_end>()
+                                                 : list_from_bytes<told_end>(text->bytes);
+            auto from = ends.begin();
+            take_pushed(from, peer, all.to[at(peer)], made);
+            take_pulled(from, peer, all.from[at(peer)], made);
+        }
+        return made;
+    }
+
+private:
+    using numbers = std::vector<std::uint32_t>;
+
+    /// Where an end lies, in bytes from the begin of its rank's arena; nothing where it does not.
+    using told_end = std::optional<bound_end<index_t>>;
+    using told_ends = std::vector<told_end>::const_iterator;
+
+    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie
+    /// there.
+    numbers const& incoming(sorted_transfers const& all, int peer) const {
+        return node_number(arenas_.target.get(), peer) ? all.from[at(peer)] : none_;
+    }
+    numbers const& outgoing(sorted_transfers const& all, int peer) const {
+        return node_number(arenas_.source.get(), peer) ? all.to[at(peer)] : none_;
+    }
+
+    static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+    transfer const& moved(std::uint32_t number) const { return bound_.whole.transfers[number]; }
+
+    /// This rank's end of a transfer, if it lies in the arena.
+    ///
+    /// Elements of less than a byte are not written by others: two ranks would change the same
+    /// byte.
+    std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
+        transfer const& one = moved(number);
+        if (bits(bound_.whole.target_dtypes[one.target_key]) < 8 ||
+            !holds(*arenas_.target, bound_.targets.at(one.target_key, one.target_shard)))
+            return std::nullopt;
+        auto const end = target_end(bound_, one);
+        return bound_end<void const*>{end.data, end.place};
+    }
+    std::optional<bound_end<void const*>> own_source(std::uint32_t number) const {
+        transfer const& one = moved(number);
+        source_side const& side = bound_.problem.sources[one.source_key];
+        if (!holds(*arenas_.source, bound_.sources.at(side.tensor, one.source_shard)))
+            return std::nullopt;
+        return source_end(bound_, one);
+    }
+
+    static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
+        int const me = arena.node.rank();
+        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(me));
+        address_range const bytes = addresses(tensor);
+        return bytes.begin >= first &&
+               bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
+    }
+
+    static told_end told(std::optional<bound_end<void const*>> const& end,
+                         std::shared_ptr<arena_state const> const& arena) {
+        if (!end)
+            return std::nullopt;
+        auto const* const data = static_cast<std::byte const*>(end->data);
+        return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->place};
+    }
+
+    /// \pre `peer` is a rank of the arena's node, and has told of another end
+    static std::optional<bound_end<void*>> next_end(told_ends& from, arena_state const& arena,
+                                                    int peer) {
+        told_end const end = *from++;
+        if (!end)
+            return std::nullopt;
+        std::byte* const first = arena.segments->data(*node_number(&arena, peer));
+        return bound_end<void*>{first + end->data, end->place};
+    }
+
+    /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
+    void take_pushed(told_ends& from, int peer, numbers& all,
+                     std::vector<node_transfer>& made) const {
+        bool const is_told = node_number(arenas_.target.get(), peer).has_value();
+        bool const tells = node_number(arenas_.source.get(), peer).has_value();
+        std::erase_if(all, [&](std::uint32_t number) {
+            auto const target = is_told ? next_end(from, *arenas_.target, peer) : std::nullopt;
+            if (target)
+                made.push_back(
+                    {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
+            return target || (tells && own_source(number));
+        });
+    }
+
+    /// Transfers from `peer`: pushed by it, or pulled by this rank.
+    void take_pulled(told_ends& from, int peer, numbers& all,
+                     std::vector<node_transfer>& made) const {
+        bool const is_told = node_number(arenas_.source.get(), peer).has_value();
+        bool const tells = node_number(arenas_.target.get(), peer).has_value();
+        std::erase_if(all, [&](std::uint32_t number) {
+            auto const source = is_told ? next_end(from, *arenas_.source, peer) : std::nullopt;
+            if (tells && own_target(number))
+                return true;
+            if (source)
+                made.push_back({number,
+                                turn_of(peer),
+                                true,
+                                {bound_end<void const*>{source->data, source->place},
+                                 target_end(bound_, moved(number))}});
+            return source.has_value();
+        });
+    }
+
+    /// How many ranks on `peer` is, counted round.
+    int turn_of(int peer) const { return peer > rank_ ? peer - rank_ : peer - rank_ + size_; }
+
+    bound_plan const& bound_;
+    side_arenas const& arenas_;
+    int rank_;
+    int size_;
+    numbers none_ = {};
+};
+
+RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
+                                                     bound_plan const& bound,
+                                                     side_arenas const& arenas,
+                                                     sorted_transfers& sorted) {
+    node_reach const reach(bound, arenas, ranks);
     std::vector<addressed_text> texts;
-    for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
-        std::vector<told_end> ends;
-        for (std::uint32_t const number : incoming(all, peer))
-            ends.push_back(told(own_target(number), arenas_.target));
-        for (std::uint32_t const number : outgoing(all, peer))
-            ends.push_back(told(own_source(number), arenas_.source));
-        if (!ends.empty())
-            texts.push_back({peer, list_to_bytes(ends)});
-    }
-    return texts;
-}
-
-RESHARD_DECL std::vector<node_transfer>
-node_reach::take(sorted_transfers& all, std::vector<addressed_text> const& told) const {
-    std::vector<node_transfer> made;
-    std::size_t most = 0;
-    for (std::size_t peer = 0; peer < all.to.size(); ++peer)
-        most += all.to[peer].size() + (arenas_.source ? all.from[peer].size() : 0);
-    made.reserve(most);
-    for (int peer = 0; peer < static_cast<int>(all.to.size()); ++peer) {
-        auto const text = std::find_if(told.begin(), told.end(),
-                                       [&](auto const& one) { return one.rank == peer; });
-        auto const ends =
-            text == told.end() ? std::vector<told_end>() : list_from_bytes<told_end>(text->bytes);
-        auto from = ends.begin();
-        take_pushed(from, peer, all.to[at(peer)], made);
-        take_pulled(from, peer, all.from[at(peer)], made);
-    }
-    return made;
-}
-
-RESHARD_DECL auto node_reach::incoming(sorted_transfers const& all, int peer) const
-    -> numbers const& {
-    return node_number(arenas_.target.get(), peer) ? all.from[at(peer)] : none_;
-}
-
-RESHARD_DECL auto node_reach::outgoing(sorted_transfers const& all, int peer) const
-    -> numbers const& {
-    return node_number(arenas_.source.get(), peer) ? all.to[at(peer)] : none_;
-}
-
-RESHARD_DECL transfer const& node_reach::moved(std::uint32_t number) const {
-    return bound_.whole.transfers[number];
-}
-
-RESHARD_DECL std::optional<bound_end<void const*>>
-node_reach::own_target(std::uint32_t number) const {
-    transfer const& one = moved(number);
-    if (bits(bound_.whole.target_dtypes[one.target_key]) < 8 ||
-        !holds(*arenas_.target, bound_.targets.at(one.target_key, one.target_shard)))
-        return std::nullopt;
-    auto const end = target_end(bound_, one);
-    return bound_end<void const*>{end.data, end.place};
-}
-
-RESHARD_DECL std::optional<bound_end<void const*>>
-node_reach::own_source(std::uint32_t number) const {
-    transfer const& one = moved(number);
-    source_side const& side = bound_.problem.sources[one.source_key];
-    if (!holds(*arenas_.source, bound_.sources.at(side.tensor, one.source_shard)))
-        return std::nullopt;
-    return source_end(bound_, one);
-}
-
-RESHARD_DECL bool node_reach::holds(arena_state const& arena, const_tensor_view const& tensor) {
-    int const me = arena.node.rank();
-    auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(me));
-    address_range const bytes = addresses(tensor);
-    return bytes.begin >= first &&
-           bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
-}
-
-RESHARD_DECL auto node_reach::told(std::optional<bound_end<void const*>> const& end,
-                                   std::shared_ptr<arena_state const> const& arena) -> told_end {
-    if (!end)
-        return std::nullopt;
-    auto const* const data = static_cast<std::byte const*>(end->data);
-    return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->place};
-}
-
-RESHARD_DECL std::optional<bound_end<void*>>
-node_reach::next_end(told_ends& from, arena_state const& arena, int peer) {
-    told_end const end = *from++;
-    if (!end)
-        return std::nullopt;
-    std::byte* const first = arena.segments->data(*node_number(&arena, peer));
-    return bound_end<void*>{first + end->data, end->place};
-}
-
-RESHARD_DECL void node_reach::take_pushed(told_ends& from, int peer, numbers& all,
-                                          std::vector<node_transfer>& made) const {
-    bool const is_told = node_number(arenas_.target.get(), peer).has_value();
-    bool const tells = node_number(arenas_.source.get(), peer).has_value();
-    std::erase_if(all, [&](std::uint32_t number) {
-        auto const target = is_told ? next_end(from, *arenas_.target, peer) : std::nullopt;
-        if (target)
-            made.push_back(
-                {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
-        return target || (tells && own_source(number));
-    });
-}
-
-RESHARD_DECL void node_reach::take_pulled(told_ends& from, int peer, numbers& all,
-                                          std::vector<node_transfer>& made) const {
-    bool const is_told = node_number(arenas_.source.get(), peer).has_value();
-    bool const tells = node_number(arenas_.target.get(), peer).has_value();
-    std::erase_if(all, [&](std::uint32_t number) {
-        auto const source = is_told ? next_end(from, *arenas_.source, peer) : std::nullopt;
-        if (tells && own_target(number))
-            return true;
-        if (source)
-            made.push_back({number,
-                            turn_of(peer),
-                            true,
-                            {bound_end<void const*>{source->data, source->place},
-                             target_end(bound_, moved(number))}});
-        return source.has_value();
-    });
+    agree_on(ranks, [&] { texts = reach.tell(sorted); });
+    auto const told = sparse_exchange(ranks).run(std::move(texts));
+    std::vector<node_transfer> taken;
+    agree_on(ranks, [&] { taken = reach.take(sorted, told); });
+    return taken;
 }
 
 RESHARD_DECL std::vector<yielding_barrier> meetings_of(side_arenas const& arenas) {
