@@ -50,15 +50,14 @@
 #include <reshard/aoa/macro/impl/star.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/job.ipp>
+#include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
-#include <reshard/bind/impl/planned_job.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
-#include <reshard/bind/impl/side_by_side.ipp>
-#include <reshard/bind/impl/strict_keys.ipp>
 #include <reshard/copy/impl/bits.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
+#include <reshard/copy/impl/side_by_side.ipp>
 #include <reshard/core/impl/axis_cycle.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
@@ -107,6 +106,7 @@
 #include <reshard/plan/impl/kept_plan.ipp>
 #include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
+#include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>

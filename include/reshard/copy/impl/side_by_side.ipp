@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_IMPL_SIDE_BY_SIDE_IPP
-#define RESHARD_BIND_IMPL_SIDE_BY_SIDE_IPP
+#ifndef RESHARD_COPY_IMPL_SIDE_BY_SIDE_IPP
+#define RESHARD_COPY_IMPL_SIDE_BY_SIDE_IPP
 
-#include <reshard/bind/side_by_side.hpp>
+#include <reshard/copy/side_by_side.hpp>
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
