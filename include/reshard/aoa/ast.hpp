@@ -17,6 +17,12 @@
 
 namespace reshard::aoa {
 
+namespace detail {
+
+using namespace reshard::detail;
+
+} // namespace detail
+
 /// The bytes `[first, last)` of a program's text.
 struct text_span {
     std::uint32_t first = 0;

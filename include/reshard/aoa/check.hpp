@@ -26,7 +26,7 @@ struct check_options {
 
 /// What is lost of a source tensor, and the statement that does it.
 struct destruction {
-    reshard::detail::loss what;
+    detail::loss what;
     std::string text;         ///< goes on after the tensor's key
     text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
     std::uint32_t origin = 0; ///< of the statement
@@ -36,8 +36,8 @@ struct destruction {
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
     std::vector<finding> findings;
-    reshard::detail::key_classes keys; ///< of a program with errors, those that can be told
-    std::vector<destruction> losses;   ///< nothing is known of them where there are errors
+    detail::key_classes keys;        ///< of a program with errors, those that can be told
+    std::vector<destruction> losses; ///< nothing is known of them where there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -77,18 +76,17 @@ class destruction_finder {
 public:
     destruction_finder(program const& code, lowering const& lowered);
 
-    destruction find(reshard::detail::loss const& lost);
+    destruction find(loss const& lost);
 
     /// Whether all that is lost of a tensor is in values that nothing uses.
-    bool is_dropped(reshard::detail::loss const& lost,
-                    reshard::detail::source_usage const& used) const;
+    bool is_dropped(loss const& lost, source_usage const& used) const;
 
 private:
     static constexpr std::uint32_t none = downstream::none;
 
     void place(destruction& result, std::uint32_t number) const;
 
-    dropped_value const* dropped_of(reshard::detail::loss const& lost) const;
+    dropped_value const* dropped_of(loss const& lost) const;
 
     std::uint32_t removal_of(std::string_view key);
 
@@ -102,7 +100,7 @@ private:
     program const& code_;
     lowering const& lowered_;
     /// Of each source tensor, the dropped values that have elements of it, and which.
-    std::unordered_map<reshard::detail::key_id, std::vector<std::pair<std::size_t, box>>> dropped_;
+    std::unordered_map<key_id, std::vector<std::pair<std::size_t, box>>> dropped_;
     std::unordered_map<std::string_view, std::uint32_t> removals_;
     std::map<data_type, std::optional<downstream>> roundings_;
     std::optional<downstream> cuts_;

@@ -26,7 +26,7 @@ using reshard::detail::severity;
 /// `no_match`, `no_effect`, `unknown_parts`, `other_dtype`, `head_size`, `shadowed`, `replaced`,
 /// `overwritten` and, where all of a program is checked, `not_used`, `unused`, `rounded`.
 struct finding {
-    reshard::detail::severity level = reshard::detail::severity::warning;
+    severity level = severity::warning;
     std::string code;
     std::string key; ///< the tensor that it is about, or empty
     std::string message;

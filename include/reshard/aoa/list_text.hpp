@@ -30,7 +30,7 @@ RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& 
 /// The ranges of `[0:128, :, 4:]`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-RESHARD_DECL std::vector<reshard::detail::axis_range> parse_ranges(attribute const& of);
+RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of);
 
 } // namespace reshard::aoa::detail
 

@@ -26,25 +26,24 @@ namespace reshard::aoa::detail {
 /// What a statement has made, or a tensor of the source.
 struct bound_value {
     expression tensor;
-    std::vector<reshard::detail::key_id> sources =
-        {}; ///< of a tensor that has no element of the source: what it is
-            ///< made of all the same, in order, each once
+    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
+                                      ///< made of all the same, in order, each once
 
     /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
     /// which it has several pieces comes as often.
     template <class Visit>
     void for_each_source(Visit const& visit) const {
         for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-            if (tensor.pieces.source(i) != reshard::detail::zero_source)
+            if (tensor.pieces.source(i) != zero_source)
                 visit(tensor.pieces.source(i));
-        for (reshard::detail::key_id const id : sources)
+        for (key_id const id : sources)
             visit(id);
     }
 
     /// The first of them.
     ///
     /// \pre the value is made of something
-    reshard::detail::key_id first_source() const;
+    key_id first_source() const;
 };
 
 /// Whether a tensor has elements of the source, and not zeros alone or nothing.
@@ -54,9 +53,8 @@ RESHARD_DECL bool has_source_elements(expression const& tensor);
 struct binding {
     static constexpr std::uint32_t none = 0xffffffff;
 
-    std::uint32_t value = none; ///< what a statement bound it to
-    reshard::detail::key_id source_value =
-        none;                          ///< the tensor of the source, where a statement has read it
+    std::uint32_t value = none;        ///< what a statement bound it to
+    key_id source_value = none;        ///< the tensor of the source, where a statement has read it
     std::uint32_t source_place = none; ///< where its value was, and is if it has not been released
     std::uint32_t uses = 0;            ///< how many statements read `value`
     bool is_spoilt = false;            ///< the statement that binds it has an error
@@ -92,7 +90,7 @@ public:
     binding* find(std::string_view key);
 
     /// The tensor of the source that has the name for its key, or `source_names::none`.
-    reshard::detail::key_id source(name const& one) const;
+    key_id source(name const& one) const;
 
     /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
     /// once it has been asked too often for errors of one program.
@@ -100,7 +98,7 @@ public:
 
     /// The same for a tensor of a catalog.
     std::string near(std::string_view key, catalog const& tensors) const {
-        return nearest_of(tensors, reshard::detail::nearest_text(key, true));
+        return nearest_of(tensors, nearest_text(key, true));
     }
 
     /// The value of that number, which has been stored and not been released; it lasts until the
@@ -112,7 +110,7 @@ public:
     std::optional<value_identity> identity(std::uint32_t id) const;
 
     /// The tensors of the source that values are made of, in order, each once.
-    std::vector<reshard::detail::key_id> sources_of(std::vector<std::uint32_t> const& values) const;
+    std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const;
 
     /// The number of a new value, which no name is bound to.
     std::uint32_t store(bound_value&& made);
@@ -135,7 +133,7 @@ public:
 private:
     /// What a search finds that looks at the tensors as well.
     template <class Tensors>
-    std::string nearest_of(Tensors const& tensors, reshard::detail::nearest_text search) const {
+    std::string nearest_of(Tensors const& tensors, nearest_text search) const {
         if (searches_left_ == 0)
             return {};
         --searches_left_;
@@ -147,7 +145,7 @@ private:
     /// A value, and how many names are bound to it.
     struct stored_value {
         bound_value value;
-        reshard::detail::key_id source = source_names::none; ///< that it is, all of it
+        key_id source = source_names::none; ///< that it is, all of it
         std::uint32_t names = 0;
         bool is_free = false;
     };
@@ -167,7 +165,7 @@ private:
     program const& code_;
     source_names const& source_;
     std::vector<binding> bindings_;
-    std::vector<reshard::detail::key_id> sources_; ///< by text
+    std::vector<key_id> sources_; ///< by text
     std::vector<stored_value> values_;
     std::vector<std::uint32_t> free_;       ///< places of `values_` that may be used again
     std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it

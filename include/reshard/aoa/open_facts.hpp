@@ -19,7 +19,7 @@ namespace reshard::aoa::detail {
 struct open_facts {
     std::optional<index_vector> shape;
     std::optional<data_type> dtype;
-    reshard::detail::key_id like = reshard::detail::
+    key_id like = reshard::detail::
         zero_source; ///< a tensor of the target that it becomes part of: it tells which
                      ///< states there are
 };

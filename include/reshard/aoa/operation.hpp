@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,12 +23,6 @@
 /// right.
 
 namespace reshard::aoa::detail {
-
-/// The data type that an attribute names.
-///
-/// \pre    its value is a text
-/// \throws statement_error with errc::dtype_mismatch where there is no such type
-RESHARD_DECL data_type dtype_in(attribute const& one);
 
 /// Refuses an attribute that no statement can have.
 ///
@@ -53,29 +46,6 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
 ///
 /// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
 [[noreturn]] RESHARD_DECL void refuse_macro_word(attribute const& one);
-
-/// The extents with what is left of `count` elements in the place of the one that is not said.
-RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& extents,
-                                    index_t count, attribute const& one);
-
-/// The shape that a tensor of `shape` has after `reshape="[...]"`.
-///
-/// It is the list that is written; one `*` is what is left. A list of three extents or more is, as
-/// in the original, the grouped form as well: a tensor that has the list's shape, or the one with
-/// the first two axes and all others merged, gets whichever of the two the target wants.
-///
-/// \param wanted of the target, or null
-/// \throws       statement_error with errc::syntax or errc::shape_mismatch
-/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
-///               grouped form only
-RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
-                                         index_vector const* wanted);
-
-/// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
-/// extents for `*`.
-///
-/// \throws statement_error with errc::syntax
-RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute const& one);
 
 /// What there is to say of a statement that is no error.
 struct operation_remark {
@@ -173,7 +143,8 @@ private:
         } catch (error const& problem) {
             if (pieces_ && limit_.is_exceeded())
                 refuse_pieces();
-            throw statement_error{problem.code(), about() + problem.what(), one.where, key_of()};
+            throw statement_error{problem.code(), words(about(), problem.what()), one.where,
+                                  key_of()};
         } catch (statement_error& problem) {
             if (problem.code == errc::shape_mismatch)
                 problem.message = about() + problem.message;
@@ -195,8 +166,8 @@ private:
     bool joined_ = false;
     bool made_results_ = false; ///< the values are what the statement makes, not its operands
     index_vector const* wanted_ = nullptr;
-    budget* pieces_ = nullptr;           ///< null: each operation has a limit of its own
-    reshard::detail::piece_limit limit_; ///< of the attribute that is applied
+    budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
+    piece_limit limit_;        ///< of the attribute that is applied
     std::vector<operation_remark> remarks_;
 };
 

@@ -38,8 +38,8 @@ public:
     std::size_t size() const { return texts_.size(); }
 
 private:
-    reshard::detail::text_list texts_;
-    reshard::detail::key_index places_;
+    text_list texts_;
+    key_index places_;
 };
 
 } // namespace reshard::aoa::detail
@@ -156,7 +156,7 @@ private:
     std::vector<statement> unmatched_;
     std::vector<name> names_;
     detail::name_table texts_;
-    reshard::detail::text_list fresh_;
+    detail::text_list fresh_;
     std::vector<std::vector<segment>> patterns_;
     std::vector<std::vector<attribute>> attributes_;
     std::vector<aoa::origin> origins_;

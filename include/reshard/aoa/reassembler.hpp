@@ -60,7 +60,7 @@ private:
     static bool is_reversible(piece const& candidate);
 
     /// Pieces that hold all of a tensor together, each something that those before it have not.
-    std::vector<found_piece> needed(reshard::detail::key_id source);
+    std::vector<found_piece> needed(key_id source);
 
     static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& held,
                                            box const& all);
@@ -69,10 +69,9 @@ private:
                             std::vector<found_piece> const& held, std::size_t count);
 
     mapping const& map_;
-    std::unordered_map<std::string_view, reshard::detail::key_id> ids_;
+    std::unordered_map<std::string_view, key_id> ids_;
     /// Outputs, and places of pieces in them.
-    std::unordered_map<reshard::detail::key_id,
-                       std::vector<std::pair<mapping_output const*, std::size_t>>>
+    std::unordered_map<key_id, std::vector<std::pair<mapping_output const*, std::size_t>>>
         by_source_;
 };
 

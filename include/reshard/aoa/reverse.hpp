@@ -32,7 +32,7 @@ struct reversal {
     program code;                  ///< over the text of the program that was reversed
     std::vector<finding> findings; ///< `describe(code, finding)` has the words
     std::optional<errc> first_error;
-    std::vector<reshard::detail::loss> losses =
+    std::vector<detail::loss> losses =
         {}; ///< of the program as it stands, those that are allowed too
 };
 
@@ -44,7 +44,7 @@ namespace reshard::aoa::detail {
 class lost_elements {
 public:
     /// `losses` have to outlive this.
-    explicit lost_elements(std::vector<reshard::detail::loss> const& losses);
+    explicit lost_elements(std::vector<loss> const& losses);
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
@@ -53,15 +53,8 @@ public:
     std::string describe(catalog_entry const& of) const;
 
 private:
-    std::unordered_map<std::string_view, reshard::detail::loss const*> by_key_;
+    std::unordered_map<std::string_view, loss const*> by_key_;
 };
-
-/// The tensors of a mapping's target, each in one part.
-RESHARD_DECL catalog outputs_of(mapping const& map);
-
-/// What lowering the reversed program has found: what is still wrong with it, states above all, is
-/// an error.
-RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings);
 
 } // namespace reshard::aoa::detail
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +16,6 @@
 /// `scales="_scale_inv", blocks="[128, 128]"`: which keys are the scales of a block-scaled tensor.
 
 namespace reshard::aoa::detail {
-
-/// The ending that a statement's attributes give to scales, if they do.
-///
-/// \throws statement_error with errc::syntax where one of the two attributes is missing or stands
-///         twice, the ending is empty or the block is none
-RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list);
 
 /// How many endings the statements of a program may add: each key is compared with all of them.
 inline constexpr std::size_t max_scale_endings = 64;

@@ -22,23 +22,23 @@ public:
     source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
         : source_(source), suffixes_(suffixes) {}
 
-    static constexpr reshard::detail::key_id none = reshard::detail::zero_source;
+    static constexpr key_id none = zero_source;
 
     /// The number of a key, or `none`.
-    reshard::detail::key_id find(std::string_view key) const;
+    key_id find(std::string_view key) const;
 
     /// The tensor that a statement means by a name: the key itself or, where the source has only
     /// its state, a stand-in for it.
-    reshard::detail::key_id find_parameter(std::string_view key) const;
+    key_id find_parameter(std::string_view key) const;
 
     /// Whether a number stands for a parameter of which the source has only the state.
-    bool is_stand_in(reshard::detail::key_id id) const;
+    bool is_stand_in(key_id id) const;
 
     /// The tensor of a number; of a stand-in, the state that gives it its shape.
-    catalog_entry const& entry(reshard::detail::key_id id) const;
+    catalog_entry const& entry(key_id id) const;
 
     /// The key of the parameter that a number means.
-    std::string_view parameter(reshard::detail::key_id id) const;
+    std::string_view parameter(key_id id) const;
 
     /// Whether a key is the state of a parameter that the source has as well.
     bool is_state(std::string_view key) const;
@@ -49,8 +49,8 @@ public:
 private:
     catalog const& source_;
     std::vector<state_suffix> const& suffixes_;
-    mutable reshard::detail::key_index keys_;   ///< made when the first key is looked for
-    mutable reshard::detail::key_id noted_ = 0; ///< how many keys it has
+    mutable key_index keys_;   ///< made when the first key is looked for
+    mutable key_id noted_ = 0; ///< how many keys it has
 };
 
 } // namespace reshard::aoa::detail

@@ -21,13 +21,6 @@ namespace reshard::aoa::detail {
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block);
 
-/// The scales of a tensor that is made of scaled ones.
-///
-/// \param dtype of the first of them
-RESHARD_DECL expression scales_of(source_names const& source, expression const& tensor,
-                                  data_type dtype, state_suffix const& state,
-                                  std::string const& key);
-
 /// `'a', 'b' and 3 more`, of `count` in all.
 RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count);
 
@@ -36,9 +29,6 @@ RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::siz
                                                   bound_value const& parameter,
                                                   state_suffix const& state,
                                                   std::string const& key);
-
-RESHARD_DECL expression make_state(source_names const& source, bound_value const& parameter,
-                                   state_suffix const& state, std::string const& key);
 
 /// Whether each tensor that a value is made of has that state; nothing where only some have it.
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,

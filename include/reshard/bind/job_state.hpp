@@ -64,9 +64,6 @@ public:
     shard_views<tensor_view> targets;
 };
 
-/// Some tensors of a layout; `numbers` ascending.
-RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers);
-
 /// The shards of other tensors than these.
 RESHARD_DECL const_state_dict without(const_state_dict const& shards,
                                       std::vector<std::string> keys);
@@ -117,8 +114,8 @@ public:
     /// \par Collective every rank of the group, in the same order
     void run() override {
         if (std::exchange(has_run_, true) && release_)
-            fail(errc::usage, "this job has released its " + std::to_string(have_.size()) +
-                                  " source tensors; prepare another one");
+            fail(errc::usage, "this job has released its ", have_.size(),
+                 " source tensors; prepare another one");
         const_state_dict live = have_;
         state_dict filled;
         for (std::size_t i = 0; i < planned_.plans.size(); ++i) {

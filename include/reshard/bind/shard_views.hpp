@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,8 +62,8 @@ private:
             if (auto const number = find_shard(shard, tensor, whole.shards_of(*found), holder))
                 return {tensor, *number};
         }
-        fail(errc::bad_layout, "rank " + std::to_string(holder) + " holds " + to_string(shard) +
-                                   ", which the layout does not assign to it");
+        fail(errc::bad_layout, "rank ", holder, " holds ", shard,
+             ", which the layout does not assign to it");
     }
 
     std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
@@ -114,12 +113,11 @@ void check_complete(shard_views<View> const& views, layout const& whole, holder_
             shards = shards_held(spread.view(), holder);
         for (std::uint32_t const i : *shards)
             if (!views.contains(t, i))
-                fail(errc::bad_layout,
-                     "rank " + std::to_string(holder) + " holds no tensor for " +
-                         to_string(shard_descriptor{tensor.key, tensor.dtype, spread.shape,
-                                                    spread.view().region(i), spread.view().flat(i),
-                                                    spread.view().cycles(i)}) +
-                         ", which the layout assigns to it; add it to the state dict");
+                fail(errc::bad_layout, "rank ", holder, " holds no tensor for ",
+                     shard_descriptor{tensor.key, tensor.dtype, spread.shape,
+                                      spread.view().region(i), spread.view().flat(i),
+                                      spread.view().cycles(i)},
+                     ", which the layout assigns to it; add it to the state dict");
     }
 }
 

@@ -46,8 +46,8 @@ public:
     ///         holds it with gaps between the elements
     explicit addresses(std::span<detail::basic_state_dict<view_type> const> held) {
         if (held.size() != ranks)
-            fail(errc::bad_layout, "state dicts of " + std::to_string(held.size()) +
-                                       " ranks for a layout of " + std::to_string(ranks));
+            fail(errc::bad_layout, "state dicts of ", held.size(), " ranks for a layout of ",
+                 ranks);
         for (holder_t rank = 0; rank < ranks; ++rank)
             add(rank, held[rank]);
     }
@@ -73,20 +73,19 @@ private:
         for (auto const& [shard, tensor] : held) {
             std::size_t const place = Layout::keys.find(detail::hashed_key(shard.key));
             if (place == has.size() || has[place] || !is_there(place, rank, shard))
-                fail(errc::bad_layout,
-                     named(rank, to_string(shard)) + ", which the layout does not give it");
+                fail(errc::bad_layout, named(rank, to_string(shard)),
+                     ", which the layout does not give it");
             if (!detail::is_row_major(tensor.shape, tensor.strides))
-                fail(errc::bad_layout, named(rank, to_string(shard)) + " with the strides " +
-                                           to_string(tensor.strides) +
-                                           "; a typed plan moves dense shards only");
+                fail(errc::bad_layout, named(rank, to_string(shard)), " with the strides ",
+                     tensor.strides, "; a typed plan moves dense shards only");
             has[place] = true;
             set(place, rank, static_cast<Byte*>(tensor.data));
         }
         for (std::size_t place = 0; place < has.size(); ++place)
             if (!has[place] && Layout::kinds[place]->how().region(rank))
                 fail(errc::bad_layout,
-                     named(rank, "nothing of '" + std::string(Layout::keys[place].text)) +
-                         "', of which the layout gives it a shard");
+                     named(rank, "nothing of '" + std::string(Layout::keys[place].text)),
+                     "', of which the layout gives it a shard");
     }
 
     static std::string named(holder_t rank, std::string const& what) {

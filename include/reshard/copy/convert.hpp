@@ -235,9 +235,8 @@ constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_
     if (source == target)
         return bits;
     if (source == data_type::c64)
-        fail(errc::dtype_mismatch, "elements of type complex64 cannot be cast to " +
-                                       std::string(name(target)) +
-                                       ": a real number cannot hold an imaginary part");
+        fail(errc::dtype_mismatch, "elements of type complex64 cannot be cast to ", target,
+             ": a real number cannot hold an imaginary part");
     return detail::encode(target, detail::decode(source, bits));
 }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 /// \file
@@ -82,15 +81,14 @@ constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
 ///         they are no extents, or joins are not those of so many factors
 constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
     if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
-        fail(errc::shape_mismatch,
-             "an order of " + std::to_string(extents.size()) + " factors names more than those");
+        fail(errc::shape_mismatch, "an order of ", extents.size(),
+             " factors names more than those");
     if (!is_sound(whole(extents)))
-        fail(errc::bad_layout, "it has factors " + to_string(extents) + " that are no extents");
+        fail(errc::bad_layout, "it has factors ", extents, " that are no extents");
     bool const is_none = element_count(extents) == 0; // the product has to fit
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))
-        fail(errc::bad_layout,
-             "it has factors " + to_string(extents) + " that are joined to no axes");
+        fail(errc::bad_layout, "it has factors ", extents, " that are joined to no axes");
 }
 
 /// The strides of factors of these extents, given those of the axes that they make up.

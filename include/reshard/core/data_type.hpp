@@ -15,7 +15,6 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -132,9 +131,8 @@ constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
 namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_byte_count(index_t elements, data_type dtype) {
-    fail(errc::overflow, std::to_string(elements) + " elements of " + std::to_string(bits(dtype)) +
-                             " bits (" + std::string(name(dtype)) +
-                             "): the number of bits does not fit in 64 bits");
+    fail(errc::overflow, elements, " elements of ", bits(dtype), " bits (", dtype,
+         "): the number of bits does not fit in 64 bits");
 }
 
 } // namespace detail

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 /// \file
 /// The one exception type of the library: a code for programs, a sentence for people.
@@ -94,12 +95,42 @@ private:
     errc code_;
 };
 
-/// Throws `error(code, text)`.
+namespace detail {
+
+/// A text as it is, a number in digits, the name of an enumerator, and of any other value what
+/// `to_string` says.
+template <class T>
+std::string word(T const& value) {
+    if constexpr (std::is_convertible_v<T const&, std::string_view>)
+        return std::string(std::string_view(value));
+    else if constexpr (std::is_same_v<T, char>)
+        return std::string(1, value);
+    else if constexpr (std::is_arithmetic_v<T>)
+        return std::to_string(value);
+    else if constexpr (std::is_enum_v<T>)
+        return std::string(name(value));
+    else
+        return to_string(value);
+}
+
+/// The words of a sentence, one after the other, each as `word` has it.
+template <class... Words>
+std::string words(Words const&... all) {
+    std::string text;
+    ((text += word(all)), ...);
+    return text;
+}
+
+} // namespace detail
+
+/// Throws an `error` with that code; the words make the sentence: texts, numbers, and anything that
+/// `to_string` or `name` is for.
 ///
 /// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
 /// in a constant expression.
-[[noreturn, gnu::cold]] inline void fail(errc code, std::string const& text) {
-    throw error(code, text);
+template <class... Words>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(errc code, Words... words) {
+    throw error(code, detail::words(words...));
 }
 
 } // namespace reshard

@@ -197,6 +197,10 @@ public:
         return std::equal(begin(), end(), other.begin(), other.end());
     }
 
+    friend std::string to_string(packed_vector const& numbers) {
+        return reshard::to_string(index_vector(numbers));
+    }
+
 private:
     short_list<index_t, 2> numbers_;
 };

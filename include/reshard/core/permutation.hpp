@@ -53,11 +53,10 @@ public:
                 seen[static_cast<std::size_t>(axes[axis])] = 1;
             }
         if (axes.size() != ndim || seen != index_vector::filled(ndim, 1))
-            fail(errc::shape_mismatch,
-                 "the permutation " + to_string(axes) + " does not name " +
-                     (ndim == 1 ? std::string("the 1 axis")
-                                : "each of the " + std::to_string(ndim) + " axes") +
-                     " once");
+            fail(errc::shape_mismatch, "the permutation ", axes, " does not name ",
+                 ndim == 1 ? std::string("the 1 axis")
+                           : "each of the " + std::to_string(ndim) + " axes",
+                 " once");
         return order;
     }
 

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <utility>
 
 /// \file
@@ -40,12 +39,9 @@ constexpr void check_blocks(box const& p, index_vector const& shape, index_vecto
         for (index_t const cut : {p.offset[axis], p.end(axis)})
             if (cut % block[axis] != 0 && cut != shape[axis]) {
                 index_t const first = cut - cut % block[axis];
-                fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of the " + side +
-                                               " is cut at " + std::to_string(cut) +
-                                               ", inside the block from " + std::to_string(first) +
-                                               " to " + std::to_string(first + block[axis]) +
-                                               ", which has one scale; cut at multiples of " +
-                                               std::to_string(block[axis]));
+                fail(errc::shape_mismatch, "axis ", axis, " of the ", side, " is cut at ", cut,
+                     ", inside the block from ", first, " to ", first + block[axis],
+                     ", which has one scale; cut at multiples of ", block[axis]);
             }
 }
 
@@ -63,15 +59,14 @@ constexpr box in_blocks(box const& p, index_vector const& block) {
 /// Refuses what scales cannot follow.
 constexpr void check_scaled(piece const& p, index_vector const& block) {
     if (!p.casts.empty())
-        fail(errc::dtype_mismatch, "a block-scaled tensor of " + std::string(name(p.stored)) +
-                                       " cannot be cast: its scales belong to its stored values");
+        fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
+             " cannot be cast: its scales belong to its stored values");
     if (p.joins.any())
         fail(errc::unsupported, "a block-scaled tensor cannot be reshaped: its blocks are boxes "
                                 "of its axes");
     if (block.size() != p.extent.size())
-        fail(errc::shape_mismatch, "a block of " + to_string(block) + " has " +
-                                       axis_count(block.size()) + ", and the tensor " +
-                                       std::to_string(p.extent.size()));
+        fail(errc::shape_mismatch, "a block of ", block, " has ", axis_count(block.size()),
+             ", and the tensor ", p.extent.size());
 }
 
 /// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
@@ -96,9 +91,8 @@ constexpr expression block_scales(expression const& tensor, index_vector const& 
         check_scaled(p, block);
         index_vector const target_block = p.order.apply(block);
         if (permuted_block && *permuted_block != target_block)
-            fail(errc::shape_mismatch, "blocks of " + to_string(*permuted_block) + " and of " +
-                                           to_string(target_block) +
-                                           " cannot be combined in one tensor");
+            fail(errc::shape_mismatch, "blocks of ", *permuted_block, " and of ", target_block,
+                 " cannot be combined in one tensor");
         permuted_block = target_block;
         check_blocks(p.target_box(), tensor.shape, target_block, "target");
         box const target = in_blocks(p.target_box(), target_block);
@@ -106,9 +100,8 @@ constexpr expression block_scales(expression const& tensor, index_vector const& 
             scale_source const from = source_of(p.source);
             check_blocks(p.source_box(), from.shape, block, "source");
             if (from.dtype != dtype)
-                fail(errc::dtype_mismatch, "scales of " + std::string(name(from.dtype)) + " and " +
-                                               std::string(name(dtype)) +
-                                               " cannot be combined in one tensor");
+                fail(errc::dtype_mismatch, "scales of ", from.dtype, " and ", dtype,
+                     " cannot be combined in one tensor");
             p.source = from.scales;
         }
         p.stored = dtype;

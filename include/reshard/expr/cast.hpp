@@ -6,7 +6,6 @@
 #include <reshard/expr/expression.hpp>
 
 #include <cstddef>
-#include <string>
 
 /// \file
 /// The elements of a tensor in another data type.
@@ -20,8 +19,8 @@ namespace reshard {
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
     if (!detail::is_castable(tensor.dtype, dtype))
-        fail(errc::dtype_mismatch, "a cast from " + std::string(name(tensor.dtype)) + " to " +
-                                       std::string(name(dtype)) + " would lose the imaginary part");
+        fail(errc::dtype_mismatch, "a cast from ", tensor.dtype, " to ", dtype,
+             " would lose the imaginary part");
     expression result{tensor.shape, dtype, detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {

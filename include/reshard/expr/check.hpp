@@ -62,40 +62,6 @@ struct report {
     bool invertible() const { return losses.empty(); }
 };
 
-namespace detail {
-
-/// A check at work.
-class mapping_checker {
-public:
-    mapping_checker(mapping const& map, catalog const& source, catalog const* target)
-        : map_(map), source_(source), target_(target) {}
-
-    report run();
-
-private:
-    void add(errc code, std::string const& key, std::string message);
-
-    /// Compares the tensors that the mapping was made for with those that there are.
-    void check_sources();
-
-    void check_targets();
-
-    void check_target(catalog_entry const& wanted, expression const& value);
-
-    void note(std::string code, std::string const& key, std::string message);
-
-    void note_loss(loss const& one);
-
-    void note_unwanted();
-
-    mapping const& map_;
-    catalog const& source_;
-    catalog const* target_;
-    report result_;
-};
-
-} // namespace detail
-
 /// Everything that is wrong with a mapping of the tensors of `source` to those of `target`, which
 /// may be unknown, or that is worth knowing: never the first finding alone, and one for each fault.
 ///
@@ -105,9 +71,8 @@ private:
 /// wants.
 ///
 /// \par Source no other system says before a byte moves that a program is right
-inline report check(mapping const& map, catalog const& source, catalog const* target = nullptr) {
-    return detail::mapping_checker(map, source, target).run();
-}
+RESHARD_DECL report check(mapping const& map, catalog const& source,
+                          catalog const* target = nullptr);
 
 } // namespace reshard
 

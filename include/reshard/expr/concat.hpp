@@ -36,18 +36,15 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
     for (std::size_t k = 1; k < tensors.size(); ++k) {
         expression const& other = *tensors[k];
         if (other.ndim() != first.ndim())
-            fail(errc::shape_mismatch, name_of(k) + " has " + axis_count(other.ndim()) + ", and " +
-                                           name_of(0) + " has " + std::to_string(first.ndim()));
+            fail(errc::shape_mismatch, name_of(k), " has ", axis_count(other.ndim()), ", and ",
+                 name_of(0), " has ", first.ndim());
         if (other.dtype != first.dtype)
-            fail(errc::dtype_mismatch,
-                 name_of(k) + " is " + std::string(name(other.dtype)) + ", and " + name_of(0) +
-                     " is " + std::string(name(first.dtype)) + "; cast one of them first");
+            fail(errc::dtype_mismatch, name_of(k), " is ", other.dtype, ", and ", name_of(0),
+                 " is ", first.dtype, "; cast one of them first");
         for (std::size_t i = 0; i < first.ndim(); ++i)
             if (i != axis && other.shape[i] != first.shape[i])
-                fail(errc::shape_mismatch, name_of(k) + " has the extent " +
-                                               std::to_string(other.shape[i]) + " along axis " +
-                                               std::to_string(i) + ", and " + name_of(0) + " has " +
-                                               std::to_string(first.shape[i]));
+                fail(errc::shape_mismatch, name_of(k), " has the extent ", other.shape[i],
+                     " along axis ", i, ", and ", name_of(0), " has ", first.shape[i]);
     }
 }
 

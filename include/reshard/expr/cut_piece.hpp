@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 /// \file
@@ -32,11 +31,9 @@ public:
     constexpr void count(piece const& whole) {
         if (left() == 0) {
             is_exceeded_ = true;
-            fail(errc::limit_exceeded, "a box of shape " + to_string(whole.target_box().shape) +
-                                           " made from one of shape " +
-                                           to_string(whole.source_box().shape) +
-                                           " takes more than " + std::to_string(most_) +
-                                           " pieces; cut the tensor along an outer axis");
+            fail(errc::limit_exceeded, "a box of shape ", whole.target_box().shape,
+                 " made from one of shape ", whole.source_box().shape, " takes more than ", most_,
+                 " pieces; cut the tensor along an outer axis");
         }
         ++made_;
     }

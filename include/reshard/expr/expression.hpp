@@ -37,8 +37,8 @@ struct expression {
 /// \throws error with errc::bad_layout where pieces do not have the axes of the tensor
 constexpr void validate(expression const& value) {
     if (value.pieces.ndim() != value.shape.size())
-        fail(errc::bad_layout, "it has pieces of " + std::to_string(value.pieces.ndim()) +
-                                   " axes of a tensor of shape " + to_string(value.shape));
+        fail(errc::bad_layout, "it has pieces of ", value.pieces.ndim(),
+             " axes of a tensor of shape ", value.shape);
 }
 
 namespace detail {
@@ -58,9 +58,8 @@ constexpr expression one_piece(key_id source, index_vector const& shape, data_ty
 /// \throws error with errc::shape_mismatch when the tensor has no such axis
 constexpr void check_axis(expression const& tensor, std::size_t axis) {
     if (axis >= tensor.ndim())
-        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " of a tensor of " +
-                                       axis_count(tensor.ndim()) + ", shape " +
-                                       to_string(tensor.shape));
+        fail(errc::shape_mismatch, "axis ", axis, " of a tensor of ", axis_count(tensor.ndim()),
+             ", shape ", tensor.shape);
 }
 
 /// Source tensor number `source`, whole and unchanged.

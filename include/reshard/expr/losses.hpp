@@ -25,10 +25,6 @@ struct piece_fault {
 /// Whether a box lies in a tensor of that shape, whatever its numbers are.
 RESHARD_DECL bool lies_in(box const& region, index_vector const& shape);
 
-/// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
-RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& p,
-                                                          source_list const& sources);
-
 /// Elements that no piece makes up, or several do.
 RESHARD_DECL std::optional<piece_fault> find_cover_fault(expression const& value);
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 /// \file
@@ -32,10 +31,9 @@ public:
     /// \throws error with errc::limit_exceeded where there are more than `max_ndim`
     constexpr void push_front(index_t extent, bool begins_before, bool begins_after) {
         if (extents_.size() == max_ndim)
-            fail(errc::limit_exceeded,
-                 "a reshape splits axes into at most " + std::to_string(max_ndim) +
-                     " factors, but this one needs more; reshape before other "
-                     "axes are merged or split");
+            fail(
+                errc::limit_exceeded, "a reshape splits axes into at most ", max_ndim,
+                " factors, but this one needs more; reshape before other axes are merged or split");
         extents_.push_back(extent);
         begins_before_.push_back(begins_before);
         begins_after_.push_back(begins_after);

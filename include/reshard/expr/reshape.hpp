@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 /// \file
@@ -174,10 +173,8 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
                              detail::piece_limit& limit) {
     index_t const count = element_count(shape);
     if (count != element_count(tensor.shape))
-        fail(errc::shape_mismatch, "the shape " + to_string(tensor.shape) + " has " +
-                                       std::to_string(element_count(tensor.shape)) +
-                                       " elements, and " + to_string(shape) + " has " +
-                                       std::to_string(count));
+        fail(errc::shape_mismatch, "the shape ", tensor.shape, " has ", element_count(tensor.shape),
+             " elements, and ", shape, " has ", count);
     expression result{shape, tensor.dtype, detail::piece_list(shape.size())};
     if (count == 0)
         return result;

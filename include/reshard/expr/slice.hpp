@@ -43,19 +43,16 @@ namespace detail {
 /// \throws error with errc::shape_mismatch as `slice` does
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
     if (ranges.size() != tensor.ndim())
-        fail(errc::shape_mismatch, "there are " + std::to_string(ranges.size()) +
-                                       " ranges, and the shape " + to_string(tensor.shape) +
-                                       " has " + axis_count(tensor.ndim()) +
-                                       "; give one for each axis");
+        fail(errc::shape_mismatch, "there are ", ranges.size(), " ranges, and the shape ",
+             tensor.shape, " has ", axis_count(tensor.ndim()), "; give one for each axis");
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const extent = tensor.shape[axis], first = ranges[axis].first;
         index_t const last = ranges[axis].last.value_or(extent);
         if (first < 0 || first > last || last > extent)
-            fail(errc::shape_mismatch,
-                 "axis " + std::to_string(axis) + " has the extent " + std::to_string(extent) +
-                     ", and " + to_string(ranges[axis]) +
-                     " is no range of it; bounds count from 0, and the lower one comes first");
+            fail(errc::shape_mismatch, "axis ", axis, " has the extent ", extent, ", and ",
+                 to_string(ranges[axis]),
+                 " is no range of it; bounds count from 0, and the lower one comes first");
         region.offset.push_back(first);
         region.shape.push_back(last - first);
     }
@@ -103,16 +100,12 @@ namespace detail {
 /// \throws error with errc::shape_mismatch unless `shape` is one of a tensor of as many axes
 constexpr void check_resize(expression const& tensor, index_vector const& shape) {
     if (shape.size() != tensor.ndim())
-        fail(errc::shape_mismatch, "there are " + std::to_string(shape.size()) +
-                                       " extents, and the shape " + to_string(tensor.shape) +
-                                       " has " + axis_count(tensor.ndim()) +
-                                       "; give one for each axis");
+        fail(errc::shape_mismatch, "there are ", shape.size(), " extents, and the shape ",
+             tensor.shape, " has ", axis_count(tensor.ndim()), "; give one for each axis");
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (shape[axis] < 0)
-            fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
-                                           std::to_string(tensor.shape[axis]) +
-                                           ", and cannot have the extent " +
-                                           std::to_string(shape[axis]));
+            fail(errc::shape_mismatch, "axis ", axis, " has the extent ", tensor.shape[axis],
+                 ", and cannot have the extent ", shape[axis]);
 }
 
 /// Adds zeros for all elements that `kept`, the box of that shape at the beginning, does not have:

@@ -30,12 +30,10 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
     };
     for (std::size_t i = 0; i < sizes.size(); left -= sizes[i++])
         if (sizes[i] < 0 || sizes[i] > left)
-            fail(errc::shape_mismatch, extent() + ", and part " + std::to_string(i + 1) +
-                                           " takes " + std::to_string(sizes[i]) + " of the " +
-                                           std::to_string(left) + " elements that are left");
+            fail(errc::shape_mismatch, extent(), ", and part ", i + 1, " takes ", sizes[i],
+                 " of the ", left, " elements that are left");
     if (left != 0)
-        fail(errc::shape_mismatch,
-             extent() + ", and the sizes sum to " + std::to_string(tensor.shape[axis] - left));
+        fail(errc::shape_mismatch, extent(), ", and the sizes sum to ", tensor.shape[axis] - left);
 }
 
 /// Puts `p`, cut at the borders of the results along `axis`, into those that it reaches.
@@ -111,10 +109,8 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
     detail::check_axis(tensor, axis);
     auto const count = static_cast<index_t>(parts);
     if (count < 1 || tensor.shape[axis] % count != 0)
-        fail(errc::shape_mismatch, "axis " + std::to_string(axis) + " has the extent " +
-                                       std::to_string(tensor.shape[axis]) +
-                                       ", which does not divide into " + std::to_string(parts) +
-                                       " equal parts; give explicit sizes");
+        fail(errc::shape_mismatch, "axis ", axis, " has the extent ", tensor.shape[axis],
+             ", which does not divide into ", parts, " equal parts; give explicit sizes");
     std::vector<index_t> const sizes(parts, tensor.shape[axis] / count);
     return split(tensor, axis, sizes, limit);
 }

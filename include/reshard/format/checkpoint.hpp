@@ -31,15 +31,6 @@ struct checkpoint_files {
     bool operator==(checkpoint_files const&) const = default;
 };
 
-/// The names in a directory, sorted.
-RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path const& directory);
-
-/// What stands at `path`.
-///
-/// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
-///         checkpoint; it says what was found
-RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path);
-
 } // namespace reshard::detail
 
 namespace reshard {

@@ -22,12 +22,6 @@ namespace reshard::detail {
 /// The number of ranks: what the file says, or one more than the largest.
 RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
 
-/// The layout in the explicit form.
-///
-/// \throws error with errc::bad_layout, or errc::limit_exceeded for more than 2^22 ranks, that
-///         names the file, the place in it, key, axis and both numbers
-RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_view file);
-
 /// The text of a layout file in the explicit form, a line a shard.
 ///
 /// \post `parse_layout_file` gives the same table, but for file and notes

@@ -50,10 +50,6 @@ inline std::string quoted(layout_table const& table, layout_row const& row) {
     return table.file + ": '" + row.key + "'";
 }
 
-/// What the program yields and the layout does not ask for.
-RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
-                                                  layout const& target);
-
 /// The layout of a source: each data type must be given.
 ///
 /// \throws error with errc::bad_layout that names file and key where one is not

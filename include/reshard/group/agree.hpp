@@ -63,10 +63,8 @@ void agree(Group const& world, detail::local_error const& mine) {
             throw error(*problem);
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank].size() > 1)
-            fail(errc::ranks_disagree,
-                 "rank " + std::to_string(rank) + " runs " + detail::named_call(all[rank]) +
-                     " while other ranks are in another call; every rank must "
-                     "make the same call");
+            fail(errc::ranks_disagree, "rank ", rank, " runs ", detail::named_call(all[rank]),
+                 " while other ranks are in another call; every rank must make the same call");
 }
 
 /// Runs local work that may fail on some ranks, and fails on all of them where it does.
@@ -98,10 +96,9 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
         if (all[rank] != all[0]) {
             std::string const first = named_call(all[0]);
             std::string const other = named_call(all[rank]);
-            fail(errc::ranks_disagree,
-                 "rank 0 runs " + first + " and rank " + std::to_string(rank) + " runs " +
-                     (other == first ? "it with a different program or different options" : other) +
-                     "; every rank must make the same call");
+            fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ",
+                 other == first ? "it with a different program or different options" : other,
+                 "; every rank must make the same call");
         }
 }
 
@@ -126,10 +123,9 @@ void agree_on_digest(Group const& world, std::string_view what, std::uint64_t di
             throw error(*problem);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
-            fail(errc::ranks_disagree, "rank 0 has " + std::string(what) + " with digest " +
-                                           all[0].substr(1) + ", and rank " + std::to_string(rank) +
-                                           " one with digest " + all[rank].substr(1) +
-                                           "; every rank must have the same");
+            fail(errc::ranks_disagree, "rank 0 has ", what, " with digest ", all[0].substr(1),
+                 ", and rank ", rank, " one with digest ", all[rank].substr(1),
+                 "; every rank must have the same");
 }
 
 } // namespace reshard::detail

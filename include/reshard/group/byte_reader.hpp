@@ -23,7 +23,7 @@
 namespace reshard::detail {
 
 [[noreturn]] inline void refuse_archive(std::string const& text) {
-    fail(errc::corrupt_file, "the archive " + text);
+    fail(errc::corrupt_file, "the archive ", text);
 }
 
 /// Takes values off bytes, and never more than there are.

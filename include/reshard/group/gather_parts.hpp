@@ -72,7 +72,7 @@ std::vector<shard_descriptor> gather_parts(Group const& world,
         for (std::size_t const i : order) {
             check_part(tensors[i]);
             if (!sorted.empty() && sorted.back().key == tensors[i].key)
-                fail(errc::bad_layout, "'" + tensors[i].key + "' appears twice on one rank");
+                fail(errc::bad_layout, "'", tensors[i].key, "' appears twice on one rank");
             sorted.push_back(tensors[i]);
         }
     });

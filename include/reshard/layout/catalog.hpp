@@ -45,8 +45,8 @@ constexpr void validate(catalog_entry const& entry) {
     if (entry.parts.size() != entry.shape.size() ||
         std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }) ||
         entry.uneven >> entry.shape.size() != 0)
-        fail(errc::bad_layout, "it has the parts " + to_string(entry.parts) + " of '" + entry.key +
-                                   "', shape " + to_string(entry.shape));
+        fail(errc::bad_layout, "it has the parts ", entry.parts, " of '", entry.key, "', shape ",
+             entry.shape);
 }
 
 namespace detail {
@@ -64,7 +64,7 @@ constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view k
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
-            fail(errc::bad_layout, "it has '" + list[i].key + "' behind '" + list[i - 1].key + "'");
+            fail(errc::bad_layout, "it has '", list[i].key, "' behind '", list[i - 1].key, "'");
 }
 
 } // namespace detail
@@ -80,7 +80,7 @@ public:
                   [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
             if (entries_[i - 1].key == entries_[i].key)
-                fail(errc::bad_layout, "'" + entries_[i].key + "' appears twice in the catalog");
+                fail(errc::bad_layout, "'", entries_[i].key, "' appears twice in the catalog");
     }
 
     /// The entry of that key, or null.

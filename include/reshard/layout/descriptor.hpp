@@ -97,23 +97,19 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
     index_t const extent = shard.region.shape[axis];
     index_t const global = shard.global_shape[axis];
     if (first < 0 || extent < 0 || first > global || extent > global - first)
-        fail(errc::bad_layout, "'" + shard.key + "': axis " + std::to_string(axis) +
-                                   ": a shard of " + std::to_string(extent) +
-                                   " elements at offset " + std::to_string(first) +
-                                   " exceeds the global extent " + std::to_string(global));
+        fail(errc::bad_layout, "'", shard.key, "': axis ", axis, ": a shard of ", extent,
+             " elements at offset ", first, " exceeds the global extent ", global);
 }
 
 /// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is flat, too
 constexpr void check_cycles(shard_descriptor const& shard) {
     if (shard.flat && !shard.cycles.empty())
-        fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
-                                   " and blocks along" + to_string(shard.cycles) +
-                                   "; a shard has one or the other");
+        fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat, " and blocks along",
+             to_string(shard.cycles), "; a shard has one or the other");
     if (axis_cycle const* const bad = find_bad_cycle(shard.region, shard.cycles))
-        fail(errc::bad_layout,
-             "'" + shard.key + "': axis " + std::to_string(bad->axis) + ": blocks of " +
-                 std::to_string(bad->block) + " elements, " + std::to_string(bad->period) +
-                 " apart, are not those of a region of shape " + to_string(shard.region.shape));
+        fail(errc::bad_layout, "'", shard.key, "': axis ", bad->axis, ": blocks of ", bad->block,
+             " elements, ", bad->period, " apart, are not those of a region of shape ",
+             shard.region.shape);
 }
 
 /// True where all elements can be counted, `each` for each.
@@ -132,10 +128,8 @@ constexpr bool is_countable(index_vector const& shape, index_t each) {
 /// \throws error with errc::overflow that names key and shape
 constexpr void check_count(std::string_view key, index_vector const& shape) {
     if (!is_countable(shape, 1))
-        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
-                                 " has more than " +
-                                 std::to_string(std::numeric_limits<index_t>::max()) +
-                                 " elements; its shape must be smaller");
+        fail(errc::overflow, "'", key, "': a tensor of shape ", shape, " has more than ",
+             std::numeric_limits<index_t>::max(), " elements; its shape must be smaller");
 }
 
 /// Refuses a tensor whose bits 64 bits cannot count.
@@ -144,11 +138,9 @@ constexpr void check_count(std::string_view key, index_vector const& shape) {
 /// \throws error with errc::overflow that names key, shape and data type
 constexpr void check_size(std::string_view key, index_vector const& shape, data_type dtype) {
     if (!is_countable(shape, bits(dtype)))
-        fail(errc::overflow, "'" + std::string(key) + "': a tensor of shape " + to_string(shape) +
-                                 " with " + std::to_string(bits(dtype)) + " bits per element (" +
-                                 std::string(name(dtype)) + ") has more than " +
-                                 std::to_string(std::numeric_limits<index_t>::max()) +
-                                 " bits; its shape must be smaller");
+        fail(errc::overflow, "'", key, "': a tensor of shape ", shape, " with ", bits(dtype),
+             " bits per element (", dtype, ") has more than ", std::numeric_limits<index_t>::max(),
+             " bits; its shape must be smaller");
 }
 
 } // namespace detail
@@ -159,22 +151,19 @@ constexpr void check_size(std::string_view key, index_vector const& shape, data_
 ///         with errc::overflow when the tensor has more than 2^63 - 1 bits
 constexpr void check(shard_descriptor const& shard) {
     if (shard.key.empty())
-        fail(errc::bad_layout, "a shard of shape " + to_string(shard.region.shape) + " has no key");
+        fail(errc::bad_layout, "a shard of shape ", shard.region.shape, " has no key");
     if (shard.region.offset.size() != shard.global_shape.size() ||
         shard.region.shape.size() != shard.global_shape.size())
-        fail(errc::bad_layout, "'" + shard.key + "': a shard of shape " +
-                                   to_string(shard.region.shape) + " at offset " +
-                                   to_string(shard.region.offset) +
-                                   " has another number of axes than the global shape " +
-                                   to_string(shard.global_shape));
+        fail(errc::bad_layout, "'", shard.key, "': a shard of shape ", shard.region.shape,
+             " at offset ", shard.region.offset,
+             " has another number of axes than the global shape ", shard.global_shape);
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
     detail::check_size(shard.key, shard.global_shape, shard.dtype);
     if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
                        shard.flat->end > element_count(shard.region)))
-        fail(errc::bad_layout, "'" + shard.key + "': flat range " + to_string(*shard.flat) +
-                                   " exceeds a region of " +
-                                   std::to_string(element_count(shard.region)) + " elements");
+        fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat,
+             " exceeds a region of ", element_count(shard.region), " elements");
     detail::check_cycles(shard);
 }
 

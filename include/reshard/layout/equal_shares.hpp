@@ -32,20 +32,17 @@ struct equal_share {
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
-        fail(errc::shape_mismatch, "'" + key + "': no axis " + std::to_string(share.axis) +
-                                       " in a tensor of shape " + to_string(local_shape));
+        fail(errc::shape_mismatch, "'", key, "': no axis ", share.axis, " in a tensor of shape ",
+             local_shape);
     if (share.index < 0 || share.index >= share.count)
-        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
-                                   ": there is no share " + std::to_string(share.index) + " of " +
-                                   std::to_string(share.count) + "; shares are numbered from 0");
+        fail(errc::bad_layout, "'", key, "': axis ", share.axis, ": there is no share ",
+             share.index, " of ", share.count, "; shares are numbered from 0");
     index_t const extent = local_shape[share.axis];
     if (extent < 0)
-        fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(share.axis) +
-                                   " has the extent " + std::to_string(extent));
+        fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the extent ", extent);
     if (extent > std::numeric_limits<index_t>::max() / share.count)
-        fail(errc::overflow, "'" + key + "': axis " + std::to_string(share.axis) + ": " +
-                                 std::to_string(share.count) + " shares of " +
-                                 std::to_string(extent) + " elements do not fit in 64 bits");
+        fail(errc::overflow, "'", key, "': axis ", share.axis, ": ", share.count, " shares of ",
+             extent, " elements do not fit in 64 bits");
 }
 
 } // namespace detail
@@ -80,8 +77,7 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
     for (detail::equal_share const& share : shares) {
         detail::check_share(result.key, local_shape, share);
         if (seen[share.axis]++ != 0)
-            fail(errc::bad_layout,
-                 "'" + result.key + "': two shares along axis " + std::to_string(share.axis));
+            fail(errc::bad_layout, "'", result.key, "': two shares along axis ", share.axis);
         result.global_shape[share.axis] = local_shape[share.axis] * share.count;
         result.region.offset[share.axis] = local_shape[share.axis] * share.index;
     }
@@ -107,8 +103,8 @@ constexpr shard_descriptor replicated(std::string key, data_type dtype, index_ve
 constexpr flat_range flat_share(index_t elements, index_t index, index_t count) {
     BOOST_ASSERT(elements >= 0);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "there is no flat share " + std::to_string(index) + " of " +
-                                   std::to_string(count) + "; shares are numbered from 0");
+        fail(errc::bad_layout, "there is no flat share ", index, " of ", count,
+             "; shares are numbered from 0");
     index_t const most = elements / count + (elements % count != 0);
     if (most == 0 || index > elements / most)
         return {elements, elements};
@@ -126,9 +122,8 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
 constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, index_t count) {
     check(shard);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "'" + shard.key + "': there is no flat share " +
-                                   std::to_string(index) + " of " + std::to_string(count) +
-                                   "; shares are numbered from 0");
+        fail(errc::bad_layout, "'", shard.key, "': there is no flat share ", index, " of ", count,
+             "; shares are numbered from 0");
     flat_range const all = shard.flat.value_or(flat_range{0, element_count(shard.region)});
     flat_range const share = flat_share(all.size(), index, count);
     shard.flat = flat_range{all.begin + share.begin, all.begin + share.end};

@@ -37,9 +37,8 @@ struct mesh_axis {
     /// \throws error with errc::limit_exceeded for a name of more than 31 characters
     constexpr mesh_axis(std::string_view name, index_t ranks) : extent(ranks) {
         if (name.size() >= std::size(characters))
-            fail(errc::limit_exceeded, "the mesh axis '" + std::string(name) + "' has a name of " +
-                                           std::to_string(name.size()) +
-                                           " characters; at most 31 are allowed");
+            fail(errc::limit_exceeded, "the mesh axis '", name, "' has a name of ", name.size(),
+                 " characters; at most 31 are allowed");
         std::copy(name.begin(), name.end(), characters);
     }
 
@@ -67,9 +66,8 @@ struct mesh {
     ///         errc::limit_exceeded for too many axes or more than 2^31 - 1 ranks
     constexpr explicit mesh(std::span<mesh_axis const> axes) {
         if (axes.size() > max_ndim)
-            fail(errc::limit_exceeded, "a mesh of " + std::to_string(axes.size()) +
-                                           " axes; at most " + std::to_string(max_ndim) +
-                                           " are allowed");
+            fail(errc::limit_exceeded, "a mesh of ", axes.size(), " axes; at most ", max_ndim,
+                 " are allowed");
         for (mesh_axis const& axis : axes)
             push_back(axis);
     }
@@ -111,8 +109,8 @@ struct mesh {
     constexpr std::size_t axis(std::string_view name) const {
         std::size_t const found = find(name);
         if (found == count)
-            fail(errc::bad_layout, "the mesh has no axis '" + std::string(name) + "', only " +
-                                       (count == 0 ? "one rank" : names()));
+            fail(errc::bad_layout, "the mesh has no axis '", name, "', only ",
+                 count == 0 ? "one rank" : names());
         return found;
     }
 
@@ -132,17 +130,15 @@ private:
 
     constexpr void push_back(mesh_axis const& axis) {
         if (axis.name().empty())
-            fail(errc::bad_layout, "axis " + std::to_string(count) + " of the mesh has no name");
+            fail(errc::bad_layout, "axis ", count, " of the mesh has no name");
         if (find(axis.name()) != count)
-            fail(errc::bad_layout, "the mesh has two axes '" + std::string(axis.name()) + "'");
+            fail(errc::bad_layout, "the mesh has two axes '", axis.name(), "'");
         if (axis.extent < 1)
-            fail(errc::bad_layout, "mesh axis '" + std::string(axis.name()) + "' has " +
-                                       std::to_string(axis.extent) +
-                                       " ranks; at least 1 is needed");
+            fail(errc::bad_layout, "mesh axis '", axis.name(), "' has ", axis.extent,
+                 " ranks; at least 1 is needed");
         if (axis.extent > most_ranks / index_t{rank_count()})
-            fail(errc::limit_exceeded, "mesh axis '" + std::string(axis.name()) +
-                                           "' makes the mesh have more than " +
-                                           std::to_string(most_ranks) + " ranks");
+            fail(errc::limit_exceeded, "mesh axis '", axis.name(),
+                 "' makes the mesh have more than ", most_ranks, " ranks");
         all_axes[count++] = axis;
     }
 };
@@ -166,15 +162,13 @@ public:
     constexpr rank_mesh(mesh const& grid, std::vector<holder_t> ranks)
         : grid_(grid), ranks_(std::move(ranks)) {
         if (ranks_.size() != grid.rank_count())
-            fail(errc::bad_layout, "the mesh " + to_string(grid) + " has " +
-                                       std::to_string(grid.rank_count()) + " places, but " +
-                                       std::to_string(ranks_.size()) + " ranks are listed");
+            fail(errc::bad_layout, "the mesh ", grid, " has ", grid.rank_count(), " places, but ",
+                 ranks_.size(), " ranks are listed");
         std::vector<holder_t> sorted = ranks_;
         std::sort(sorted.begin(), sorted.end());
         auto const twice = std::adjacent_find(sorted.begin(), sorted.end());
         if (twice != sorted.end())
-            fail(errc::bad_layout, "the mesh " + to_string(grid) + " has rank " +
-                                       std::to_string(*twice) + " at two places");
+            fail(errc::bad_layout, "the mesh ", grid, " has rank ", *twice, " at two places");
         end_ = sorted.back() + 1;
         for (std::size_t i = 0; i < ranks_.size() && ranks_[i] == i; ++i)
             if (i + 1 == ranks_.size())

@@ -34,13 +34,13 @@ struct table_shard {
 ///         flat range is none
 constexpr void validate(table_shard const& shard) {
     if (shard.region.offset.size() != shard.region.shape.size())
-        fail(errc::bad_layout, "it has the shard " + to_string(shard.region.shape) + " at offset " +
-                                   to_string(shard.region.offset));
+        fail(errc::bad_layout, "it has the shard ", shard.region.shape, " at offset ",
+             shard.region.offset);
     if (shard.flat && shard.flat->begin < 0)
-        fail(errc::bad_layout, "it has the flat range " + to_string(*shard.flat));
+        fail(errc::bad_layout, "it has the flat range ", *shard.flat);
     if ((shard.flat && !shard.cycles.empty()) || find_bad_cycle(shard.region, shard.cycles))
-        fail(errc::bad_layout, "it has blocks along" + to_string(shard.cycles) + " of the shape " +
-                                   to_string(shard.region.shape));
+        fail(errc::bad_layout, "it has blocks along", to_string(shard.cycles), " of the shape ",
+             shard.region.shape);
 }
 
 /// The shards of one tensor, packed: holder, region, flat range and cycles of each, in the order of

@@ -85,15 +85,11 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
         if (!has_axis(segment.flat->axes, i))
             continue;
         if (i >= ranks.ndim())
-            fail(errc::bad_layout, "'" + key + "': mesh axis " + std::to_string(i) +
-                                       " shares flat slices, but the mesh has " +
-                                       std::to_string(ranks.ndim()) + " axes (" + to_string(ranks) +
-                                       ")");
+            fail(errc::bad_layout, "'", key, "': mesh axis ", i,
+                 " shares flat slices, but the mesh has ", ranks.ndim(), " axes (", ranks, ")");
         if (segment.how.placements()[i].what != placement::kind::replicate)
-            fail(errc::bad_layout, "'" + key + "': mesh axis '" +
-                                       std::string(ranks.all_axes[i].name()) +
-                                       "' shares flat slices, so it must replicate, not " +
-                                       to_string(segment.how.placements()[i]));
+            fail(errc::bad_layout, "'", key, "': mesh axis '", ranks.all_axes[i].name(),
+                 "' shares flat slices, so it must replicate, not ", segment.how.placements()[i]);
         count *= ranks.all_axes[i].extent;
     }
     return count;
@@ -104,20 +100,16 @@ constexpr void check_flat(std::string const& key, sharding_part const& segment) 
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.how.placements())
         if (each.what == placement::kind::cyclic)
-            fail(errc::bad_layout, "'" + key + "': axis " + std::to_string(each.axis) +
-                                       ": blocks of " + std::to_string(each.block) +
-                                       " elements are dealt out, so " + std::to_string(count) +
-                                       " ranks cannot share them in flat slices");
+            fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ", each.block,
+                 " elements are dealt out, so ", count, " ranks cannot share them in flat slices");
     if (!segment.flat->slices)
         return;
     auto const [begin, length] = *segment.flat->slices;
     index_t const elements = element_count(largest_region(segment.how));
     if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
         begin > count * length - elements)
-        fail(errc::bad_layout, "'" + key + "': " + std::to_string(elements) +
-                                   " elements at offset " + std::to_string(begin) +
-                                   " of a buffer exceed its " + std::to_string(count) +
-                                   " slices of " + std::to_string(length) + " elements");
+        fail(errc::bad_layout, "'", key, "': ", elements, " elements at offset ", begin,
+             " of a buffer exceed its ", count, " slices of ", length, " elements");
 }
 
 } // namespace detail
@@ -130,16 +122,13 @@ constexpr void check(tensor_sharding const& tensor) {
         if (segment.offset.size() != tensor.shape.size() ||
             segment.how.shape().size() != tensor.shape.size() ||
             !contains(whole(tensor.shape), {segment.offset, segment.how.shape()}))
-            fail(errc::bad_layout, "'" + tensor.key + "': a part of shape " +
-                                       to_string(segment.how.shape()) + " at offset " +
-                                       to_string(segment.offset) + " exceeds the tensor of shape " +
-                                       to_string(tensor.shape));
+            fail(errc::bad_layout, "'", tensor.key, "': a part of shape ", segment.how.shape(),
+                 " at offset ", segment.offset, " exceeds the tensor of shape ", tensor.shape);
         if (segment.how.held_by().is_plain() && tensor.parts[0].how.held_by().is_plain() &&
             segment.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
-            fail(errc::bad_layout, "'" + tensor.key + "': parts on meshes of " +
-                                       std::to_string(tensor.parts[0].how.ranks().rank_count()) +
-                                       " and " + std::to_string(segment.how.ranks().rank_count()) +
-                                       " ranks");
+            fail(errc::bad_layout, "'", tensor.key, "': parts on meshes of ",
+                 tensor.parts[0].how.ranks().rank_count(), " and ",
+                 segment.how.ranks().rank_count(), " ranks");
         if (segment.flat)
             detail::check_flat(tensor.key, segment);
     }

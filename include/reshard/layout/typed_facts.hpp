@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -98,11 +97,9 @@ private:
                             shard_table(shard.global_shape.size())});
         keyed_table& table = tables_[place];
         if (table.shape != shard.global_shape)
-            fail(errc::shape_mismatch,
-                 "'" + std::string(shard.key) + "' has two global shapes on two ranks");
+            fail(errc::shape_mismatch, "'", shard.key, "' has two global shapes on two ranks");
         if (table.dtype != shard.dtype)
-            fail(errc::dtype_mismatch,
-                 "'" + std::string(shard.key) + "' has two data types on two ranks");
+            fail(errc::dtype_mismatch, "'", shard.key, "' has two data types on two ranks");
         table.shards.push_back(rank, shard.region, shard.flat);
     }
 

@@ -7,7 +7,6 @@
 #include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,13 +46,11 @@ constexpr distribution fully_shard(distribution const& how, std::string_view mes
     std::size_t const i = how.ranks().axis(mesh_axis);
     std::vector<placement> placements = how.placements();
     if (how.shape().empty())
-        fail(errc::bad_layout,
-             "'" + std::string(key) +
-                 "': a scalar cannot be fully sharded; give it one axis of extent 1");
+        fail(errc::bad_layout, "'", key,
+             "': a scalar cannot be fully sharded; give it one axis of extent 1");
     if (placements[i].what != placement::kind::replicate)
-        fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" + std::string(mesh_axis) +
-                                   "' shards fully, so it must replicate, not " +
-                                   to_string(placements[i]));
+        fail(errc::bad_layout, "'", key, "': mesh axis '", mesh_axis,
+             "' shards fully, so it must replicate, not ", placements[i]);
     detail::split_rule const rule = axis == 0 ? detail::split_rule::ceil : detail::split_rule::even;
     placements[i] = detail::is_cut_behind(how, i, axis) ? placement(strided_shard{axis, rule})
                                                         : placement(shard{axis, rule});

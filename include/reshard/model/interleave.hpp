@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 /// \file
@@ -21,9 +20,8 @@ namespace detail {
 /// \throws error with errc::shape_mismatch for less than one block, or more than an extent has rows
 constexpr void check_blocks(index_t extent, index_t blocks) {
     if (blocks < 1 || extent % blocks != 0)
-        fail(errc::shape_mismatch, "tensors of extent " + std::to_string(extent) +
-                                       " along the axis cannot be interleaved in " +
-                                       std::to_string(blocks) + " equal blocks");
+        fail(errc::shape_mismatch, "tensors of extent ", extent,
+             " along the axis cannot be interleaved in ", blocks, " equal blocks");
 }
 
 } // namespace detail

@@ -9,7 +9,6 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,9 +25,8 @@ struct expert_numbers {
     /// \throws error with errc::bad_layout where the experts cannot be shared equally
     constexpr expert_numbers(index_t all, index_t ranks) : experts_(all), ranks_(ranks) {
         if (all < 0 || ranks < 1 || all % ranks != 0)
-            fail(errc::bad_layout,
-                 std::to_string(all) +
-                     " experts cannot be shared equally by ep=" + std::to_string(ranks) + " ranks");
+            fail(errc::bad_layout, all, " experts cannot be shared equally by ep=", ranks,
+                 " ranks");
     }
 
     /// How many a rank holds.
@@ -63,9 +61,8 @@ struct expert_numbers {
 private:
     static constexpr void check(index_t number, index_t count, char const* what) {
         if (number < 0 || number >= count)
-            fail(errc::bad_layout, std::string("there is no ") + what + " " +
-                                       std::to_string(number) + " among " + std::to_string(count) +
-                                       "; numbering starts at 0");
+            fail(errc::bad_layout, "there is no ", what, " ", number, " among ", count,
+                 "; numbering starts at 0");
     }
 
     index_t experts_;
@@ -132,12 +129,10 @@ constexpr void check_name(model::parallelism const& job, std::string_view name,
                           std::vector<std::string_view> const& earlier) {
     auto const all = std::end(model::parallelism_names);
     if (std::find(std::begin(model::parallelism_names), all, name) == all)
-        fail(errc::bad_layout, "the order '" + std::string(job.order) + "' names '" +
-                                   std::string(name) +
-                                   "'; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
+        fail(errc::bad_layout, "the order '", job.order, "' names '", name,
+             "'; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
     if (std::find(earlier.begin(), earlier.end(), name) != earlier.end())
-        fail(errc::bad_layout,
-             "the order '" + std::string(job.order) + "' names '" + std::string(name) + "' twice");
+        fail(errc::bad_layout, "the order '", job.order, "' names '", name, "' twice");
 }
 
 /// All names, the fastest first: those that the order leaves out come last.
@@ -156,10 +151,8 @@ constexpr std::vector<std::string_view> names_in_order(model::parallelism const&
         if (std::find(names.begin(), names.end(), name) != names.end())
             continue;
         if (degree_of(job, name) != 1)
-            fail(errc::bad_layout, "the order '" + std::string(job.order) + "' omits '" +
-                                       std::string(name) + "', which has the degree " +
-                                       std::to_string(degree_of(job, name)) +
-                                       "; name it, or set it to 1");
+            fail(errc::bad_layout, "the order '", job.order, "' omits '", name,
+                 "', which has the degree ", degree_of(job, name), "; name it, or set it to 1");
         names.push_back(name);
     }
     return names;
@@ -171,11 +164,8 @@ constexpr std::vector<std::string_view> names_in_order(model::parallelism const&
 constexpr index_t expert_copies(model::parallelism const& job) {
     index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
     if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
-        fail(errc::bad_layout,
-             "the " + std::to_string(stage) + " ranks of a stage (tp=" + std::to_string(job.tp) +
-                 " cp=" + std::to_string(job.cp) + " dp=" + std::to_string(job.dp) +
-                 ") cannot be divided by ep=" + std::to_string(job.ep) +
-                 " times etp=" + std::to_string(job.etp));
+        fail(errc::bad_layout, "the ", stage, " ranks of a stage (tp=", job.tp, " cp=", job.cp,
+             " dp=", job.dp, ") cannot be divided by ep=", job.ep, " times etp=", job.etp);
     return stage / (job.ep * job.etp);
 }
 
@@ -224,10 +214,9 @@ constexpr mesh expert_mesh(parallelism const& job) {
     mesh const experts(axes);
     index_t const apart = detail::distance_along(dense, "pp");
     if (job.pp > 1 && detail::distance_along(experts, "pp") != apart)
-        fail(errc::bad_layout, "in the order '" + std::string(job.order) + "', stages are " +
-                                   std::to_string(apart) + " ranks apart, but " +
-                                   std::to_string(detail::distance_along(experts, "pp")) +
-                                   " for experts; name 'pp' first or last");
+        fail(errc::bad_layout, "in the order '", job.order, "', stages are ", apart,
+             " ranks apart, but ", detail::distance_along(experts, "pp"),
+             " for experts; name 'pp' first or last");
     return experts;
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,13 +41,11 @@ public:
     ///         of the number of stages
     constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
-            fail(errc::bad_layout, std::to_string(counts.size()) +
-                                       " layer counts are not a multiple of " +
-                                       std::to_string(stages) + " pipeline stages");
+            fail(errc::bad_layout, counts.size(), " layer counts are not a multiple of ", stages,
+                 " pipeline stages");
         for (std::size_t i = 0; i < counts.size(); ++i) {
             if (counts[i] < 0)
-                fail(errc::bad_layout, "chunk " + std::to_string(i) + " of the pipeline has " +
-                                           std::to_string(counts[i]) + " layers");
+                fail(errc::bad_layout, "chunk ", i, " of the pipeline has ", counts[i], " layers");
             begins_.push_back(detail::checked_add(begins_.back(), counts[i], "the layers"));
         }
     }
@@ -67,9 +64,8 @@ public:
     /// \throws error with errc::bad_layout for a layer that is not there
     constexpr layer_place place_of(index_t layer) const {
         if (layer < 0 || layer >= layers())
-            fail(errc::bad_layout, "there is no layer " + std::to_string(layer) +
-                                       " in a pipeline of " + std::to_string(layers()) +
-                                       "; numbering starts at 0");
+            fail(errc::bad_layout, "there is no layer ", layer, " in a pipeline of ", layers(),
+                 "; numbering starts at 0");
         auto const behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
         index_t const i = behind - begins_.begin() - 1;
         return {i % stages_, i / stages_, layer - *(behind - 1)};
@@ -82,10 +78,8 @@ public:
     constexpr index_t layer_at(layer_place const& place) const {
         auto const [first, last] = layers_of(place.stage, place.chunk);
         if (place.local < 0 || place.local >= last - first)
-            fail(errc::bad_layout, "stage " + std::to_string(place.stage) + " has " +
-                                       std::to_string(last - first) + " layers in chunk " +
-                                       std::to_string(place.chunk) + ", so no layer " +
-                                       std::to_string(place.local));
+            fail(errc::bad_layout, "stage ", place.stage, " has ", last - first,
+                 " layers in chunk ", place.chunk, ", so no layer ", place.local);
         return first + place.local;
     }
 
@@ -94,10 +88,8 @@ public:
     /// \throws error with errc::bad_layout for a chunk that is not there
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
-            fail(errc::bad_layout, "there is no chunk " + std::to_string(chunk) + " of stage " +
-                                       std::to_string(stage) + " in a pipeline of " +
-                                       std::to_string(stages_) + " stages with " +
-                                       std::to_string(virtual_stages()) + " chunks each");
+            fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
+                 " in a pipeline of ", stages_, " stages with ", virtual_stages(), " chunks each");
         auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
         return {begins_[i], begins_[i + 1]};
     }
@@ -117,9 +109,8 @@ namespace detail {
 constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
     constexpr index_t most = 1 << 20;
     if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
-        fail(errc::bad_layout, "a pipeline of " + std::to_string(layers) + " layers on " +
-                                   std::to_string(stages) + " stages of " + std::to_string(chunks) +
-                                   " chunks is not possible");
+        fail(errc::bad_layout, "a pipeline of ", layers, " layers on ", stages, " stages of ",
+             chunks, " chunks is not possible");
 }
 
 } // namespace detail
@@ -133,9 +124,8 @@ constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
     if (layers % chunks != 0)
-        fail(errc::bad_layout, std::to_string(layers) + " layers cannot be cut into " +
-                                   std::to_string(chunks) +
-                                   " equal chunks; use uneven_pipeline or give counts");
+        fail(errc::bad_layout, layers, " layers cannot be cut into ", chunks,
+             " equal chunks; use uneven_pipeline or give counts");
     return {stages, std::vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
 }
 
@@ -159,10 +149,8 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
                              ? -1
                              : layers - first - last;
     if (stages < 2 || left < 0 || (between == 0 ? left != 0 : left % between != 0))
-        fail(errc::bad_layout, std::to_string(layers) + " layers less " + std::to_string(first) +
-                                   " on the first stage and " + std::to_string(last) +
-                                   " on the last cannot be divided equally among the " +
-                                   std::to_string(between) + " stages between");
+        fail(errc::bad_layout, layers, " layers less ", first, " on the first stage and ", last,
+             " on the last cannot be divided equally among the ", between, " stages between");
     std::vector<index_t> counts(static_cast<std::size_t>(stages),
                                 between == 0 ? 0 : left / between);
     counts.front() = first;

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -96,9 +95,8 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     index_t const extent = axes[place].extent;
     if (outer < 1 || extent % outer != 0)
-        fail(errc::bad_layout, "mesh axis '" + std::string(axis) + "' of " +
-                                   std::to_string(extent) + " ranks cannot be split into " +
-                                   std::to_string(outer) + " equal groups");
+        fail(errc::bad_layout, "mesh axis '", axis, "' of ", extent, " ranks cannot be split into ",
+             outer, " equal groups");
     axes[place].extent = outer;
     axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                 mesh_axis(inner_name, extent / outer));
@@ -113,8 +111,8 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
 constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
     std::size_t const place = ranks.axis(axis);
     if (place + 1 == ranks.ndim())
-        fail(errc::bad_layout, "the mesh " + to_string(ranks) + " has no axis after '" +
-                                   std::string(axis) + "' to join it with");
+        fail(errc::bad_layout, "the mesh ", ranks, " has no axis after '", axis,
+             "' to join it with");
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     auto const second = axes.begin() + static_cast<std::ptrdiff_t>(place) + 1;
     axes[place] = mesh_axis(name, axes[place].extent * second->extent);

@@ -6,7 +6,6 @@
 #include <reshard/core/index_vector.hpp>
 
 #include <cstddef>
-#include <string>
 
 /// \file
 /// What tensor parallelism does to each kind of layer.
@@ -69,8 +68,8 @@ constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
 /// \par Source `make-vocab-size-divisible-by` of Megatron-LM, 128 there
 constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_t tp) {
     if (multiple < 1 || tp < 1)
-        fail(errc::bad_layout, "a vocabulary cannot be padded to a multiple of " +
-                                   std::to_string(multiple) + " for tp=" + std::to_string(tp));
+        fail(errc::bad_layout, "a vocabulary cannot be padded to a multiple of ", multiple,
+             " for tp=", tp);
     index_t const step = detail::checked_multiply(multiple, tp);
     return detail::checked_multiply(vocabulary / step + (vocabulary % step != 0), step);
 }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -81,14 +80,11 @@ constexpr index_t rounded_up(index_t number, index_t multiple) {
 /// \throws error with errc::bad_layout for rules by which ranks would not have equal slices
 constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
     if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
-        fail(errc::bad_layout, "invalid buffer rules: alignment " +
-                                   std::to_string(rules.alignment) + ", end multiple " +
-                                   std::to_string(rules.end_multiple) + ", target " +
-                                   std::to_string(rules.target) + " elements");
+        fail(errc::bad_layout, "invalid buffer rules: alignment ", rules.alignment,
+             ", end multiple ", rules.end_multiple, ", target ", rules.target, " elements");
     if (ranks < 1 || rules.end_multiple % ranks != 0)
-        fail(errc::bad_layout,
-             "buffers that end at multiples of " + std::to_string(rules.end_multiple) +
-                 " elements cannot be shared equally by " + std::to_string(ranks) + " ranks");
+        fail(errc::bad_layout, "buffers that end at multiples of ", rules.end_multiple,
+             " elements cannot be shared equally by ", ranks, " ranks");
 }
 
 namespace model {

@@ -56,9 +56,8 @@ struct cut {
 constexpr void validate(cut const& part) {
     check_factors(part.order, part.extent, part.joins);
     if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
-        fail(errc::bad_layout, "it has a cut of the extents " + to_string(part.extent) + " from " +
-                                   to_string(part.source_offset) + " to " +
-                                   to_string(part.target_offset));
+        fail(errc::bad_layout, "it has a cut of the extents ", part.extent, " from ",
+             part.source_offset, " to ", part.target_offset);
 }
 
 /// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
@@ -228,16 +227,14 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 ///         are out of order
 constexpr void validate(plan const& whole) {
     if (whole.pattern_of.size() != whole.target_dtypes.size())
-        fail(errc::bad_layout, "it has patterns for " + std::to_string(whole.pattern_of.size()) +
-                                   " of " + std::to_string(whole.target_dtypes.size()) +
-                                   " targets");
+        fail(errc::bad_layout, "it has patterns for ", whole.pattern_of.size(), " of ",
+             whole.target_dtypes.size(), " targets");
     for (std::uint32_t const which : whole.pattern_of)
         if (which >= whole.patterns.size())
-            fail(errc::bad_layout, "it has the pattern " + std::to_string(which) + " of " +
-                                       std::to_string(whole.patterns.size()));
+            fail(errc::bad_layout, "it has the pattern ", which, " of ", whole.patterns.size());
     for (transfer const& part : whole.transfers)
         if (char const* const fault = detail::transfer_fault(whole, part))
-            fail(errc::bad_layout, std::string("it has a transfer with ") + fault);
+            fail(errc::bad_layout, "it has a transfer with ", fault);
     auto const place = [](transfer const& part) {
         return std::pair{part.target_key, part.target_shard};
     };

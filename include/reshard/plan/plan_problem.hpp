@@ -59,7 +59,7 @@ RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder)
 RESHARD_DECL std::string source_name(plan_problem const& problem, holder_t holder);
 
 [[noreturn]] inline void fail_tensor(errc code, std::string_view key, std::string const& text) {
-    fail(code, "'" + std::string(key) + "' " + text);
+    fail(code, "'", key, "' ", text);
 }
 
 } // namespace reshard::detail

@@ -37,7 +37,7 @@ void at_path(std::filesystem::path const& path, Work&& work) {
         std::string const name = path.string();
         if (std::string_view(problem.what()).starts_with(name))
             throw;
-        fail(problem.code(), name + ": " + problem.what());
+        fail(problem.code(), name, ": ", problem.what());
     }
 }
 
@@ -125,8 +125,8 @@ checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path
     auto const all = detail::gather_values(world, digest);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
-            fail(errc::ranks_disagree, path.string() + ": rank 0 and rank " + std::to_string(rank) +
-                                           " see different files; do they share this directory?");
+            fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
+                 " see different files; do they share this directory?");
     return std::move(*opened);
 }
 

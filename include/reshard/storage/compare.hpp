@@ -63,9 +63,8 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     agree_to_run(world, "for_each_whole", static_cast<std::uint64_t>(reader), attempt([&] {
                      source.check();
                      if (reader < 0 || reader >= world.size())
-                         fail(errc::usage, "there is no rank " + std::to_string(reader) +
-                                               " among " + std::to_string(world.size()) +
-                                               " to read whole tensors");
+                         fail(errc::usage, "there is no rank ", reader, " among ", world.size(),
+                              " to read whole tensors");
                  }));
     layout const held = layout_of_all(world, source.descriptors());
     auto const mine = shards_by_key(source);
@@ -101,14 +100,6 @@ constexpr bool is_integer(data_type dtype) {
     default: return false;
     }
 }
-
-/// The element that lies `place` elements behind the first one: the shortest digits that mean it.
-///
-/// \par Shape any; strides do not matter
-RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
-
-/// The bits of the same element, in hexadecimal: tells two NaN apart.
-RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
 
 } // namespace reshard::detail
 

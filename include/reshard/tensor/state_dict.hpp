@@ -81,9 +81,8 @@ void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
     check_shape(shard.descriptor, shard.tensor);
     if (shard.descriptor.dtype != shard.tensor.dtype)
-        fail(errc::dtype_mismatch, "'" + shard.descriptor.key + "': a shard of " +
-                                       std::string(name(shard.descriptor.dtype)) +
-                                       " in a tensor of " + std::string(name(shard.tensor.dtype)));
+        fail(errc::dtype_mismatch, "'", shard.descriptor.key, "': a shard of ",
+             shard.descriptor.dtype, " in a tensor of ", shard.tensor.dtype);
     check_memory(shard.descriptor, shard.tensor);
     check_writable(shard.descriptor, shard.tensor);
 }

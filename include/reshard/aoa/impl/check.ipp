@@ -63,7 +63,7 @@ public:
             warn_dropped();
             add_report(reshard::check(lowered_.map, source_, target_), suffixes);
         } else
-            result_.keys = reshard::detail::classify(lowered_.map, source_);
+            result_.keys = classify(lowered_.map, source_);
         sort_findings(result_.findings);
         return std::move(result_);
     }
@@ -85,7 +85,7 @@ private:
                 done = true;
                 std::string const key(expanded_.code.text(expanded_.code.left(statements[i])[0]));
                 result_.findings.push_back(
-                    {reshard::detail::severity::note, "no_effect", key,
+                    {severity::note, "no_effect", key,
                      "the statement has no effect: '" + key + "' already has this value",
                      statements[i].where, 0});
             }
@@ -102,7 +102,7 @@ private:
             std::size_t const count = std::exchange(counts[bytes_of(one.where)], 0);
             if (count > 0)
                 result_.findings.push_back(
-                    {reshard::detail::severity::warning, "not_used", one.key,
+                    {severity::warning, "not_used", one.key,
                      "nothing reads '" + one.key + "'" +
                          (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
                          ", and the target does not want " + (count > 1 ? "them" : "it"),
@@ -113,22 +113,22 @@ private:
     void add_report(reshard::report&& found, std::vector<state_suffix> const& suffixes) {
         std::unordered_set<std::string_view> const left(lowered_.unexpected.begin(),
                                                         lowered_.unexpected.end());
-        for (reshard::detail::mapping_finding const& one : found.findings)
-            if (one.level == reshard::detail::severity::error && !left.contains(one.key))
+        for (mapping_finding const& one : found.findings)
+            if (one.level == severity::error && !left.contains(one.key))
                 result_.findings.push_back({one.level, one.code, one.key, one.message, {}, 0});
         result_.keys = std::move(found.keys);
         destruction_finder finder(expanded_.code, lowered_);
-        for (reshard::detail::loss const& one : found.losses)
+        for (loss const& one : found.losses)
             result_.losses.push_back(finder.find(one));
         note_losses(finder, suffixes);
     }
 
     /// What is lost without another finding about it; the state of a tensor goes with the tensor.
     void note_losses(destruction_finder const& finder, std::vector<state_suffix> const& suffixes) {
-        auto const usages = reshard::detail::usages_of(lowered_.map);
+        auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;
         for (destruction const& one : result_.losses)
-            if (one.what.what != reshard::detail::loss::kind::rounded)
+            if (one.what.what != loss::kind::rounded)
                 keys.insert(one.what.key);
         for (finding const& one : lowered_.findings)
             if (one.code == "shadowed" || one.code == "replaced")
@@ -136,14 +136,14 @@ private:
         for (destruction const& one : result_.losses) {
             std::string_view const parameter = parameter_of(one.what.key, suffixes);
             bool const follows = parameter.size() < one.what.key.size() && keys.contains(parameter);
-            if (follows || one.what.what == reshard::detail::loss::kind::removed ||
+            if (follows || one.what.what == loss::kind::removed ||
                 shadowed.contains(one.what.key) ||
                 finder.is_dropped(one.what, usages[one.what.source]))
                 continue;
-            bool const rounds = one.what.what == reshard::detail::loss::kind::rounded;
-            result_.findings.push_back(
-                {reshard::detail::severity::note, rounds ? "rounded" : "unused", one.what.key,
-                 "'" + one.what.key + "' " + one.text, one.where, one.origin});
+            bool const rounds = one.what.what == loss::kind::rounded;
+            result_.findings.push_back({severity::note, rounds ? "rounded" : "unused", one.what.key,
+                                        "'" + one.what.key + "' " + one.text, one.where,
+                                        one.origin});
         }
     }
 

@@ -12,8 +12,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -53,217 +57,256 @@ RESHARD_DECL void missing_makers::add(statement const& one, name const& made) {
     }
 }
 
-RESHARD_DECL void output_definer::define_targets() {
-    for (catalog_entry const& wanted : *in_.target)
-        guarded(wanted.key, [&] { define_target(wanted); });
-    for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
-        note_dropped(name{name::kind_type::text, false, id, {}});
-}
+/// Says what each output of a program is, from what its names are in the end.
+class output_definer {
+public:
+    explicit output_definer(lower_context& context) : in_(context) {}
 
-RESHARD_DECL void output_definer::define_exports() {
-    std::vector<std::string> keys;
-    for (catalog_entry const& entry : in_.source.tensors())
-        if (is_exported(entry.key))
-            keys.push_back(entry.key);
-    find_first_names();
-    for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
-        add_made(name{name::kind_type::text, false, id, {}}, keys);
-    std::ranges::sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    for (std::string const& key : keys)
-        guarded(key, [&] { define_export(key); });
-}
+    void define_targets() {
+        for (catalog_entry const& wanted : *in_.target)
+            guarded(wanted.key, [&] { define_target(wanted); });
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
+            note_dropped(name{name::kind_type::text, false, id, {}});
+    }
 
-RESHARD_DECL void output_definer::count_pieces(bound_value const& value) {
-    if (!in_.pieces.take(value.tensor.pieces.size() + value.sources.size()))
-        fail(errc::limit_exceeded, in_.pieces.refusal());
-}
+    void define_exports() {
+        std::vector<std::string> keys;
+        for (catalog_entry const& entry : in_.source.tensors())
+            if (is_exported(entry.key))
+                keys.push_back(entry.key);
+        find_first_names();
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
+            add_made(name{name::kind_type::text, false, id, {}}, keys);
+        std::ranges::sort(keys);
+        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+        for (std::string const& key : keys)
+            guarded(key, [&] { define_export(key); });
+    }
 
-RESHARD_DECL state_suffix const* output_definer::followed(std::string_view key) const {
-    state_suffix const* const state = state_suffix_of(key, in_.suffixes);
-    if (!state || is_made(key))
-        return nullptr;
-    std::string_view const parameter = parameter_of(key, in_.suffixes);
-    bool const known = is_made(parameter) || (in_.target && in_.target->find(parameter));
-    return known ? state : nullptr;
-}
+private:
+    /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the
+    /// name that binds the key, if one does.
+    template <class Step>
+    bool guarded(std::string const& key, Step const& step) {
+        try {
+            step();
+            return true;
+        } catch (error const& problem) {
+            binding const* const made = in_.names.find(key);
+            binding const* const bound =
+                made ? made : in_.names.find(parameter_of(key, in_.suffixes));
+            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
+                                        key, problem.what(), bound ? bound->where : text_span{},
+                                        bound ? bound->origin : 0});
+            return false;
+        }
+    }
 
-RESHARD_DECL bool output_definer::is_made(std::string_view key) const {
-    binding const* const bound = in_.names.find(key);
-    return bound && (bound->value != binding::none || bound->is_spoilt || bound->is_added);
-}
+    /// Counts what a definition makes: a copy of the value.
+    void count_pieces(bound_value const& value) {
+        if (!in_.pieces.take(value.tensor.pieces.size() + value.sources.size()))
+            fail(errc::limit_exceeded, in_.pieces.refusal());
+    }
 
-RESHARD_DECL void output_definer::define_target(catalog_entry const& wanted) {
-    state_suffix const* const state = followed(wanted.key);
-    std::string_view const base = state ? parameter_of(wanted.key, in_.suffixes) : wanted.key;
-    binding* const bound = in_.names.find(base);
-    if (bound)
-        bound->is_wanted = true;
-    if (binding* const own = state ? in_.names.find(wanted.key) : nullptr)
-        own->is_wanted = true;
-    if (bound && bound->is_spoilt)
-        return;
-    if (bound && bound->is_added && bound->value == binding::none)
-        return in_.result.map.add(wanted.key, wanted.shape, wanted.dtype);
-    if (!bound || bound->value == binding::none) {
-        if (is_left(wanted.key, bound))
+    /// The parameter that a key is the state of, if the program makes it or the other side has it.
+    state_suffix const* followed(std::string_view key) const {
+        state_suffix const* const state = state_suffix_of(key, in_.suffixes);
+        if (!state || is_made(key))
+            return nullptr;
+        std::string_view const parameter = parameter_of(key, in_.suffixes);
+        bool const known = is_made(parameter) || (in_.target && in_.target->find(parameter));
+        return known ? state : nullptr;
+    }
+
+    bool is_made(std::string_view key) const {
+        binding const* const bound = in_.names.find(key);
+        return bound && (bound->value != binding::none || bound->is_spoilt || bound->is_added);
+    }
+
+    void define_target(catalog_entry const& wanted) {
+        state_suffix const* const state = followed(wanted.key);
+        std::string_view const base = state ? parameter_of(wanted.key, in_.suffixes) : wanted.key;
+        binding* const bound = in_.names.find(base);
+        if (bound)
+            bound->is_wanted = true;
+        if (binding* const own = state ? in_.names.find(wanted.key) : nullptr)
+            own->is_wanted = true;
+        if (bound && bound->is_spoilt)
+            return;
+        if (bound && bound->is_added && bound->value == binding::none)
+            return in_.result.map.add(wanted.key, wanted.shape, wanted.dtype);
+        if (!bound || bound->value == binding::none) {
+            if (is_left(wanted.key, bound))
+                return in_.result.unexpected.push_back(wanted.key);
+            return define(wanted, identity(wanted.key, base));
+        }
+        bound_value const& value = in_.names.value(bound->value);
+        count_pieces(value);
+        if (!state)
+            return define(wanted, real(wanted.key, value));
+        if (in_.options.leave_unexpected && has_state(in_.source, value, *state) == false)
             return in_.result.unexpected.push_back(wanted.key);
-        return define(wanted, identity(wanted.key, base));
+        define(wanted, state_of(in_.source, value, *state, wanted.key));
+        relate(base, wanted.key, *state);
     }
-    bound_value const& value = in_.names.value(bound->value);
-    count_pieces(value);
-    if (!state)
-        return define(wanted, real(wanted.key, value));
-    if (in_.options.leave_unexpected && has_state(in_.source, value, *state) == false)
-        return in_.result.unexpected.push_back(wanted.key);
-    define(wanted, state_of(in_.source, value, *state, wanted.key));
-    relate(base, wanted.key, *state);
-}
 
-RESHARD_DECL bool output_definer::is_left(std::string const& key, binding const* bound) const {
-    return in_.options.leave_unexpected && !(bound && bound->is_removed) &&
-           in_.source.find(key) == source_names::none;
-}
-
-RESHARD_DECL expression output_definer::identity(std::string const& key,
-                                                 std::string_view parameter) {
-    reshard::detail::key_id const id = in_.source.find(key);
-    binding const* const bound = in_.names.find(parameter);
-    if (bound && bound->is_removed)
-        fail(errc::unknown_key, "the target wants '" + key + "', and the program removes it");
-    if (is_removed(parameter_of(key, in_.suffixes)))
-        fail(errc::unknown_key, "the target wants '" + key + "', and the program removes '" +
-                                    std::string(parameter_of(key, in_.suffixes)) +
-                                    "', whose state it is");
-    if (id == source_names::none) {
-        if (!makers_)
-            makers_.emplace(in_.code);
-        fail(errc::unknown_key, "the target wants '" + key +
-                                    "', which no statement makes and the source does not have" +
-                                    in_.names.near(parameter) + "; " + makers_->advice(parameter));
+    /// Whether a key of the target that no statement makes may be left as it is.
+    bool is_left(std::string const& key, binding const* bound) const {
+        return in_.options.leave_unexpected && !(bound && bound->is_removed) &&
+               in_.source.find(key) == source_names::none;
     }
-    return in_.result.map.source(id);
-}
 
-RESHARD_DECL expression const& output_definer::real(std::string const& key,
-                                                    bound_value const& value) const {
-    value.for_each_source([&](reshard::detail::key_id id) {
-        if (in_.source.is_stand_in(id))
-            fail(errc::unknown_key, "'" + key + "' is made of '" +
-                                        std::string(in_.source.parameter(id)) +
-                                        "', of which the source has only the state");
-    });
-    return value.tensor;
-}
-
-RESHARD_DECL bool output_definer::is_removed(std::string_view key) const {
-    binding const* const bound = in_.names.find(key);
-    return bound && bound->is_removed;
-}
-
-RESHARD_DECL void output_definer::define(catalog_entry const& wanted, expression value) {
-    if (value.shape != wanted.shape)
-        fail(errc::shape_mismatch, "'" + wanted.key + "' has the shape " + to_string(value.shape) +
-                                       ", and the target wants " + to_string(wanted.shape));
-    bool const widens = in_.options.policy == dtype_policy::widen &&
-                        reshard::detail::is_lossless(value.dtype, wanted.dtype);
-    if (value.dtype != wanted.dtype && !widens)
-        fail(errc::dtype_mismatch,
-             "'" + wanted.key + "' is " + std::string(reshard::name(value.dtype)) +
-                 ", and the target wants " + std::string(reshard::name(wanted.dtype)) +
-                 cast_advice(wanted, value.dtype));
-    in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
-                                                                  : cast(value, wanted.dtype));
-}
-
-RESHARD_DECL std::string output_definer::cast_advice(catalog_entry const& wanted,
-                                                     data_type made) const {
-    if (followed(wanted.key))
-        return "; state keeps the type that it has in the source, so the target has to want " +
-               std::string(reshard::name(made));
-    if (!reshard::detail::is_castable(made, wanted.dtype))
-        return {};
-    std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
-    binding const* const bound = in_.names.find(wanted.key);
-    bool const has_attributes = bound && bound->value != binding::none &&
-                                !in_.code.origin(bound->origin).macro.starts_with("fused");
-    if (has_attributes)
-        return "; write  " + attribute + "  in the statement that makes it";
-    std::string const key = quoted_name(wanted.key);
-    return "; to cast it, add the statement  " + key + " -> " + key + ", " + attribute;
-}
-
-RESHARD_DECL void output_definer::note_dropped(name const& one) {
-    binding const& bound = in_.names[one];
-    if (bound.value != binding::none && bound.uses == 0 && !bound.is_wanted)
-        in_.drop(one, false);
-}
-
-RESHARD_DECL void output_definer::relate(std::string_view parameter, std::string const& key,
-                                         state_suffix const& state) {
-    auto const what = state.scalar       ? reshard::detail::relation::kind::scalar_state
-                      : state.is_alike() ? reshard::detail::relation::kind::state
-                                         : reshard::detail::relation::kind::scale;
-    in_.result.map.relate({what, std::string(parameter), key});
-}
-
-RESHARD_DECL bool output_definer::is_exported(std::string_view key) const {
-    std::string_view const parameter = parameter_of(key, in_.suffixes);
-    auto const is_used = [&](std::string_view name) {
-        binding const* const bound = in_.names.find(name);
-        return bound && (bound->source_value != binding::none || bound->value != binding::none ||
-                         bound->is_removed);
-    };
-    return !is_used(key) && !is_used(parameter);
-}
-
-RESHARD_DECL void output_definer::find_first_names() {
-    for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
-        name const one{name::kind_type::text, false, id, {}};
-        if (in_.names[one].value == binding::none || in_.names[one].uses > 0)
-            continue;
-        std::string_view const key = in_.code.text(one);
-        std::string_view& first = first_names_.emplace(*in_.names.identity(id), key).first->second;
-        first = std::min(first, key);
+    /// The tensor of the source that a key of the target is when no statement makes it.
+    expression identity(std::string const& key, std::string_view parameter) {
+        key_id const id = in_.source.find(key);
+        binding const* const bound = in_.names.find(parameter);
+        if (bound && bound->is_removed)
+            fail(errc::unknown_key, "the target wants '", key, "', and the program removes it");
+        if (is_removed(parameter_of(key, in_.suffixes)))
+            fail(errc::unknown_key, "the target wants '", key, "', and the program removes '",
+                 parameter_of(key, in_.suffixes), "', whose state it is");
+        if (id == source_names::none) {
+            if (!makers_)
+                makers_.emplace(in_.code);
+            fail(errc::unknown_key, "the target wants '", key,
+                 "', which no statement makes and the source does not have",
+                 in_.names.near(parameter), "; ", makers_->advice(parameter));
+        }
+        return in_.result.map.source(id);
     }
-}
 
-RESHARD_DECL void output_definer::add_made(name const& one, std::vector<std::string>& keys) {
-    binding const& bound = in_.names[one];
-    if (bound.value == binding::none || bound.uses > 0)
-        return;
-    std::string const key(in_.code.text(one));
-    bound_value const& value = in_.names.value(bound.value);
-    if (!guarded(key, [&] { count_pieces(value); }))
-        return;
-    if (!in_.source.is_stand_in(value.first_source()))
-        keys.push_back(key);
-    if (first_names_.at(*in_.names.identity(one.id)) != key)
-        return;
-    for (state_suffix const& each_suffix : in_.suffixes)
-        guarded(key, [&] {
-            auto const has = has_state(in_.source, value, each_suffix);
-            if (!has)
-                fail_without_state(in_.source, value, each_suffix, key + each_suffix.suffix);
-            if (*has)
-                keys.push_back(key + each_suffix.suffix);
+    /// The value, if it is made of tensors that the source has.
+    expression const& real(std::string const& key, bound_value const& value) const {
+        value.for_each_source([&](key_id id) {
+            if (in_.source.is_stand_in(id))
+                fail(errc::unknown_key, "'", key, "' is made of '", in_.source.parameter(id),
+                     "', of which the source has only the state");
         });
-}
+        return value.tensor;
+    }
 
-RESHARD_DECL void output_definer::define_export(std::string const& key) {
-    binding const* const bound = in_.names.find(key);
-    if (bound && bound->is_spoilt)
-        return;
-    if (bound && bound->value != binding::none && bound->uses == 0)
-        return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
-    std::string_view const base = parameter_of(key, in_.suffixes);
-    state_suffix const* const state = followed(key);
-    binding const* const parameter = state ? in_.names.find(base) : nullptr;
-    if (!parameter || parameter->value == binding::none || parameter->uses > 0)
-        return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
-    in_.result.map.define(key,
-                          state_of(in_.source, in_.names.value(parameter->value), *state, key));
-    relate(base, key, *state);
+    bool is_removed(std::string_view key) const {
+        binding const* const bound = in_.names.find(key);
+        return bound && bound->is_removed;
+    }
+
+    void define(catalog_entry const& wanted, expression value) {
+        if (value.shape != wanted.shape)
+            fail(errc::shape_mismatch, "'", wanted.key, "' has the shape ", value.shape,
+                 ", and the target wants ", wanted.shape);
+        bool const widens =
+            in_.options.policy == dtype_policy::widen && is_lossless(value.dtype, wanted.dtype);
+        if (value.dtype != wanted.dtype && !widens)
+            fail(errc::dtype_mismatch, "'", wanted.key, "' is ", value.dtype,
+                 ", and the target wants ", wanted.dtype, cast_advice(wanted, value.dtype));
+        in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
+                                                                      : cast(value, wanted.dtype));
+    }
+
+    /// What to do about a tensor of type `made` that the target wants in another type.
+    std::string cast_advice(catalog_entry const& wanted, data_type made) const {
+        if (followed(wanted.key))
+            return "; state keeps the type that it has in the source, so the target has to want " +
+                   std::string(reshard::name(made));
+        if (!is_castable(made, wanted.dtype))
+            return {};
+        std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
+        binding const* const bound = in_.names.find(wanted.key);
+        bool const has_attributes = bound && bound->value != binding::none &&
+                                    !in_.code.origin(bound->origin).macro.starts_with("fused");
+        if (has_attributes)
+            return "; write  " + attribute + "  in the statement that makes it";
+        std::string const key = quoted_name(wanted.key);
+        return "; to cast it, add the statement  " + key + " -> " + key + ", " + attribute;
+    }
+
+    void note_dropped(name const& one) {
+        binding const& bound = in_.names[one];
+        if (bound.value != binding::none && bound.uses == 0 && !bound.is_wanted)
+            in_.drop(one, false);
+    }
+
+    void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {
+        auto const what = state.scalar       ? relation::kind::scalar_state
+                          : state.is_alike() ? relation::kind::state
+                                             : relation::kind::scale;
+        in_.result.map.relate({what, std::string(parameter), key});
+    }
+
+    /// Whether a key of the source is left over under its own name.
+    bool is_exported(std::string_view key) const {
+        std::string_view const parameter = parameter_of(key, in_.suffixes);
+        auto const is_used = [&](std::string_view name) {
+            binding const* const bound = in_.names.find(name);
+            return bound && (bound->source_value != binding::none ||
+                             bound->value != binding::none || bound->is_removed);
+        };
+        return !is_used(key) && !is_used(parameter);
+    }
+
+    /// The first key of each value that is left over: of tied weights the one that has the state.
+    void find_first_names() {
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
+            name const one{name::kind_type::text, false, id, {}};
+            if (in_.names[one].value == binding::none || in_.names[one].uses > 0)
+                continue;
+            std::string_view const key = in_.code.text(one);
+            std::string_view& first =
+                first_names_.emplace(*in_.names.identity(id), key).first->second;
+            first = std::min(first, key);
+        }
+    }
+
+    /// What a statement has made and none has read, with its states.
+    void add_made(name const& one, std::vector<std::string>& keys) {
+        binding const& bound = in_.names[one];
+        if (bound.value == binding::none || bound.uses > 0)
+            return;
+        std::string const key(in_.code.text(one));
+        bound_value const& value = in_.names.value(bound.value);
+        if (!guarded(key, [&] { count_pieces(value); }))
+            return;
+        if (!in_.source.is_stand_in(value.first_source()))
+            keys.push_back(key);
+        if (first_names_.at(*in_.names.identity(one.id)) != key)
+            return;
+        for (state_suffix const& each_suffix : in_.suffixes)
+            guarded(key, [&] {
+                auto const has = has_state(in_.source, value, each_suffix);
+                if (!has)
+                    fail_without_state(in_.source, value, each_suffix, key + each_suffix.suffix);
+                if (*has)
+                    keys.push_back(key + each_suffix.suffix);
+            });
+    }
+
+    void define_export(std::string const& key) {
+        binding const* const bound = in_.names.find(key);
+        if (bound && bound->is_spoilt)
+            return;
+        if (bound && bound->value != binding::none && bound->uses == 0)
+            return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
+        std::string_view const base = parameter_of(key, in_.suffixes);
+        state_suffix const* const state = followed(key);
+        binding const* const parameter = state ? in_.names.find(base) : nullptr;
+        if (!parameter || parameter->value == binding::none || parameter->uses > 0)
+            return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
+        in_.result.map.define(key,
+                              state_of(in_.source, in_.names.value(parameter->value), *state, key));
+        relate(base, key, *state);
+    }
+
+    lower_context& in_;
+    std::optional<missing_makers> makers_; ///< made when the first key is missing
+    std::map<value_identity, std::string_view> first_names_;
+};
+
+RESHARD_DECL void define_outputs(lower_context& context) {
+    output_definer definer(context);
+    if (context.target)
+        definer.define_targets();
+    else
+        definer.define_exports();
 }
 
 } // namespace reshard::aoa::detail

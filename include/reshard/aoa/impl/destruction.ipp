@@ -20,19 +20,19 @@ RESHARD_DECL std::uint32_t downstream::of(std::string_view key) const {
 RESHARD_DECL destruction_finder::destruction_finder(program const& code, lowering const& lowered)
     : code_(code), lowered_(lowered) {
     for (std::size_t i = 0; i < lowered.dropped.size(); ++i) {
-        reshard::detail::piece_list const& pieces = lowered.dropped[i].value.pieces;
+        piece_list const& pieces = lowered.dropped[i].value.pieces;
         for (std::size_t k = 0; k < pieces.size(); ++k)
-            if (pieces.source(k) != reshard::detail::zero_source)
+            if (pieces.source(k) != zero_source)
                 dropped_[pieces.source(k)].emplace_back(i, pieces[k].source_box());
     }
 }
 
-RESHARD_DECL destruction destruction_finder::find(reshard::detail::loss const& lost) {
-    reshard::detail::mapping_source const& source = lowered_.map.sources()[lost.source];
+RESHARD_DECL destruction destruction_finder::find(loss const& lost) {
+    mapping_source const& source = lowered_.map.sources()[lost.source];
     destruction result{lost, reshard::detail::describe(lost, source)};
-    if (lost.what == reshard::detail::loss::kind::removed)
+    if (lost.what == loss::kind::removed)
         place(result, removal_of(lost.key));
-    else if (lost.what == reshard::detail::loss::kind::rounded)
+    else if (lost.what == loss::kind::rounded)
         place(result, rounding_of(lost.key, *lost.dtype));
     else if (dropped_value const* const value = dropped_of(lost)) {
         result.where = value->where;
@@ -42,15 +42,14 @@ RESHARD_DECL destruction destruction_finder::find(reshard::detail::loss const& l
     return result;
 }
 
-RESHARD_DECL bool destruction_finder::is_dropped(reshard::detail::loss const& lost,
-                                                 reshard::detail::source_usage const& used) const {
+RESHARD_DECL bool destruction_finder::is_dropped(loss const& lost, source_usage const& used) const {
     auto const found = dropped_.find(lost.source);
-    if (lost.what != reshard::detail::loss::kind::unused || found == dropped_.end())
+    if (lost.what != loss::kind::unused || found == dropped_.end())
         return false;
-    reshard::detail::box_list all = used.read;
+    box_list all = used.read;
     for (auto const& [value, region] : found->second)
         all.push_back(region);
-    return !reshard::detail::loss_beyond(all, lost.source, lowered_.map.sources()[lost.source]);
+    return !loss_beyond(all, lost.source, lowered_.map.sources()[lost.source]);
 }
 
 RESHARD_DECL void destruction_finder::place(destruction& result, std::uint32_t number) const {
@@ -60,8 +59,7 @@ RESHARD_DECL void destruction_finder::place(destruction& result, std::uint32_t n
     result.origin = code_.statements()[number].origin;
 }
 
-RESHARD_DECL dropped_value const*
-destruction_finder::dropped_of(reshard::detail::loss const& lost) const {
+RESHARD_DECL dropped_value const* destruction_finder::dropped_of(loss const& lost) const {
     auto const found = dropped_.find(lost.source);
     if (found != dropped_.end())
         for (auto const& [value, region] : found->second)

@@ -13,7 +13,7 @@ namespace reshard::aoa {
 
 RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings) {
     for (finding const& one : findings)
-        if (one.level == reshard::detail::severity::error)
+        if (one.level == detail::severity::error)
             return &one;
     return nullptr;
 }
@@ -27,9 +27,8 @@ RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uin
 }
 
 RESHARD_DECL std::string kind_of(finding const& one) {
-    std::string kind = one.level == reshard::detail::severity::error
-                           ? one.code
-                           : std::string(reshard::detail::name_of(one.level));
+    std::string kind =
+        one.level == detail::severity::error ? one.code : std::string(detail::name_of(one.level));
     std::ranges::replace(kind, '_', ' ');
     return kind;
 }

@@ -60,7 +60,7 @@ private:
     }
 
     /// Whether a value is a tensor of the target; its number there, or `none`.
-    reshard::detail::key_id kept(std::uint32_t version) const {
+    key_id kept(std::uint32_t version) const {
         name const& called = versions_.called(version);
         bool const may_be = called.kind == name::kind_type::text && versions_.is_last(version) &&
                             versions_.added_by(called.id) == none;
@@ -70,7 +70,7 @@ private:
     /// What is known of a value before any statement is looked at.
     void begin(std::uint32_t version) {
         open_facts& facts = facts_[version];
-        if (reshard::detail::key_id const id = kept(version); id != source_names::none)
+        if (key_id const id = kept(version); id != source_names::none)
             facts = {made_.entry(id).shape, made_.entry(id).dtype, id};
         if (versions_.maker(version) != none)
             return;
@@ -98,7 +98,7 @@ private:
     }
 
     void go_on(statement const& one) {
-        reshard::detail::key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
+        key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
         index_vector const* const wanted =
             id == source_names::none ? nullptr : &made_.entry(id).shape;
         auto const made = open_results(code_, one, facts_of(one, 0, one.left), wanted);
@@ -114,8 +114,7 @@ private:
                 settle(facts_[versions_.at(one, k)], found.facts[k]);
             if (found.are_assumed && !code_.origin(one.origin).macro.starts_with("fused"))
                 result_.findings.push_back(
-                    {reshard::detail::severity::warning, "assumed",
-                     std::string(code_.text(code_.right(one)[0])),
+                    {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
                      "the tensors that make up '" + std::string(code_.text(code_.right(one)[0])) +
                          "' are assumed to be of equal size; a target would determine their sizes",
                      one.where, one.origin});
@@ -150,8 +149,7 @@ private:
         std::uint32_t const version = id ? versions_.source(*id) : none;
         if (version != none && facts_[version].dtype)
             entries_.back().dtype = *facts_[version].dtype;
-        else if (reshard::detail::key_id const same = made_.find(one.entry.key);
-                 same != source_names::none)
+        else if (key_id const same = made_.find(one.entry.key); same != source_names::none)
             entries_.back().dtype = made_.entry(same).dtype;
     }
 
@@ -165,8 +163,7 @@ private:
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
         for (state_suffix const& each : made_.suffixes())
-            if (reshard::detail::key_id const id = made_.find(like + each.suffix);
-                id != source_names::none) {
+            if (key_id const id = made_.find(like + each.suffix); id != source_names::none) {
                 catalog_entry const& state = made_.entry(id);
                 add(key + each.suffix, state.dtype,
                     each.scalar ? state.shape : blocks_of(*facts.shape, each.block));

@@ -19,7 +19,7 @@
 namespace reshard::aoa::detail {
 
 RESHARD_DECL expression probe(tensor_facts const& facts) {
-    return reshard::detail::source_tensor(0, facts.shape, facts.dtype);
+    return source_tensor(0, facts.shape, facts.dtype);
 }
 
 RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
@@ -31,8 +31,7 @@ RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before
     operation step({&value}, {}, 1);
     step.expect(wanted);
     expression const made = step.run({alone})[0];
-    data_type const held =
-        reshard::detail::is_lossless(before.held, made.dtype) ? before.held : made.dtype;
+    data_type const held = is_lossless(before.held, made.dtype) ? before.held : made.dtype;
     return {made.shape, made.dtype, held};
 }
 
@@ -130,18 +129,16 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
     if (before == after)
         return {};
     bool const is_pair = step.what->word == "dst_dtype";
-    if (!is_pair && !allow_rounding &&
-        !reshard::detail::is_lossless(step.before.held, step.after.dtype))
+    if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
         throw statement_error{errc::not_invertible,
-                              "the cast from " + before + " to " + after +
-                                  " rounds, which loses precision; write  src_dtype=\"" + before +
-                                  "\", dst_dtype=\"" + after +
-                                  "\"  to cast it back anyway (option "
-                                  "allow_rounding)",
+                              words("the cast from ", before, " to ", after,
+                                    " rounds, which loses precision; write  src_dtype=\"", before,
+                                    "\", dst_dtype=\"", after,
+                                    "\"  to cast it back anyway (option allow_rounding)"),
                               step.what->where};
-    if (!reshard::detail::is_castable(step.after.dtype, step.before.dtype))
-        throw statement_error{errc::not_invertible, after + " cannot be cast back to " + before,
-                              step.what->where};
+    if (!is_castable(step.after.dtype, step.before.dtype))
+        throw statement_error{errc::not_invertible,
+                              words(after, " cannot be cast back to ", before), step.what->where};
     if (!is_pair)
         return {text_attribute("dtype", before, *step.what)};
     return {text_attribute("src_dtype", after, *step.what),
@@ -154,9 +151,8 @@ inline void refuse_smaller(attribute_step const& step) {
     for (std::size_t axis = 0; axis < before.size(); ++axis)
         if (after[axis] < before[axis])
             throw statement_error{errc::not_invertible,
-                                  step.what->word + " leaves " + std::to_string(after[axis]) +
-                                      " of the " + std::to_string(before[axis]) +
-                                      " elements along axis " + std::to_string(axis),
+                                  words(step.what->word, " leaves ", after[axis], " of the ",
+                                        before[axis], " elements along axis ", axis),
                                   step.what->where};
 }
 
@@ -189,7 +185,8 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
         return inverse_reshape(step);
     if (word == "slice" || word == "resize")
         return inverse_resize(step);
-    throw statement_error{errc::unsupported, "'" + word + "' cannot be reversed", step.what->where};
+    throw statement_error{errc::unsupported, words("'", word, "' cannot be reversed"),
+                          step.what->where};
 }
 
 RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,

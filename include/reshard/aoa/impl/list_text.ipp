@@ -65,10 +65,9 @@ public:
 
     [[noreturn]] void refuse() const {
         throw statement_error{errc::syntax,
-                              of_.word + "=\"" + std::get<std::string>(of_.value) +
-                                  "\" is not a list of " + std::string(entries_) +
-                                  " in brackets, as in " + of_.word + "=\"" +
-                                  std::string(example_) + '"',
+                              words(of_.word, "=\"", std::get<std::string>(of_.value),
+                                    "\" is not a list of ", entries_, " in brackets, as in ",
+                                    of_.word, "=\"", example_, '"'),
                               of_.where};
     }
 
@@ -103,10 +102,10 @@ RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& 
     });
 }
 
-RESHARD_DECL std::vector<reshard::detail::axis_range> parse_ranges(attribute const& of) {
+RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of) {
     list_reader reader(of, "ranges", "[0:128, :]");
-    return reader.read<reshard::detail::axis_range>([&] {
-        reshard::detail::axis_range found{reader.number().value_or(0), {}};
+    return reader.read<axis_range>([&] {
+        axis_range found{reader.number().value_or(0), {}};
         if (!reader.take(':'))
             reader.refuse();
         found.last = reader.number();

@@ -67,18 +67,17 @@ inline std::vector<tied_output> tied_outputs(lower_context& context) {
 }
 
 RESHARD_DECL void relate_copies(lower_context& context) {
-    std::vector<reshard::detail::relation> aliases;
+    std::vector<relation> aliases;
     tied_output const* first = nullptr;
     auto const tied = tied_outputs(context);
     for (tied_output const& one : tied) {
         if (!first || first->value != one.value)
             first = &one;
         else if (first->output->value.dtype == one.output->value.dtype)
-            aliases.push_back(
-                {reshard::detail::relation::kind::alias, first->output->key, one.output->key});
+            aliases.push_back({relation::kind::alias, first->output->key, one.output->key});
     }
-    std::ranges::sort(aliases, {}, &reshard::detail::relation::companion);
-    for (reshard::detail::relation& alias : aliases)
+    std::ranges::sort(aliases, {}, &relation::companion);
+    for (relation& alias : aliases)
         context.result.map.relate(std::move(alias));
 }
 
@@ -89,12 +88,8 @@ namespace reshard::aoa {
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
     detail::lower_context context(expanded, source, target, options);
-    detail::statement_runner(context).run_statements();
-    detail::output_definer definer(context);
-    if (target)
-        definer.define_targets();
-    else
-        definer.define_exports();
+    detail::run_statements(context);
+    detail::define_outputs(context);
     context.warn_replaced();
     detail::relate_copies(context);
     return std::move(context.result);

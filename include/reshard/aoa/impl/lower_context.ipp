@@ -16,9 +16,9 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL reshard::detail::key_id bound_value::first_source() const {
+RESHARD_DECL key_id bound_value::first_source() const {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != reshard::detail::zero_source)
+        if (tensor.pieces.source(i) != zero_source)
             return tensor.pieces.source(i);
     BOOST_ASSERT(!sources.empty());
     return sources.front();
@@ -26,7 +26,7 @@ RESHARD_DECL reshard::detail::key_id bound_value::first_source() const {
 
 RESHARD_DECL bool has_source_elements(expression const& tensor) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (tensor.pieces.source(i) != reshard::detail::zero_source)
+        if (tensor.pieces.source(i) != zero_source)
             return true;
     return false;
 }
@@ -45,7 +45,7 @@ RESHARD_DECL scope::scope(program const& code, source_names const& source)
       bindings_(code.text_count() + code.fresh_count()),
       sources_(code.text_count(), source_names::none),
       reads_left_(code.fresh_count()) {
-    for (reshard::detail::key_id id = 0; id < source.tensors().size(); ++id)
+    for (key_id id = 0; id < source.tensors().size(); ++id)
         if (auto const text = code.find(source.tensors()[id].key))
             sources_[*text] = id;
     for (statement const& one : code.statements())
@@ -68,12 +68,12 @@ RESHARD_DECL binding* scope::find(std::string_view key) {
     return id ? &bindings_[*id] : nullptr;
 }
 
-RESHARD_DECL reshard::detail::key_id scope::source(name const& one) const {
+RESHARD_DECL key_id scope::source(name const& one) const {
     return one.kind == name::kind_type::text ? sources_[one.id] : source_names::none;
 }
 
 RESHARD_DECL std::string scope::near(std::string_view key) const {
-    reshard::detail::nearest_text search(key, true);
+    nearest_text search(key, true);
     for (std::uint32_t id = 0; searches_left_ > 0 && id < code_.text_count(); ++id)
         if (bindings_[id].value != binding::none)
             search.look_at(code_.text({name::kind_type::text, false, id, {}}));
@@ -88,17 +88,16 @@ RESHARD_DECL std::optional<value_identity> scope::identity(std::uint32_t id) con
         return bound.source_value == source_names::none
                    ? std::nullopt
                    : std::optional(value_identity{true, bound.source_value});
-    reshard::detail::key_id const source = values_[bound.value].source;
+    key_id const source = values_[bound.value].source;
     return source != source_names::none ? value_identity{true, source}
                                         : value_identity{false, bound.value};
 }
 
-RESHARD_DECL std::vector<reshard::detail::key_id>
-scope::sources_of(std::vector<std::uint32_t> const& values) const {
-    std::vector<reshard::detail::key_id> sources;
-    std::unordered_set<reshard::detail::key_id> seen;
+RESHARD_DECL std::vector<key_id> scope::sources_of(std::vector<std::uint32_t> const& values) const {
+    std::vector<key_id> sources;
+    std::unordered_set<key_id> seen;
     for (std::uint32_t const id : values)
-        value(id).for_each_source([&](reshard::detail::key_id from) {
+        value(id).for_each_source([&](key_id from) {
             if (seen.insert(from).second)
                 sources.push_back(from);
         });
@@ -153,8 +152,8 @@ RESHARD_DECL std::uint32_t scope::read(name const& one) {
     std::string_view const key = code_.text(one);
     if (bound.is_removed)
         throw statement_error{errc::unknown_key,
-                              "'" + std::string(key) + "' is used here, but the statement at " +
-                                  place_text(code_, bound.where) + " removes it",
+                              words("'", key, "' is used here, but the statement at ",
+                                    place_text(code_, bound.where), " removes it"),
                               one.where, std::string(key)};
     return read_source(one, key, bound);
 }
@@ -189,13 +188,13 @@ RESHARD_DECL std::uint32_t scope::read_value(name const& one, binding& bound) {
 RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view key,
                                              binding& bound) const {
     auto const refuse = [&](std::string const& why) {
-        throw statement_error{errc::unknown_key, "'" + std::string(key) + "' " + why, one.where,
+        throw statement_error{errc::unknown_key, words("'", key, "' ", why), one.where,
                               std::string(key)};
     };
     if (source_.is_state(key))
         refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
                "'; statements name parameters, and their state follows");
-    reshard::detail::key_id id = source(one);
+    key_id id = source(one);
     if (id == source_names::none)
         id = source_.find_parameter(key);
     if (id == source_names::none)
@@ -204,7 +203,7 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
                                     near(key) + number_advice(key));
     bound.source_value = id;
     catalog_entry const& entry = source_.entry(id);
-    bound_value found{reshard::detail::source_tensor(id, entry.shape, entry.dtype)};
+    bound_value found{source_tensor(id, entry.shape, entry.dtype)};
     if (!has_source_elements(found.tensor))
         found.sources.push_back(id);
     return found;
@@ -238,7 +237,7 @@ RESHARD_DECL void lower_context::drop(name const& one, bool is_reported) {
 
 RESHARD_DECL void lower_context::warn(statement const& one, std::string kind, std::string key,
                                       std::string message) {
-    result.findings.push_back({reshard::detail::severity::warning, std::move(kind), std::move(key),
+    result.findings.push_back({severity::warning, std::move(kind), std::move(key),
                                std::move(message), one.where, one.origin});
 }
 
@@ -249,9 +248,8 @@ RESHARD_DECL void lower_context::check_bindable(name const& one) const {
     std::string_view const parameter = parameter_of(key, suffixes);
     if (parameter.size() < key.size() && target->find(parameter))
         throw statement_error{errc::unknown_key,
-                              "'" + std::string(key) + "' is the state of '" +
-                                  std::string(parameter) +
-                                  "'; statements name parameters, and their state follows",
+                              words("'", key, "' is the state of '", parameter,
+                                    "'; statements name parameters, and their state follows"),
                               one.where, std::string(key)};
 }
 
@@ -268,7 +266,7 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name con
     if (!is_lost)
         return;
     drop(bound_again, true);
-    result.findings.push_back({reshard::detail::severity::warning, "overwritten", key,
+    result.findings.push_back({severity::warning, "overwritten", key,
                                "'" + key +
                                    "' is made again, and nothing reads what the "
                                    "statement at " +
@@ -286,7 +284,7 @@ RESHARD_DECL void lower_context::warn_replaced() {
             continue;
         std::string const key(code.text(one));
         result.findings.push_back(
-            {reshard::detail::severity::warning, "replaced", key,
+            {severity::warning, "replaced", key,
              "'" + key +
                  "' is made here, and nothing has read the source's tensor of that name, which "
                  "is lost",

@@ -221,9 +221,8 @@ RESHARD_DECL finding make_finding(program const& whole, statement const& one,
             line = std::string(beginning(line, longest)) + "...";
         message += line.empty() ? "" : ", in the statement  " + line;
     }
-    return {reshard::detail::severity::error, std::string(reshard::name(error.code)),
-            key_of(whole, one, error.key),    message,
-            placed ? error.where : one.where, one.origin};
+    return {severity::error, std::string(reshard::name(error.code)), key_of(whole, one, error.key),
+            message,         placed ? error.where : one.where,       one.origin};
 }
 
 } // namespace detail

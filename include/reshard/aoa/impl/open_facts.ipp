@@ -93,9 +93,8 @@ private:
         index_t const place = axis < 0 ? axis + ndim : axis;
         if (place < 0 || place >= ndim)
             throw statement_error{errc::shape_mismatch,
-                                  "axis " + std::to_string(axis) + " of a tensor of " +
-                                      reshard::detail::axis_count(shape.size()) + ", shape " +
-                                      to_string(shape),
+                                  words("axis ", axis, " of a tensor of ", axis_count(shape.size()),
+                                        ", shape ", shape),
                                   {}};
         return static_cast<std::size_t>(place);
     }
@@ -104,8 +103,7 @@ private:
         open_facts whole = results[0];
         std::size_t const axis = axis_in(*whole.shape);
         for (std::size_t k = 1; k < results.size(); ++k) {
-            (*whole.shape)[axis] =
-                reshard::detail::checked_add((*whole.shape)[axis], (*results[k].shape)[axis]);
+            (*whole.shape)[axis] = checked_add((*whole.shape)[axis], (*results[k].shape)[axis]);
             if (!whole.dtype)
                 whole.dtype = results[k].dtype;
         }
@@ -130,12 +128,11 @@ private:
             open += !extents.back();
         }
         if (open > 0 && (rest < 0 || rest % open != 0))
-            throw statement_error{
-                errc::shape_mismatch,
-                "the sizes of the operands cannot be determined: " + std::to_string(rest) +
-                    " elements along axis " + std::to_string(axis) + " are left for " +
-                    std::to_string(open) + " tensors; a target says what they are",
-                {}};
+            throw statement_error{errc::shape_mismatch,
+                                  words("the sizes of the operands cannot be determined: ", rest,
+                                        " elements along axis ", axis, " are left for ", open,
+                                        " tensors; a target says what they are"),
+                                  {}};
         open_operands result{{}, open > 1};
         for (auto const& known : extents) {
             result.facts.push_back(whole);

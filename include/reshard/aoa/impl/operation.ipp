@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <variant>
@@ -31,23 +32,26 @@ inline std::string meant_type(std::string const& text) {
         code += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     if (code.starts_with("FP")) // as in fp32
         code.erase(1, 1);
-    if (auto const dtype = reshard::detail::data_type_from_code(code))
+    if (auto const dtype = data_type_from_code(code))
         return " (did you mean '" + std::string(reshard::name(*dtype)) + "'?)";
-    return reshard::detail::did_you_mean(text, reshard::detail::all_data_types,
-                                         &reshard::detail::data_type_facts::name);
+    return did_you_mean(text, all_data_types, &data_type_facts::name);
 }
 
-RESHARD_DECL data_type dtype_in(attribute const& one) {
+/// The data type that an attribute names.
+///
+/// \pre    its value is a text
+/// \throws statement_error with errc::dtype_mismatch where there is no such type
+inline data_type dtype_in(attribute const& one) {
     std::string const& text = std::get<std::string>(one.value);
     if (auto const dtype = data_type_from_name(text))
         return *dtype;
     std::string known;
-    for (reshard::detail::data_type_facts const& each_type : reshard::detail::all_data_types)
+    for (data_type_facts const& each_type : all_data_types)
         known += (known.empty() ? "" : ", ") + std::string(each_type.name);
-    throw statement_error{errc::dtype_mismatch,
-                          "unknown data type '" + text + "'" + meant_type(text) +
-                              "; the data types are " + known,
-                          one.where};
+    throw statement_error{
+        errc::dtype_mismatch,
+        words("unknown data type '", text, "'", meant_type(text), "; the data types are ", known),
+        one.where};
 }
 
 /// The word of an attribute.
@@ -59,12 +63,11 @@ inline attribute_word const& known_word(attribute const& one) {
     std::string known;
     for (attribute_word const& each_word : attribute_words)
         known += (known.empty() ? "" : ", ") + std::string(each_word.word);
-    throw statement_error{
-        errc::syntax,
-        "unknown attribute '" + one.word + "'" +
-            reshard::detail::did_you_mean(one.word, attribute_words, &attribute_word::word) +
-            "; the attributes are " + known,
-        one.where};
+    throw statement_error{errc::syntax,
+                          words("unknown attribute '", one.word, "'",
+                                did_you_mean(one.word, attribute_words, &attribute_word::word),
+                                "; the attributes are ", known),
+                          one.where};
 }
 
 RESHARD_DECL void check_attribute(attribute const& one) {
@@ -72,8 +75,8 @@ RESHARD_DECL void check_attribute(attribute const& one) {
     bool const is_number = std::holds_alternative<index_t>(one.value);
     if (wanted != value_kind::none && is_number != (wanted == value_kind::number))
         throw statement_error{errc::syntax,
-                              "the value of '" + one.word + "' must be " +
-                                  (is_number ? "a quoted string" : "an integer, as in axis=0"),
+                              words("the value of '", one.word, "' must be ",
+                                    is_number ? "a quoted string" : "an integer, as in axis=0"),
                               one.where};
 }
 
@@ -93,19 +96,18 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
     auto const ndim = static_cast<index_t>(tensor.ndim());
     index_t const axis = written < 0 ? written + ndim : written;
     if (axis < 0 || axis >= ndim)
-        fail(errc::shape_mismatch, "axis " + std::to_string(written) + " of a tensor of " +
-                                       reshard::detail::axis_count(tensor.ndim()) + ", shape " +
-                                       to_string(tensor.shape));
+        fail(errc::shape_mismatch, "axis ", written, " of a tensor of ", axis_count(tensor.ndim()),
+             ", shape ", tensor.shape);
     return static_cast<std::size_t>(axis);
 }
 
 RESHARD_DECL void refuse_macro_word(attribute const& one) {
     if (known_word(one).value == value_kind::none)
-        throw statement_error{errc::bad_macro, "the macro " + one.word + " has not been expanded",
-                              one.where};
-    throw statement_error{errc::syntax,
-                          "'" + one.word + "' is only allowed with fused_qkv and fused_qkv_old",
-                          one.where};
+        throw statement_error{errc::bad_macro,
+                              words("the macro ", one.word, " has not been expanded"), one.where};
+    throw statement_error{
+        errc::syntax, words("'", one.word, "' is only allowed with fused_qkv and fused_qkv_old"),
+        one.where};
 }
 
 /// `[a * b, c * ...]`: the first two axes as one, and all others as one.
@@ -113,42 +115,51 @@ RESHARD_DECL void refuse_macro_word(attribute const& one) {
 /// \pre the shape has three axes or more
 /// \throws error with errc::overflow where a product does not fit 64 bits
 inline index_vector grouped_shape(index_vector const& shape) {
-    return {reshard::detail::checked_multiply(shape[0], shape[1]),
+    return {checked_multiply(shape[0], shape[1]),
             element_count(index_vector(shape.begin() + 2, shape.end()))};
 }
 
-RESHARD_DECL index_vector filled_in(std::vector<std::optional<index_t>> const& extents,
-                                    index_t count, attribute const& one) {
+/// The extents with what is left of `count` elements in the place of the one that is not said.
+inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
+                              attribute const& one) {
     index_vector shape, said;
     for (std::optional<index_t> const extent : extents) {
         if (extent && *extent < 0)
-            throw statement_error{errc::shape_mismatch,
-                                  "the extent " + std::to_string(*extent) +
-                                      " is negative; write '*' for the remaining extent",
-                                  one.where};
+            throw statement_error{
+                errc::shape_mismatch,
+                words("the extent ", *extent, " is negative; write '*' for the remaining extent"),
+                one.where};
         if (extent)
             said.push_back(*extent);
     }
     if (extents.size() > said.size() + 1)
         throw statement_error{errc::syntax,
-                              "a reshape leaves one extent open at most, here '*' "
-                              "stands " +
-                                  std::to_string(extents.size() - said.size()) + " times",
+                              words("a reshape leaves one extent open at most, here '*' stands ",
+                                    extents.size() - said.size(), " times"),
                               one.where};
     index_t const product = element_count(said);
     if (extents.size() > said.size() && (product == 0 || count % product != 0))
         throw statement_error{errc::shape_mismatch,
-                              std::to_string(count) + " elements do not divide by the " +
-                                  std::to_string(product) + " of the extents " + to_string(said) +
-                                  ", so '*' has no value",
+                              words(count, " elements do not divide by the ", product,
+                                    " of the extents ", said, ", so '*' has no value"),
                               one.where};
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);
     return shape;
 }
 
-RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute const& one,
-                                         index_vector const* wanted) {
+/// The shape that a tensor of `shape` has after `reshape="[...]"`.
+///
+/// It is the list that is written; one `*` is what is left. A list of three extents or more is, as
+/// in the original, the grouped form as well: a tensor that has the list's shape, or the one with
+/// the first two axes and all others merged, gets whichever of the two the target wants.
+///
+/// \param wanted of the target, or null
+/// \throws       statement_error with errc::syntax or errc::shape_mismatch
+/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
+///               grouped form only
+inline index_vector reshaped_shape(index_vector const& shape, attribute const& one,
+                                   index_vector const* wanted) {
     index_vector const list = filled_in(parse_extents(one), element_count(shape), one);
     if (!wanted || list.size() < 3)
         return list;
@@ -159,7 +170,11 @@ RESHARD_DECL index_vector reshaped_shape(index_vector const& shape, attribute co
     return is_either(shape) && is_either(*wanted) ? *wanted : list;
 }
 
-RESHARD_DECL index_vector resized_shape(index_vector const& shape, attribute const& one) {
+/// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
+/// extents for `*`.
+///
+/// \throws statement_error with errc::syntax
+inline index_vector resized_shape(index_vector const& shape, attribute const& one) {
     index_vector extents;
     for (std::optional<index_t> const written : parse_extents(one)) {
         std::size_t const axis = extents.size();
@@ -174,10 +189,10 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
         apply(attributes, i);
     }
     if (!joined_ && (is_concat_ || result_count_ > 1))
-        throw statement_error{errc::syntax,
-                              std::string(is_concat_ ? "a concat" : "a split") +
-                                  " needs an axis, as in axis=0",
-                              {}};
+        throw statement_error{
+            errc::syntax,
+            words(is_concat_ ? "a concat" : "a split", " needs an axis, as in axis=0"),
+            {}};
     if (made_.empty())
         made_.push_back(*values_[0]);
     return std::move(made_);
@@ -185,8 +200,7 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
 
 RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size_t i) {
     attribute const& one = list[i];
-    limit_ = reshard::detail::piece_limit(pieces_ ? pieces_->left()
-                                                  : reshard::detail::piece_limit::default_most);
+    limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
     bool const is_single = result_count_ == 1 && values_.size() == 1;
     if (one.word == "axis")
         return join(list, i);
@@ -278,10 +292,10 @@ RESHARD_DECL void operation::become(expression made) {
 RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes) const {
     auto const numbers = parse_list(sizes);
     if (numbers.size() != result_count_)
-        throw statement_error{errc::shape_mismatch,
-                              "there are " + std::to_string(numbers.size()) + " sizes for " +
-                                  std::to_string(result_count_) + " tensors",
-                              sizes.where};
+        throw statement_error{
+            errc::shape_mismatch,
+            words("there are ", numbers.size(), " sizes for ", result_count_, " tensors"),
+            sizes.where};
     return numbers;
 }
 
@@ -295,10 +309,8 @@ RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std
 RESHARD_DECL void operation::cast_to(attribute const& one) {
     data_type const dtype = dtype_in(one);
     each_value(one, "cast of", [&](expression const& value) {
-        if (!reshard::detail::is_castable(value.dtype, dtype))
-            fail(errc::dtype_mismatch, std::string(reshard::name(value.dtype)) +
-                                           " cannot be cast to " +
-                                           std::string(reshard::name(dtype)));
+        if (!is_castable(value.dtype, dtype))
+            fail(errc::dtype_mismatch, value.dtype, " cannot be cast to ", dtype);
         return cast(value, dtype);
     });
 }

@@ -162,9 +162,9 @@ namespace detail {
     offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
     if (offset == text.size()) // show the line that is not finished, not an empty one behind it
         offset = text.find_last_not_of(" \t\r\n") + 1;
-    fail(errc::syntax, place_text(whole.file(), text, offset) + ": syntax: expected " + expected +
-                           ", found " + found(text.substr(offset)) +
-                           advice(text, offset, expected) + "\n" + excerpt(text, offset));
+    fail(errc::syntax, place_text(whole.file(), text, offset), ": syntax: expected ", expected,
+         ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",
+         excerpt(text, offset));
 }
 
 /// The tree that the grammar makes of the program's text.
@@ -200,8 +200,8 @@ inline name make_name(program& whole, syntax::written_name&& written) {
 
 RESHARD_DECL program parse(std::string_view text, std::string_view file) {
     if (text.size() > 0xfffffffeu)
-        fail(errc::limit_exceeded, "a program of " + std::to_string(text.size()) +
-                                       " bytes is larger than the limit of 4 GiB");
+        fail(errc::limit_exceeded, "a program of ", text.size(),
+             " bytes is larger than the limit of 4 GiB");
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.starts_with(byte_order_mark))
         text.remove_prefix(byte_order_mark.size());

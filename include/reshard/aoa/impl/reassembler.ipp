@@ -23,7 +23,7 @@ RESHARD_DECL std::optional<reassembled> reassembly::find(std::string_view key) {
     auto const known = ids_.find(key);
     if (known == ids_.end())
         return std::nullopt;
-    reshard::detail::key_id const source = known->second;
+    key_id const source = known->second;
     std::vector<found_piece> const held = needed(source);
     box const all = whole(map_.sources()[source].shape);
     if (held.empty() || held.size() > most)
@@ -40,7 +40,7 @@ RESHARD_DECL std::optional<reassembled> reassembly::find(std::string_view key) {
 }
 
 RESHARD_DECL void reassembly::sort() {
-    for (reshard::detail::key_id id = 0; id < map_.sources().size(); ++id)
+    for (key_id id = 0; id < map_.sources().size(); ++id)
         ids_.emplace(map_.sources()[id].key, id);
     for (mapping_output const& output : map_.outputs())
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
@@ -48,27 +48,24 @@ RESHARD_DECL void reassembly::sort() {
 }
 
 RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
-    return !reshard::detail::find_rounding(candidate) &&
-           reshard::detail::is_castable(reshard::detail::result(candidate.stored, candidate.casts),
-                                        candidate.stored);
+    return !find_rounding(candidate) &&
+           is_castable(result(candidate.stored, candidate.casts), candidate.stored);
 }
 
-RESHARD_DECL auto reassembly::needed(reshard::detail::key_id source) -> std::vector<found_piece> {
+RESHARD_DECL auto reassembly::needed(key_id source) -> std::vector<found_piece> {
     std::vector<found_piece> held;
-    reshard::detail::box_list regions(map_.sources()[source].shape.size());
+    box_list regions(map_.sources()[source].shape.size());
     for (auto const& [output, place] : by_source_[source]) {
         piece const covering = output->value.pieces[place];
         box const region = covering.source_box();
-        if (!is_reversible(covering) ||
-            !reshard::detail::uncovered(region, reshard::detail::box_index(regions)))
+        if (!is_reversible(covering) || !uncovered(region, box_index(regions)))
             continue;
         held.push_back({output, covering, region});
         regions.push_back(region);
         if (held.size() > most)
             return held;
     }
-    if (reshard::detail::uncovered(whole(map_.sources()[source].shape),
-                                   reshard::detail::box_index(regions)))
+    if (uncovered(whole(map_.sources()[source].shape), box_index(regions)))
         held.clear();
     return held;
 }
@@ -91,8 +88,7 @@ RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> cons
     for (auto const& along : cuts)
         grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
     for (std::size_t i = 0; i < count; ++i) {
-        index_vector const at =
-            reshard::detail::unravel_index(static_cast<index_t>(i), grid.counts);
+        index_vector const at = unravel_index(static_cast<index_t>(i), grid.counts);
         box region{at, at};
         for (std::size_t axis = 0; axis < at.size(); ++axis) {
             auto const first = cuts[axis].begin() + at[axis];
@@ -251,11 +247,10 @@ RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& one, tex
         list.push_back(text("permute", list_text(undone), where));
     if (source.shape != covering.order.undo(covering.extent))
         list.push_back(text("reshape", list_text(source.shape), where));
-    if (reshard::detail::result(covering.stored, covering.casts) != covering.stored)
+    if (result(covering.stored, covering.casts) != covering.stored)
         list.push_back(text("dtype", std::string(reshard::name(covering.stored)), where));
     if (one.region != source)
-        list.push_back(
-            slice(reshard::detail::relative_to(one.region, source.offset), source.shape, where));
+        list.push_back(slice(relative_to(one.region, source.offset), source.shape, where));
     return list;
 }
 

@@ -71,9 +71,9 @@ RESHARD_DECL std::vector<tensor_facts> recovery::operands(std::uint32_t i) const
 
 RESHARD_DECL dissection recovery::dissected(std::uint32_t i) const {
     statement const& one = code_.statements()[i];
-    reshard::detail::key_id const id = options_.is_target_known
-                                           ? made_.find_parameter(code_.text(code_.right(one)[0]))
-                                           : source_names::none;
+    key_id const id = options_.is_target_known
+                          ? made_.find_parameter(code_.text(code_.right(one)[0]))
+                          : source_names::none;
     index_vector const* const wanted = id == source_names::none ? nullptr : &made_.entry(id).shape;
     return dissect(code_, one, operands(i), wanted);
 }

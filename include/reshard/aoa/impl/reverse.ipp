@@ -23,8 +23,8 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL lost_elements::lost_elements(std::vector<reshard::detail::loss> const& losses) {
-    for (reshard::detail::loss const& one : losses)
+RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
+    for (loss const& one : losses)
         by_key_.emplace(one.key, &one);
 }
 
@@ -32,15 +32,16 @@ RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const 
     auto const found = by_key_.find(of.key);
     if (found == by_key_.end()) // as where a type cannot be cast back
         return "; nothing of it is lost, but no statement that can be undone has all of it";
-    reshard::detail::loss const& one = *found->second;
-    if (one.what == reshard::detail::loss::kind::removed)
+    loss const& one = *found->second;
+    if (one.what == loss::kind::removed)
         return {};
     bool const is_all = one.boxes.size() == 1 && one.boxes[0] == whole(of.shape);
-    return (one.what == reshard::detail::loss::kind::rounded ? "; rounded: " : "; lost: ") +
-           (is_all ? "all" : reshard::detail::boxes_text(one)) + " of " + to_string(of.shape);
+    return (one.what == loss::kind::rounded ? "; rounded: " : "; lost: ") +
+           (is_all ? "all" : boxes_text(one)) + " of " + to_string(of.shape);
 }
 
-RESHARD_DECL catalog outputs_of(mapping const& map) {
+/// The tensors of a mapping's target, each in one part.
+inline catalog outputs_of(mapping const& map) {
     std::vector<catalog_entry> entries;
     entries.reserve(map.outputs().size());
     for (mapping_output const& one : map.outputs())
@@ -49,9 +50,11 @@ RESHARD_DECL catalog outputs_of(mapping const& map) {
     return catalog(std::move(entries));
 }
 
-RESHARD_DECL void add_errors(reversal& result, std::vector<finding> findings) {
+/// What lowering the reversed program has found: what is still wrong with it, states above all, is
+/// an error.
+inline void add_errors(reversal& result, std::vector<finding> findings) {
     for (finding& one : findings) {
-        if (one.level != reshard::detail::severity::error)
+        if (one.level != severity::error)
             continue;
         result.first_error = errc::not_invertible;
         one.code = reshard::name(errc::not_invertible);
@@ -128,19 +131,15 @@ private:
               text_span where = {}) {
         std::string const& key = entry.key;
         statement_error const error{errc::not_invertible,
-                                    "'" + key + "' cannot be recovered: " + reason +
-                                        (by != none ? lost_.describe(entry) : std::string()),
+                                    words("'", key, "' cannot be recovered: ", reason,
+                                          by != none ? lost_.describe(entry) : std::string()),
                                     where, key};
         if (by != none)
             return report(code_.statements()[by], error);
         if (!result_.first_error)
             result_.first_error = error.code;
-        result_.findings.push_back({reshard::detail::severity::error,
-                                    std::string(reshard::name(error.code)),
-                                    key,
-                                    error.message,
-                                    {},
-                                    0});
+        result_.findings.push_back(
+            {severity::error, std::string(reshard::name(error.code)), key, error.message, {}, 0});
     }
 
     /// Asks for a tensor of the source; the state of a parameter follows it.
@@ -210,8 +209,8 @@ private:
     void note(statement const& one, std::string key, std::string message) {
         if (!options_.allow_copies)
             return report(one, {errc::not_invertible, message + " (option allow_copies)", {}, key});
-        result_.findings.push_back({reshard::detail::severity::note, "copy", std::move(key),
-                                    std::move(message), one.where, one.origin});
+        result_.findings.push_back(
+            {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
     }
 
     /// Of what a reversed statement gives back, some may be recovered from elsewhere.
@@ -292,7 +291,7 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
     reversal result{expanded, std::move(forward.findings), forward.first_error};
     if (result.first_error)
         return result;
-    result.losses = reshard::detail::losses_of(forward.map);
+    result.losses = detail::losses_of(forward.map);
     catalog const made = target ? *target : detail::outputs_of(forward.map);
     auto const suffixes = detail::with_scales(expanded.state_suffixes(), expanded);
     detail::reverse_sides const sides{detail::source_names(source, suffixes),
@@ -310,7 +309,7 @@ RESHARD_DECL program reverse(program const& expanded, catalog const& source, cat
     reversal result = reverse_all(expanded, source, target, options);
     if (result.first_error)
         for (finding const& one : result.findings)
-            if (one.level == reshard::detail::severity::error)
+            if (one.level == detail::severity::error)
                 fail(*result.first_error, describe(result.code, one));
     return std::move(result.code);
 }

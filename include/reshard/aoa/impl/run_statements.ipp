@@ -8,42 +8,73 @@
 #include <reshard/aoa/macro/fused.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/expr/expression.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL std::optional<std::string>
-head_widths::look_at(program const& code, statement const& one, std::span<expression const> made) {
-    if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
-        return std::nullopt;
-    heads const found{one.origin, made.size(), made[0].shape,
-                      shown_name(code, one, code.left(one)[0])};
-    if (queries_.origin != one.origin) {
-        queries_ = found;
-        is_compared_ = false;
-        return std::nullopt;
+/// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and its keys into: attention
+/// multiplies one with the other, so they are of one size.
+///
+/// \par Source in the original any numbers that divide the extents are taken
+class head_widths {
+public:
+    /// Looks at a statement and what it has made, in the order of the program; what is wrong with
+    /// the heads, if something is.
+    std::optional<std::string> look_at(program const& code, statement const& one,
+                                       std::span<expression const> made) {
+        if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
+            return std::nullopt;
+        heads const found{one.origin, made.size(), made[0].shape,
+                          shown_name(code, one, code.left(one)[0])};
+        if (queries_.origin != one.origin) {
+            queries_ = found;
+            is_compared_ = false;
+            return std::nullopt;
+        }
+        bool const is_values = std::exchange(is_compared_, true); // these may have another size
+        if (is_values || found.shape == queries_.shape)
+            return std::nullopt;
+        return "fused_qkv cuts " + text(queries_) + " and " + text(found) +
+               "; queries and keys must have heads of the same size: are num_heads and "
+               "num_key_value_groups right?";
     }
-    bool const is_values = std::exchange(is_compared_, true); // these may have another size
-    if (is_values || found.shape == queries_.shape)
-        return std::nullopt;
-    return "fused_qkv cuts " + text(queries_) + " and " + text(found) +
-           "; queries and keys must have heads of the same size: are num_heads and "
-           "num_key_value_groups right?";
-}
 
-RESHARD_DECL std::string head_widths::text(heads const& of) {
-    return "'" + of.key + "' into " + std::to_string(of.count) + " heads of " + to_string(of.shape);
-}
+private:
+    struct heads {
+        std::uint32_t origin = 0; ///< of the statement, never 0 for one of a macro
+        std::size_t count = 0;
+        index_vector shape = {};
+        std::string key = {};
+    };
 
-RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
-                                  expression const& tensor) {
+    static std::string text(heads const& of) {
+        return "'" + of.key + "' into " + std::to_string(of.count) + " heads of " +
+               to_string(of.shape);
+    }
+
+    heads queries_;
+    bool is_compared_ = false;
+};
+
+/// Refuses a split that a fused macro made of a tensor that does not divide into its pieces; other
+/// statements, and other faults of this one, are the algebra's to find.
+///
+/// \throws statement_error with errc::shape_mismatch
+inline void check_fused_cut(program const& code, statement const& one, expression const& tensor) {
     std::string const& macro = code.origin(one.origin).macro;
     if (one.right < 2 || !macro.starts_with("fused") ||
         find_attribute(code.attributes(one), "sizes"))
@@ -59,216 +90,251 @@ RESHARD_DECL void check_fused_cut(program const& code, statement const& one,
         return;
     name const& cut = code.left(one)[0];
     throw statement_error{errc::shape_mismatch,
-                          macro + " cuts '" + shown_name(code, one, cut) + "' along axis " +
-                              std::to_string(axis) + " into " + std::to_string(one.right) +
-                              " equal parts, and the extent there is " + std::to_string(extent),
+                          words(macro, " cuts '", shown_name(code, one, cut), "' along axis ", axis,
+                                " into ", one.right, " equal parts, and the extent there is ",
+                                extent),
                           cut.where, shown_key(code, one, cut)};
 }
 
-RESHARD_DECL void statement_runner::run_statements() {
-    find_removed();
-    for (statement const& one : in_.code.statements())
-        guarded(one, [&] { run(one); });
-}
+/// The statements of a program at work.
+class statement_runner {
+public:
+    explicit statement_runner(lower_context& context) : in_(context) {}
 
-RESHARD_DECL bool statement_runner::is_single(statement const& one) const {
-    return one.left == 1 && one.right == 1;
-}
+    void run() {
+        find_removed();
+        for (statement const& one : in_.code.statements())
+            guarded(one, [&] { run(one); });
+    }
 
-RESHARD_DECL void statement_runner::find_removed() {
-    for (statement const& one : in_.code.statements())
-        if (is_removal(in_.code, one) && in_.code.left(one)[0].kind != name::kind_type::pattern) {
-            binding& removed = in_.names[in_.code.left(one)[0]];
-            if (std::exchange(removed.is_removed, true))
-                continue;
-            removed.where = in_.code.left(one)[0].where;
-            removed.origin = one.origin;
-        }
-}
-
-RESHARD_DECL void statement_runner::run(statement const& one) {
-    if (in_.code.is_broken(one))
-        return pass_over(one);
-    for (name const& each_name : in_.code.names(one))
-        if (each_name.transposed || each_name.kind == name::kind_type::pattern)
-            throw statement_error{errc::bad_macro, "the program has not been expanded",
-                                  each_name.where};
-    if (is_removal(in_.code, one))
-        return remove(one);
-    if (is_addition(in_.code, one))
-        return add(one);
-    for (name const& each_name : in_.code.names(one))
-        if (each_name.kind == name::kind_type::nothing)
-            throw statement_error{errc::syntax,
-                                  "'_' must be alone on its side, with one name on the other",
-                                  each_name.where};
-    if (one.left > 1 && one.right > 1)
-        throw statement_error{errc::syntax,
-                              "a statement may have several names on one side only; this one has " +
-                                  std::to_string(one.left) + " and " + std::to_string(one.right),
-                              {}};
-    make(one);
-}
-
-RESHARD_DECL void statement_runner::pass_over(statement const& one) {
-    for (name const& each_name : in_.code.left(one))
+private:
+    /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a
+    /// value.
+    template <class Step>
+    void guarded(statement const& one, Step const& step) {
         try {
-            in_.names.read(each_name);
-        } catch (statement_error const&) {
+            return step();
+        } catch (statement_error const& error) {
+            in_.report(error.code, make_finding(in_.code, one, error));
         } catch (no_value const&) {
         }
-    throw no_value{};
-}
+        for (name const& bound : in_.code.right(one))
+            if (bound.kind != name::kind_type::nothing)
+                in_.names.spoil(bound);
+    }
 
-RESHARD_DECL void statement_runner::check_bare(statement const& one, std::string_view what) const {
-    if (!in_.code.attributes(one).empty())
-        throw statement_error{errc::syntax, std::string(what) + " takes no attributes",
-                              in_.code.attributes(one)[0].where};
-}
+    bool is_single(statement const& one) const { return one.left == 1 && one.right == 1; }
 
-RESHARD_DECL void statement_runner::remove(statement const& one) {
-    check_bare(one, "a removal");
-    name const& removed = in_.code.left(one)[0];
-    std::string const key(in_.code.text(removed));
-    if (in_.names[removed].value != binding::none)
-        throw statement_error{errc::unknown_key,
-                              "'" + key + "' is removed here, but the statement at " +
-                                  place_text(in_.code, in_.names[removed].where) + " makes it",
-                              removed.where, key};
-    binding const& first = in_.names[removed];
-    if (first.where.first != removed.where.first)
-        in_.warn(one, "no_effect", key,
-                 "'" + key + "' has been removed by the statement at " +
-                     place_text(in_.code, first.where));
-    else if (in_.source.find_parameter(key) == source_names::none)
-        in_.warn(one, "no_effect", key,
-                 "'" + key + "' is not in the source, so nothing is removed" + in_.names.near(key));
-    else
-        in_.result.map.remove(key);
-}
+    /// Removal holds for the whole program, so that a use before it is found as well.
+    void find_removed() {
+        for (statement const& one : in_.code.statements())
+            if (is_removal(in_.code, one) &&
+                in_.code.left(one)[0].kind != name::kind_type::pattern) {
+                binding& removed = in_.names[in_.code.left(one)[0]];
+                if (std::exchange(removed.is_removed, true))
+                    continue;
+                removed.where = in_.code.left(one)[0].where;
+                removed.origin = one.origin;
+            }
+    }
 
-RESHARD_DECL void statement_runner::add(statement const& one) {
-    check_bare(one, "an addition");
-    name const& added = in_.code.right(one)[0];
-    std::string const key(in_.code.text(added));
-    in_.names[added].is_added = true;
-    if (in_.names[added].value != binding::none)
-        in_.warn(one, "no_effect", key,
-                 "'" + key +
-                     "' is already made by an earlier statement, so adding it has no effect");
-    else if (!in_.target || !in_.target->find(key))
-        in_.warn(one, "no_effect", key,
-                 "'" + key + "' is not " +
-                     (in_.target ? "in the target, so the shape of what is added is not known" +
-                                       in_.names.near(key, *in_.target)
-                                 : "added: without a target its shape is not known"));
-}
+    void run(statement const& one) {
+        if (in_.code.is_broken(one))
+            return pass_over(one);
+        for (name const& each_name : in_.code.names(one))
+            if (each_name.transposed || each_name.kind == name::kind_type::pattern)
+                throw statement_error{errc::bad_macro, "the program has not been expanded",
+                                      each_name.where};
+        if (is_removal(in_.code, one))
+            return remove(one);
+        if (is_addition(in_.code, one))
+            return add(one);
+        for (name const& each_name : in_.code.names(one))
+            if (each_name.kind == name::kind_type::nothing)
+                throw statement_error{errc::syntax,
+                                      "'_' must be alone on its side, with one name on the other",
+                                      each_name.where};
+        if (one.left > 1 && one.right > 1)
+            throw statement_error{
+                errc::syntax,
+                words("a statement may have several names on one side only; this one has ",
+                      one.left, " and ", one.right),
+                {}};
+        make(one);
+    }
 
-RESHARD_DECL void statement_runner::make(statement const& one) {
-    read_operands(one);
-    check_results(one);
-    check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
-    if (one.attributes == 0 && is_single(one))
-        rename(one, operands_[0]);
-    else
-        make(one, operands_);
-    for (std::uint32_t const id : operands_)
-        in_.names.release(id);
-}
-
-RESHARD_DECL void statement_runner::read_operands(statement const& one) {
-    operands_.clear();
-    std::unordered_set<std::uint32_t> seen;
-    text_span last;
-    for (name const& each_name : in_.code.left(one))
-        try {
-            operands_.push_back(read(one, each_name));
-        } catch (statement_error const& problem) {
-            if (std::exchange(last, each_name.where) != each_name.where &&
-                seen.insert(each_name.id).second)
-                in_.report(problem.code, make_finding(in_.code, one, problem));
-        } catch (no_value const&) {
-        }
-    if (operands_.size() < one.left)
+    /// What a broken statement would have read counts as read, and its results have no value.
+    [[noreturn]] void pass_over(statement const& one) {
+        for (name const& each_name : in_.code.left(one))
+            try {
+                in_.names.read(each_name);
+            } catch (statement_error const&) {
+            } catch (no_value const&) {
+            }
         throw no_value{};
-}
-
-RESHARD_DECL void statement_runner::rename(statement const& one, std::uint32_t operand) {
-    name const &from = in_.code.left(one)[0], &to = in_.code.right(one)[0];
-    if (from.kind == to.kind && from.id == to.id)
-        in_.note_idle(one);
-    in_.names.bind(to, operand, one.origin);
-}
-
-RESHARD_DECL void statement_runner::make(statement const& one,
-                                         std::vector<std::uint32_t> const& operands) {
-    auto const right = in_.code.right(one);
-    std::vector<expression const*> values;
-    values.reserve(operands.size());
-    for (std::uint32_t const id : operands)
-        values.push_back(&in_.names.value(id).tensor);
-    check_fused_cut(in_.code, one, *values[0]);
-    auto const called = [this, &one](std::size_t k) {
-        return shown_name(in_.code, one, in_.code.names(one)[k]);
-    };
-    operation step(std::move(values), called, right.size());
-    step.allow(in_.pieces);
-    if (find_attribute(in_.code.attributes(one), "reshape"))
-        step.expect(in_.wanted_shape(in_.code.text(right[0])));
-    std::vector<expression> made = step.run(in_.code.attributes(one));
-    if (auto const doubt = heads_.look_at(in_.code, one, made))
-        in_.warn(one, "head_size", first_key(in_.code, one), *doubt);
-    if (is_single(one) && step.remarks().empty() &&
-        !find_attribute(in_.code.attributes(one), "scales") &&
-        made[0] == in_.names.value(operands[0]).tensor)
-        in_.note_idle(one);
-    std::vector<reshard::detail::key_id> sources;
-    auto const empty = static_cast<std::size_t>(std::ranges::count_if(
-        made, [](expression const& tensor) { return !has_source_elements(tensor); }));
-    if (empty > 0)
-        sources = in_.names.sources_of(operands);
-    if (!in_.pieces.take(empty * sources.size()))
-        throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
-    for (std::size_t i = 0; i < right.size(); ++i) {
-        bound_value value{std::move(made[i])};
-        if (!has_source_elements(value.tensor))
-            value.sources = sources;
-        in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
     }
-    if (in_.code.origin(one.origin).macro.empty())
-        for (operation_remark const& said : step.remarks())
-            in_.warn(one, said.code, said.key, said.message);
-}
 
-RESHARD_DECL std::uint32_t statement_runner::read(statement const& one, name const& which) {
-    binding& bound = in_.names[which];
-    bool const is_shadow =
-        bound.value != binding::none && bound.uses == 0 && bound.source_value == binding::none &&
-        which.kind == name::kind_type::text && in_.names.source(which) != source_names::none;
-    bound.is_shadow = bound.is_shadow || is_shadow;
-    if (is_shadow)
-        in_.warn(one, "shadowed", std::string(in_.code.text(which)),
-                 "'" + std::string(in_.code.text(which)) +
-                     "' is what an earlier statement made; the source's tensor of that name "
-                     "is not used");
-    return in_.names.read(which);
-}
+    void check_bare(statement const& one, std::string_view what) const {
+        if (!in_.code.attributes(one).empty())
+            throw statement_error{errc::syntax, words(what, " takes no attributes"),
+                                  in_.code.attributes(one)[0].where};
+    }
 
-RESHARD_DECL void statement_runner::check_results(statement const& one) {
-    auto const right = in_.code.right(one);
-    if (name const* const again = repeated_name(right)) {
-        std::string const key(in_.code.text(*again));
-        throw statement_error{errc::syntax,
-                              "'" + key +
-                                  "' occurs twice on the right; each tensor that a statement "
-                                  "makes needs its own name",
-                              again->where, key};
+    void remove(statement const& one) {
+        check_bare(one, "a removal");
+        name const& removed = in_.code.left(one)[0];
+        std::string const key(in_.code.text(removed));
+        if (in_.names[removed].value != binding::none)
+            throw statement_error{errc::unknown_key,
+                                  words("'", key, "' is removed here, but the statement at ",
+                                        place_text(in_.code, in_.names[removed].where),
+                                        " makes it"),
+                                  removed.where, key};
+        binding const& first = in_.names[removed];
+        if (first.where.first != removed.where.first)
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' has been removed by the statement at " +
+                         place_text(in_.code, first.where));
+        else if (in_.source.find_parameter(key) == source_names::none)
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' is not in the source, so nothing is removed" +
+                         in_.names.near(key));
+        else
+            in_.result.map.remove(key);
     }
-    for (name const& each_name : right) {
-        in_.check_bindable(each_name);
-        in_.warn_overwritten(one, each_name);
+
+    void add(statement const& one) {
+        check_bare(one, "an addition");
+        name const& added = in_.code.right(one)[0];
+        std::string const key(in_.code.text(added));
+        in_.names[added].is_added = true;
+        if (in_.names[added].value != binding::none)
+            in_.warn(one, "no_effect", key,
+                     "'" + key +
+                         "' is already made by an earlier statement, so adding it has no effect");
+        else if (!in_.target || !in_.target->find(key))
+            in_.warn(one, "no_effect", key,
+                     "'" + key + "' is not " +
+                         (in_.target ? "in the target, so the shape of what is added is not known" +
+                                           in_.names.near(key, *in_.target)
+                                     : "added: without a target its shape is not known"));
     }
-}
+
+    /// Rename, concat, split, and whatever the attributes do.
+    void make(statement const& one) {
+        read_operands(one);
+        check_results(one);
+        check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
+        if (one.attributes == 0 && is_single(one))
+            rename(one, operands_[0]);
+        else
+            make(one, operands_);
+        for (std::uint32_t const id : operands_)
+            in_.names.release(id);
+    }
+
+    /// Reads all names on the left; each that has no value is a finding, an array is one name.
+    void read_operands(statement const& one) {
+        operands_.clear();
+        std::unordered_set<std::uint32_t> seen;
+        text_span last;
+        for (name const& each_name : in_.code.left(one))
+            try {
+                operands_.push_back(read(one, each_name));
+            } catch (statement_error const& problem) {
+                if (std::exchange(last, each_name.where) != each_name.where &&
+                    seen.insert(each_name.id).second)
+                    in_.report(problem.code, make_finding(in_.code, one, problem));
+            } catch (no_value const&) {
+            }
+        if (operands_.size() < one.left)
+            throw no_value{};
+    }
+
+    void rename(statement const& one, std::uint32_t operand) {
+        name const &from = in_.code.left(one)[0], &to = in_.code.right(one)[0];
+        if (from.kind == to.kind && from.id == to.id)
+            in_.note_idle(one);
+        in_.names.bind(to, operand, one.origin);
+    }
+
+    void make(statement const& one, std::vector<std::uint32_t> const& operands) {
+        auto const right = in_.code.right(one);
+        std::vector<expression const*> values;
+        values.reserve(operands.size());
+        for (std::uint32_t const id : operands)
+            values.push_back(&in_.names.value(id).tensor);
+        check_fused_cut(in_.code, one, *values[0]);
+        auto const called = [this, &one](std::size_t k) {
+            return shown_name(in_.code, one, in_.code.names(one)[k]);
+        };
+        operation step(std::move(values), called, right.size());
+        step.allow(in_.pieces);
+        if (find_attribute(in_.code.attributes(one), "reshape"))
+            step.expect(in_.wanted_shape(in_.code.text(right[0])));
+        std::vector<expression> made = step.run(in_.code.attributes(one));
+        if (auto const doubt = heads_.look_at(in_.code, one, made))
+            in_.warn(one, "head_size", first_key(in_.code, one), *doubt);
+        if (is_single(one) && step.remarks().empty() &&
+            !find_attribute(in_.code.attributes(one), "scales") &&
+            made[0] == in_.names.value(operands[0]).tensor)
+            in_.note_idle(one);
+        std::vector<key_id> sources;
+        auto const empty = static_cast<std::size_t>(std::ranges::count_if(
+            made, [](expression const& tensor) { return !has_source_elements(tensor); }));
+        if (empty > 0)
+            sources = in_.names.sources_of(operands);
+        if (!in_.pieces.take(empty * sources.size()))
+            throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
+        for (std::size_t i = 0; i < right.size(); ++i) {
+            bound_value value{std::move(made[i])};
+            if (!has_source_elements(value.tensor))
+                value.sources = sources;
+            in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
+        }
+        if (in_.code.origin(one.origin).macro.empty())
+            for (operation_remark const& said : step.remarks())
+                in_.warn(one, said.code, said.key, said.message);
+    }
+
+    std::uint32_t read(statement const& one, name const& which) {
+        binding& bound = in_.names[which];
+        bool const is_shadow = bound.value != binding::none && bound.uses == 0 &&
+                               bound.source_value == binding::none &&
+                               which.kind == name::kind_type::text &&
+                               in_.names.source(which) != source_names::none;
+        bound.is_shadow = bound.is_shadow || is_shadow;
+        if (is_shadow)
+            in_.warn(one, "shadowed", std::string(in_.code.text(which)),
+                     "'" + std::string(in_.code.text(which)) +
+                         "' is what an earlier statement made; the source's tensor of that name "
+                         "is not used");
+        return in_.names.read(which);
+    }
+
+    /// Refuses names that the statement cannot bind; warns of a value that is lost by that.
+    void check_results(statement const& one) {
+        auto const right = in_.code.right(one);
+        if (name const* const again = repeated_name(right)) {
+            std::string const key(in_.code.text(*again));
+            throw statement_error{errc::syntax,
+                                  words("'", key,
+                                        "' occurs twice on the right; each tensor that a statement "
+                                        "makes needs its own name"),
+                                  again->where, key};
+        }
+        for (name const& each_name : right) {
+            in_.check_bindable(each_name);
+            in_.warn_overwritten(one, each_name);
+        }
+    }
+
+    lower_context& in_;
+    std::vector<std::uint32_t> operands_; ///< of the statement that runs
+    head_widths heads_;
+};
+
+RESHARD_DECL void run_statements(lower_context& context) { statement_runner(context).run(); }
 
 } // namespace reshard::aoa::detail
 

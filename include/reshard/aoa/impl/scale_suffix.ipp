@@ -10,22 +10,29 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
+/// The ending that a statement's attributes give to scales, if they do.
+///
+/// \throws statement_error with errc::syntax where one of the two attributes is missing or stands
+///         twice, the ending is empty or the block is none
+inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");
     if (!scales && !blocks)
         return std::nullopt;
     auto const refuse = [](attribute const& one, std::string const& why) {
-        throw statement_error{
-            errc::syntax, why + ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\"", one.where};
+        throw statement_error{errc::syntax,
+                              words(why, ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\""),
+                              one.where};
     };
     for (attribute const& one : list)
         if ((one.word == "scales" && &one != scales) || (one.word == "blocks" && &one != blocks))
-            throw statement_error{errc::syntax, "'" + one.word + "' is given twice", one.where};
+            throw statement_error{errc::syntax, words("'", one.word, "' is given twice"),
+                                  one.where};
     if (!scales || !blocks)
         refuse(scales ? *scales : *blocks, "'scales' and 'blocks' must be given together");
     auto const* const ending = std::get_if<std::string>(&scales->value);
@@ -86,16 +93,16 @@ RESHARD_DECL void check_scales(std::vector<attribute> const& list,
     auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
     if (known == suffixes.end())
         throw statement_error{errc::limit_exceeded,
-                              "a program has at most " + std::to_string(max_scale_endings) +
-                                  " scale suffixes, and '" + said->suffix + "' is one more",
+                              words("a program has at most ", max_scale_endings,
+                                    " scale suffixes, and '", said->suffix, "' is one more"),
                               find_attribute(list, "scales")->where};
     if (*known != *said)
         throw statement_error{
             errc::syntax,
-            "keys that end in '" + said->suffix + "' are " +
-                (known->block.empty()
-                     ? "optimizer state"
-                     : "scales of blocks of " + to_string(known->block) + places.text(*known)),
+            words("keys that end in '", said->suffix, "' are ",
+                  known->block.empty()
+                      ? "optimizer state"
+                      : "scales of blocks of " + to_string(known->block) + places.text(*known)),
             find_attribute(list, "scales")->where};
 }
 

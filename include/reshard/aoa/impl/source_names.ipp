@@ -11,35 +11,32 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL reshard::detail::key_id source_names::find(std::string_view key) const {
-    auto const key_at = [this](reshard::detail::key_id id) {
-        return std::string_view(source_[id].key);
-    };
+RESHARD_DECL key_id source_names::find(std::string_view key) const {
+    auto const key_at = [this](key_id id) { return std::string_view(source_[id].key); };
     for (; noted_ < source_.size(); ++noted_)
         keys_.append(source_[noted_].key, noted_);
     return keys_.find(key, key_at).value_or(none);
 }
 
-RESHARD_DECL reshard::detail::key_id source_names::find_parameter(std::string_view key) const {
-    if (reshard::detail::key_id const id = find(key); id != none)
+RESHARD_DECL key_id source_names::find_parameter(std::string_view key) const {
+    if (key_id const id = find(key); id != none)
         return id;
     for (state_suffix const& each_suffix : suffixes_)
         if (each_suffix.is_alike())
-            if (reshard::detail::key_id const id = find(std::string(key) + each_suffix.suffix);
-                id != none)
-                return id + static_cast<reshard::detail::key_id>(source_.size());
+            if (key_id const id = find(std::string(key) + each_suffix.suffix); id != none)
+                return id + static_cast<key_id>(source_.size());
     return none;
 }
 
-RESHARD_DECL bool source_names::is_stand_in(reshard::detail::key_id id) const {
+RESHARD_DECL bool source_names::is_stand_in(key_id id) const {
     return id != none && id >= source_.size();
 }
 
-RESHARD_DECL catalog_entry const& source_names::entry(reshard::detail::key_id id) const {
+RESHARD_DECL catalog_entry const& source_names::entry(key_id id) const {
     return source_[is_stand_in(id) ? id - source_.size() : id];
 }
 
-RESHARD_DECL std::string_view source_names::parameter(reshard::detail::key_id id) const {
+RESHARD_DECL std::string_view source_names::parameter(key_id id) const {
     std::string_view const key = entry(id).key;
     return is_stand_in(id) ? parameter_of(key, suffixes_) : key;
 }

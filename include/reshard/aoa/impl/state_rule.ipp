@@ -15,37 +15,32 @@ namespace reshard::aoa::detail {
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block) {
     if (block.size() != tensor.shape.size())
-        fail(errc::shape_mismatch, "'" + tensor.key + "' has " +
-                                       reshard::detail::axis_count(tensor.shape.size()) +
-                                       ", shape " + to_string(tensor.shape) + ", and a block " +
-                                       to_string(block) + " has " + std::to_string(block.size()));
-    if (scales.shape != reshard::detail::block_counts(tensor.shape, block))
-        fail(errc::shape_mismatch,
-             "'" + scales.key + "' has the shape " + to_string(scales.shape) + ", and '" +
-                 tensor.key + "' of shape " + to_string(tensor.shape) + " has " +
-                 to_string(reshard::detail::block_counts(tensor.shape, block)) + " blocks of " +
-                 to_string(block));
+        fail(errc::shape_mismatch, "'", tensor.key, "' has ", axis_count(tensor.shape.size()),
+             ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
+    if (scales.shape != block_counts(tensor.shape, block))
+        fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", and '",
+             tensor.key, "' of shape ", tensor.shape, " has ", block_counts(tensor.shape, block),
+             " blocks of ", block);
 }
 
 /// The number of the state that follows `parameter`, one of the tensors that `key` is made of.
 ///
 /// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
 ///         another shape than the parameter
-inline reshard::detail::key_id state_source(source_names const& source,
-                                            reshard::detail::key_id parameter,
-                                            state_suffix const& state, std::string const& key) {
+inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
+                           std::string const& key) {
     std::string const wanted(std::string(source.parameter(parameter)) + state.suffix);
-    reshard::detail::key_id const id = source.find(wanted);
+    key_id const id = source.find(wanted);
     if (id == source_names::none)
-        fail(errc::unknown_key,
-             "'" + key + "' is made of '" + wanted + "', which the source does not have");
+        fail(errc::unknown_key, "'", key, "' is made of '", wanted,
+             "', which the source does not have");
     index_vector const& shape = source.entry(parameter).shape;
     index_vector const& found = source.entry(id).shape;
     if (!state.block.empty())
         check_scales(source.entry(parameter), source.entry(id), state.block);
     else if (!state.scalar && found != shape)
-        fail(errc::shape_mismatch, "'" + wanted + "' has the shape " + to_string(found) +
-                                       ", and its parameter has " + to_string(shape));
+        fail(errc::shape_mismatch, "'", wanted, "' has the shape ", found,
+             ", and its parameter has ", shape);
     return id;
 }
 
@@ -53,36 +48,33 @@ inline reshard::detail::key_id state_source(source_names const& source,
 inline void check_state_type(catalog_entry const& entry, catalog_entry const& first,
                              std::string const& key) {
     if (entry.dtype != first.dtype)
-        fail(errc::dtype_mismatch, "'" + entry.key + "' is " +
-                                       std::string(reshard::name(entry.dtype)) + ", and '" +
-                                       first.key + "', which makes up '" + key + "' too, is " +
-                                       std::string(reshard::name(first.dtype)));
+        fail(errc::dtype_mismatch, "'", entry.key, "' is ", entry.dtype, ", and '", first.key,
+             "', which makes up '", key, "' too, is ", first.dtype);
 }
 
 /// The piece with the state in the place of the parameter.
-inline piece state_piece(piece copied, reshard::detail::key_id state, data_type dtype) {
+inline piece state_piece(piece copied, key_id state, data_type dtype) {
     copied.source = state;
     copied.stored = dtype;
     copied.casts = {};
     return copied;
 }
 
-RESHARD_DECL expression scales_of(source_names const& source, expression const& tensor,
-                                  data_type dtype, state_suffix const& state,
-                                  std::string const& key) {
+/// The scales of a tensor that is made of scaled ones.
+///
+/// \param dtype of the first of them
+inline expression scales_of(source_names const& source, expression const& tensor, data_type dtype,
+                            state_suffix const& state, std::string const& key) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
-        if (reshard::detail::key_id const from = tensor.pieces.source(i);
-            from != reshard::detail::zero_source)
+        if (key_id const from = tensor.pieces.source(i); from != zero_source)
             state_source(source, from, state, key); // says what is missing in its own words
     try {
-        return reshard::detail::block_scales(
-            tensor, state.block, dtype, [&](reshard::detail::key_id from) {
-                reshard::detail::key_id const id = state_source(source, from, state, key);
-                return reshard::detail::scale_source{id, source.entry(id).dtype,
-                                                     source.entry(from).shape};
-            });
+        return block_scales(tensor, state.block, dtype, [&](key_id from) {
+            key_id const id = state_source(source, from, state, key);
+            return scale_source{id, source.entry(id).dtype, source.entry(from).shape};
+        });
     } catch (error const& problem) {
-        fail(problem.code(), "'" + key + "' cannot follow: " + problem.what());
+        fail(problem.code(), "'", key, "' cannot follow: ", problem.what());
     }
 }
 
@@ -96,12 +88,12 @@ inline state_survey survey_states(source_names const& source, bound_value const&
                                   state_suffix const& state) {
     constexpr std::size_t most = 3;
     state_survey found;
-    std::unordered_set<reshard::detail::key_id> seen;
-    parameter.for_each_source([&](reshard::detail::key_id from) {
+    std::unordered_set<key_id> seen;
+    parameter.for_each_source([&](key_id from) {
         if (!seen.insert(from).second)
             return;
         std::string key = std::string(source.parameter(from)) + state.suffix;
-        reshard::detail::key_id const id = source.find(key);
+        key_id const id = source.find(key);
         bool const has = id != source_names::none;
         auto& keys = has ? found.with : found.without;
         ++(has ? found.with_count : found.without_count);
@@ -125,30 +117,29 @@ RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::siz
 RESHARD_DECL void fail_without_state(source_names const& source, bound_value const& parameter,
                                      state_suffix const& state, std::string const& key) {
     state_survey const found = survey_states(source, parameter, state);
-    fail(errc::unknown_key,
-         "'" + key + "' is made of " + listed(found.without, found.without_count) +
-             ", which the source does not have" +
-             (found.with_count == 0 ? "" : "; it has " + listed(found.with, found.with_count)));
+    fail(errc::unknown_key, "'", key, "' is made of ", listed(found.without, found.without_count),
+         ", which the source does not have",
+         found.with_count == 0 ? "" : "; it has " + listed(found.with, found.with_count));
 }
 
-RESHARD_DECL expression make_state(source_names const& source, bound_value const& parameter,
-                                   state_suffix const& state, std::string const& key) {
+inline expression make_state(source_names const& source, bound_value const& parameter,
+                             state_suffix const& state, std::string const& key) {
     expression const& tensor = parameter.tensor;
-    auto const entry_of = [&](reshard::detail::key_id from) -> catalog_entry const& {
+    auto const entry_of = [&](key_id from) -> catalog_entry const& {
         return source.entry(state_source(source, from, state, key));
     };
     catalog_entry const& first = entry_of(parameter.first_source());
     if (state.scalar)
-        return reshard::detail::source_tensor(source.find(first.key), first.shape, first.dtype);
-    for (reshard::detail::key_id const from : parameter.sources)
+        return source_tensor(source.find(first.key), first.shape, first.dtype);
+    for (key_id const from : parameter.sources)
         check_state_type(entry_of(from), first, key);
     if (!state.block.empty())
         return scales_of(source, tensor, first.dtype, state, key);
-    expression result{tensor.shape, first.dtype, reshard::detail::piece_list(tensor.ndim())};
+    expression result{tensor.shape, first.dtype, piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        reshard::detail::key_id id = tensor.pieces.source(i);
-        if (id != reshard::detail::zero_source) {
+        key_id id = tensor.pieces.source(i);
+        if (id != zero_source) {
             id = state_source(source, id, state, key);
             check_state_type(source.entry(id), first, key);
         }
@@ -160,7 +151,7 @@ RESHARD_DECL expression make_state(source_names const& source, bound_value const
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state) {
     std::size_t count = 0, with = 0;
-    parameter.for_each_source([&](reshard::detail::key_id from) {
+    parameter.for_each_source([&](key_id from) {
         std::string_view const key = source.parameter(from);
         with += source.find(std::string(key) + state.suffix) != source_names::none;
         ++count;

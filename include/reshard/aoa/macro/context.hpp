@@ -42,9 +42,6 @@ namespace detail {
 /// How many characters a name has, about.
 RESHARD_DECL std::size_t name_length(program const& code, name const& one);
 
-/// How many characters the attributes of a statement have, about.
-RESHARD_DECL std::size_t attribute_length(program const& code, statement const& one);
-
 /// What a macro throws: a statement, and its error.
 struct failed_statement {
     statement about;

@@ -32,26 +32,12 @@ inline std::size_t position(std::vector<std::string_view> const& names, std::str
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
 
-/// What a placeholder adds to the number: what is written, and one less on the right for the
-/// offset.
-RESHARD_DECL index_t shift_of(segment const& placeholder, bool on_right);
-
-/// A statement for each match of the deciding name.
-RESHARD_DECL void append_instances(macro_context& context, statement const& one,
-                                   placeholder_use const& use,
-                                   std::vector<key_match> const& matches,
-                                   std::vector<statement>& expanded);
-
 /// The different placeholders of a name, in the order of the alphabet.
 RESHARD_DECL std::vector<std::string_view> placeholders(std::vector<segment> const& segments);
 
 /// The names that decide, by the side of the arrow that they stand on: that of the source, or else
 /// that of the target, where `_ -> l.$LAYER_ID.b` adds to each layer that it has.
 using placeholder_sides = std::array<pattern_index, 2>;
-
-/// Looks at a statement with placeholders and adds its deciding name to its side.
-RESHARD_DECL placeholder_use inspect(macro_context const& context, statement const& one,
-                                     placeholder_sides& sides);
 
 /// Replaces each statement with placeholders by one for each combination of numbers that exists.
 ///

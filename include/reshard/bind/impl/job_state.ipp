@@ -38,13 +38,11 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
     if (!how.allocate)
         return;
     if (!want.layout || !want.tensors.empty())
-        fail(errc::usage, "options.allocate makes the targets, but " +
-                              std::to_string(want.tensors.size()) +
-                              " are given; give the layout of the targets alone");
+        fail(errc::usage, "options.allocate makes the targets, but ", want.tensors.size(),
+             " are given; give the layout of the targets alone");
     if (have.arena || want.arena)
-        fail(errc::usage, "a redistribution in rounds moves " +
-                              std::to_string(have.tensors.size()) +
-                              " sources in messages; leave the arena out, or options.allocate");
+        fail(errc::usage, "a redistribution in rounds moves ", have.tensors.size(),
+             " sources in messages; leave the arena out, or options.allocate");
     if (how.cache)
         fail(errc::usage, "the plans of rounds are not kept; leave options.cache out, or "
                           "options.allocate");
@@ -59,7 +57,8 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
     check_complete(targets, planned->target, me);
 }
 
-RESHARD_DECL layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
+/// Some tensors of a layout; `numbers` ascending.
+inline layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
     layout some{all.holders, {}, {}};
     std::vector<std::optional<std::uint32_t>> places(all.spreads.size()); // among those of `some`
     for (std::uint32_t const number : numbers) {

@@ -11,7 +11,6 @@
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace reshard::detail {
@@ -22,16 +21,14 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
     check(target);
     shard_descriptor const &from = source.descriptor, &to = target.descriptor;
     if (from.global_shape != to.global_shape)
-        fail(errc::shape_mismatch, "'" + from.key + "' has the shape " +
-                                       to_string(from.global_shape) + ", and '" + to.key + "' " +
-                                       to_string(to.global_shape));
+        fail(errc::shape_mismatch, "'", from.key, "' has the shape ", from.global_shape, ", and '",
+             to.key, "' ", to.global_shape);
     if (from.dtype != to.dtype)
-        fail(errc::dtype_mismatch, "'" + from.key + "' is " + std::string(name(from.dtype)) +
-                                       ", and '" + to.key + "' " + std::string(name(to.dtype)));
+        fail(errc::dtype_mismatch, "'", from.key, "' is ", from.dtype, ", and '", to.key, "' ",
+             to.dtype);
     if (may_share_memory(source.tensor, target.tensor))
-        fail(errc::memory_overlap, "'" + from.key + "' " + to_string(from.region) + " and '" +
-                                       to.key + "' " + to_string(to.region) +
-                                       " share memory; give the target memory of its own");
+        fail(errc::memory_overlap, "'", from.key, "' ", from.region, " and '", to.key, "' ",
+             to.region, " share memory; give the target memory of its own");
 }
 
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard) {
@@ -80,8 +77,8 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one)
     auto const named = [](used_memory const& tensor) {
         return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
     };
-    fail(errc::memory_overlap, named(*before) + " and " + named(one) + " share memory; give the " +
-                                   "target memory of its own");
+    fail(errc::memory_overlap, named(*before), " and ", named(one),
+         " share memory; give the target memory of its own");
 }
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,

@@ -10,7 +10,6 @@
 #include <reshard/plan/plan_digest.hpp>
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -43,9 +42,8 @@ layout layout_alone(side<View> const& all, std::string_view what) {
     if (!all.layout)
         return layout_of({all.tensors.descriptors()});
     if (all.layout->holders > 1)
-        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
-                                   std::to_string(all.layout->holders) +
-                                   " ranks, and the group has 1");
+        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.layout->holders,
+             " ranks, and the group has 1");
     return *all.layout;
 }
 

@@ -42,9 +42,9 @@ RESHARD_DECL mapping fit_shapes(mapping program, layout const& target,
     auto const unused = std::find(used.begin(), used.end(), false);
     if (unused != used.end()) {
         std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
-        fail(errc::unknown_key, "options.shape_mismatch: '" + text + "' matches none of the " +
-                                    std::to_string(target.tensors.size()) + " keys of the target" +
-                                    did_you_mean_key(text, target.tensors, &tensor_layout::key));
+        fail(errc::unknown_key, "options.shape_mismatch: '", text, "' matches none of the ",
+             target.tensors.size(), " keys of the target",
+             did_you_mean_key(text, target.tensors, &tensor_layout::key));
     }
     return program;
 }
@@ -57,10 +57,9 @@ RESHARD_DECL std::string wanted_by_rank(tensor_shards const& shards) {
 RESHARD_DECL mapping by_name(catalog const& source, layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (!source.find(tensor.key))
-            fail(errc::unknown_key, "'" + tensor.key + "' is " +
-                                        wanted_by_rank(target.shards_of(tensor)) +
-                                        ", but the source does not have it" +
-                                        did_you_mean_key(tensor.key, source, &catalog_entry::key));
+            fail(errc::unknown_key, "'", tensor.key, "' is ",
+                 wanted_by_rank(target.shards_of(tensor)), ", but the source does not have it",
+                 did_you_mean_key(tensor.key, source, &catalog_entry::key));
     catalog const wanted = catalog_of(target);
     return identity_mapping(source, &wanted);
 }

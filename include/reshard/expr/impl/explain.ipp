@@ -19,17 +19,13 @@ namespace detail {
 RESHARD_DECL void check_region(std::string const& key, index_vector const& shape,
                                box const& region) {
     if (region.ndim() != shape.size())
-        fail(errc::shape_mismatch,
-             "'" + key + "' has " + axis_count(shape.size()) + ", shape " + to_string(shape) +
-                 ", and the box of " + to_string(region.shape) + " from " +
-                 to_string(region.offset) + " has " + std::to_string(region.ndim()));
+        fail(errc::shape_mismatch, "'", key, "' has ", axis_count(shape.size()), ", shape ", shape,
+             ", and the box of ", region.shape, " from ", region.offset, " has ", region.ndim());
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const first = region.offset[axis], extent = region.shape[axis];
         if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
-            fail(errc::shape_mismatch, "'" + key + "': axis " + std::to_string(axis) +
-                                           ": a box of " + std::to_string(extent) +
-                                           " elements at offset " + std::to_string(first) +
-                                           " exceeds the extent " + std::to_string(shape[axis]));
+            fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a box of ", extent,
+                 " elements at offset ", first, " exceeds the extent ", shape[axis]);
     }
 }
 
@@ -39,9 +35,8 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
                                         std::optional<box> const& region) {
     mapping_output const* const output = program.find(key);
     if (!output)
-        fail(errc::unknown_key,
-             "'" + std::string(key) + "' is not a tensor of the target" +
-                 detail::did_you_mean_key(key, program.outputs(), &mapping_output::key));
+        fail(errc::unknown_key, "'", key, "' is not a tensor of the target",
+             detail::did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
     std::vector<piece> found;
@@ -64,8 +59,8 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
     while (id < sources.size() && sources.key(id) != key)
         ++id;
     if (id == sources.size())
-        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the source" +
-                                    did_you_mean_key(key, sources, &mapping_source::key));
+        fail(errc::unknown_key, "'", key, "' is not a tensor of the source",
+             did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
     check_region(std::string(key), sources[id].shape, wanted);
     std::vector<destination> found;

@@ -28,8 +28,8 @@ inline std::string extent_text(box const& region) {
     return "a box of " + to_string(region.shape) + " at " + to_string(region.offset);
 }
 
-RESHARD_DECL std::optional<piece_fault> find_source_fault(piece const& p,
-                                                          source_list const& sources) {
+/// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
+inline std::optional<piece_fault> find_source_fault(piece const& p, source_list const& sources) {
     if (p.source == zero_source)
         return std::nullopt;
     if (p.source >= sources.size())

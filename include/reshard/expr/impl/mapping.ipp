@@ -100,12 +100,10 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
                                        data_type dtype) const {
     detail::mapping_source const tensor = sources_[i];
     if (tensor.shape != shape)
-        fail(errc::shape_mismatch, "'" + std::string(tensor.key) + "' has the shape " +
-                                       to_string(tensor.shape) + ", not " + to_string(shape));
+        fail(errc::shape_mismatch, "'", tensor.key, "' has the shape ", tensor.shape, ", not ",
+             shape);
     if (tensor.dtype != dtype)
-        fail(errc::dtype_mismatch, "'" + std::string(tensor.key) + "' is " +
-                                       std::string(name(tensor.dtype)) + ", not " +
-                                       std::string(name(dtype)));
+        fail(errc::dtype_mismatch, "'", tensor.key, "' is ", tensor.dtype, ", not ", dtype);
     return detail::source_tensor(i, shape, dtype);
 }
 
@@ -137,15 +135,15 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
         if (char const* const fault = unfit_piece(pieces[i], output.value, sources))
-            fail(errc::bad_layout, "it has a piece " + to_string(pieces.target_box(i)) + " of '" +
-                                       output.key + "' that " + fault);
+            fail(errc::bad_layout, "it has a piece ", pieces.target_box(i), " of '", output.key,
+                 "' that ", fault);
     if (auto const fault =
             find_cover_fault(whole(output.value.shape), box_index(pieces.target_boxes())))
-        fail(errc::bad_layout, "it has pieces of '" + output.key + "' that have the elements " +
-                                   to_string(fault->where) + " not exactly once");
+        fail(errc::bad_layout, "it has pieces of '", output.key, "' that have the elements ",
+             fault->where, " not exactly once");
     if (output.added && output.value != zeros(output.value.shape, output.value.dtype))
-        fail(errc::bad_layout,
-             "it has '" + output.key + "' as a tensor that is added, with a source");
+        fail(errc::bad_layout, "it has '", output.key,
+             "' as a tensor that is added, with a source");
 }
 
 } // namespace detail
@@ -156,7 +154,7 @@ RESHARD_DECL void validate(mapping const& program) {
         keys.push_back(source.key);
     std::sort(keys.begin(), keys.end());
     if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
-        fail(errc::bad_layout, "it has the source '" + std::string(*twice) + "' twice");
+        fail(errc::bad_layout, "it has the source '", *twice, "' twice");
     for (mapping_output const& output : program.outputs())
         detail::check_pieces_of(output, program.sources());
 }
@@ -166,9 +164,8 @@ RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* targ
     for (catalog_entry const& wanted : target ? *target : source) {
         catalog_entry const* const entry = source.find(wanted.key);
         if (!entry)
-            fail(errc::unknown_key,
-                 "'" + wanted.key + "' is wanted, but the source does not have it" +
-                     detail::did_you_mean_key(wanted.key, source, &catalog_entry::key));
+            fail(errc::unknown_key, "'", wanted.key, "' is wanted, but the source does not have it",
+                 detail::did_you_mean_key(wanted.key, source, &catalog_entry::key));
         result.define(wanted.key, result.source(static_cast<detail::key_id>(entry - &source[0])));
     }
     return result;

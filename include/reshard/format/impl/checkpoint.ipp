@@ -15,23 +15,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
+/// The names in a directory, sorted.
+inline std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
     std::error_code ec;
     std::vector<std::filesystem::path> paths;
     for (std::filesystem::directory_iterator place(directory, ec), end; !ec && place != end;
          place.increment(ec))
         paths.push_back(place->path());
     if (ec)
-        fail(errc::io, directory.string() + ": the directory cannot be read: " + ec.message());
+        fail(errc::io, directory.string(), ": the directory cannot be read: ", ec.message());
     std::sort(paths.begin(), paths.end());
     return paths;
 }
@@ -60,21 +63,24 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
         if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, ec))
             found.paths.push_back(path);
     if (found.paths.empty())
-        fail(errc::unsupported, directory.string() + ": this is " + found_instead(all) +
-                                    ", not a checkpoint, which has safetensors files");
+        fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
+             ", not a checkpoint, which has safetensors files");
     return found;
 }
 
-RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path) {
+/// What stands at `path`.
+///
+/// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
+///         checkpoint; it says what was found
+inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
     std::error_code ec;
     if (!std::filesystem::exists(path, ec))
-        fail(errc::missing_file, path.string() + ": there is no such file or directory");
+        fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (std::filesystem::is_directory(path, ec))
         return find_in_directory(path);
     if (path.extension() != ".safetensors")
-        fail(errc::unsupported,
-             path.string() + ": this is a file whose name does not end in .safetensors, not a "
-                             "checkpoint");
+        fail(errc::unsupported, path.string(),
+             ": this is a file whose name does not end in .safetensors, not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
 
@@ -83,6 +89,116 @@ RESHARD_DECL checkpoint_files find_checkpoint(std::filesystem::path const& path)
 namespace reshard {
 
 namespace detail {
+
+/// Tensors that grow file by file.
+class tensor_union {
+public:
+    explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
+
+    /// Adds a tensor that must not stand in another file.
+    void add_whole(holder_t file, file_shard const& shard) {
+        if (auto const known = numbers_.find(shard.key); known != numbers_.end())
+            refuse(shard.key, entries_[known->second].tensor.shards.front().file, file,
+                   "it is in both, and no metadata says that these are shards");
+        add(file, shard);
+    }
+
+    /// Adds a shard of a tensor.
+    void add(holder_t file, file_shard const& shard) {
+        auto const [known, is_new] = numbers_.try_emplace(shard.key, entries_.size());
+        if (is_new)
+            entries_.push_back({{shard.key, shard.dtype, extents_to_end(shard.region), {}}, {}});
+        entry& one = entries_[known->second];
+        if (!is_new)
+            check_same(one, file, shard);
+        if (shard.global_shape)
+            state(one, file, *shard.global_shape);
+        else if (!one.stated_by)
+            grow(one.tensor.shape, shard.region);
+        one.tensor.shards.push_back({file, shard.region, shard.flat, shard.begin, shard.end});
+    }
+
+    /// The tensors, sorted by key.
+    ///
+    /// \throws error with errc::corrupt_file where a shard exceeds the shape that another file
+    ///         states
+    std::vector<checkpoint_tensor> take() {
+        std::vector<checkpoint_tensor> tensors;
+        for (entry& one : entries_) {
+            if (one.stated_by)
+                check_inside(one);
+            element_count_of(one.tensor.shape, "tensor '" + one.tensor.key + "' in " +
+                                                   path(one.tensor.shards.front().file) + ": ");
+            tensors.push_back(std::move(one.tensor));
+        }
+        std::sort(tensors.begin(), tensors.end(),
+                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        return tensors;
+    }
+
+private:
+    struct entry {
+        checkpoint_tensor tensor;
+        std::optional<holder_t> stated_by; ///< the file that states the global shape
+    };
+
+    std::string path(holder_t file) const { return files_[file].path.string(); }
+
+    [[noreturn]] void refuse(std::string const& key, holder_t first, holder_t second,
+                             std::string const& text) const {
+        fail(errc::corrupt_file, path(second), " and ", path(first), ": tensor '", key,
+             "': ", text);
+    }
+
+    static index_vector extents_to_end(box const& region) {
+        index_vector shape;
+        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+            shape.push_back(region.end(axis));
+        return shape;
+    }
+
+    static void grow(index_vector& shape, box const& region) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            shape[axis] = std::max(shape[axis], region.end(axis));
+    }
+
+    void check_same(entry const& one, holder_t file, file_shard const& shard) const {
+        holder_t const first = one.tensor.shards.front().file;
+        if (one.tensor.dtype != shard.dtype)
+            refuse(shard.key, first, file,
+                   "the data type is " + std::string(code(shard.dtype)) + " in the former and " +
+                       std::string(code(one.tensor.dtype)) + " in the latter");
+        if (one.tensor.shape.size() != shard.region.ndim())
+            refuse(shard.key, first, file,
+                   "it has " + std::to_string(shard.region.ndim()) + " axes in the former and " +
+                       std::to_string(one.tensor.shape.size()) + " in the latter");
+    }
+
+    void state(entry& one, holder_t file, index_vector const& shape) const {
+        if (one.stated_by && one.tensor.shape != shape)
+            refuse(one.tensor.key, *one.stated_by, file,
+                   "the global shape is " + to_string(shape) + " in the former and " +
+                       to_string(one.tensor.shape) + " in the latter");
+        if (!one.stated_by)
+            one.stated_by = file;
+        one.tensor.shape = shape;
+    }
+
+    void check_inside(entry const& one) const {
+        for (checkpoint_shard const& shard : one.tensor.shards)
+            for (std::size_t axis = 0; axis < one.tensor.shape.size(); ++axis)
+                if (shard.region.end(axis) > one.tensor.shape[axis])
+                    refuse(one.tensor.key, *one.stated_by, shard.file,
+                           "axis " + std::to_string(axis) + ": a shard of the former ends at " +
+                               std::to_string(shard.region.end(axis)) +
+                               ", beyond the global extent " +
+                               std::to_string(one.tensor.shape[axis]) + " that the latter states");
+    }
+
+    std::vector<checkpoint_file> const& files_;
+    std::vector<entry> entries_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
 
 /// Opens the files of one checkpoint, one after the other.
 class checkpoint_reader {
@@ -154,11 +270,11 @@ inline void check_present(std::filesystem::path const& index, std::string const&
                           std::set<std::string> const& keys) {
     std::error_code ec;
     if (!std::filesystem::exists(index.parent_path() / file, ec))
-        fail(errc::missing_file, index.string() + ": '" + *keys.begin() + "'" +
-                                     (keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) +
-                                                            " more tensors are listed in "
-                                                      : " is listed in ") +
-                                     file + ", but there is no such file");
+        fail(errc::missing_file, index.string(), ": '", *keys.begin(), "'",
+             keys.size() > 1
+                 ? " and " + std::to_string(keys.size() - 1) + " more tensors are listed in "
+                 : " is listed in ",
+             file, ", but there is no such file");
 }
 
 /// Refuses a tensor of the index that its file does not have; what is the other way round is a
@@ -171,12 +287,12 @@ inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const&
             std::string const text =
                 "'" + entry.name + "' is in " + file + ", but the index does not list it there";
             if (reader.is_strict())
-                fail(errc::corrupt_file, index.string() + ": " + text);
+                fail(errc::corrupt_file, index.string(), ": ", text);
             reader.warn(index, text);
         }
     if (!keys.empty())
-        fail(errc::corrupt_file,
-             index.string() + ": '" + *keys.begin() + "' should be in " + file + ", but is not");
+        fail(errc::corrupt_file, index.string(), ": '", *keys.begin(), "' should be in ", file,
+             ", but is not");
 }
 
 inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,
@@ -220,11 +336,9 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
     for (std::filesystem::path const& path : paths) {
         safetensors_header const header = reader.open(path);
         if (!is_sharded(header))
-            fail(errc::corrupt_file, path.string() + ": the file has no " +
-                                         std::string(sharding_info_name) +
-                                         ", so where its tensors belong is not known; there are " +
-                                         std::to_string(paths.size()) +
-                                         " safetensors files and no " + std::string(hf_index_name));
+            fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
+                 ", so where its tensors belong is not known; there are ", paths.size(),
+                 " safetensors files and no ", hf_index_name);
         counter.add(header.metadata, path.string());
         reader.add_parts(header);
     }

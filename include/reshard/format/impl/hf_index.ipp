@@ -21,11 +21,10 @@ RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& me
         return;
     auto const [number, count] = parse(found->second, file);
     if (count_ != 0 && count != count_)
-        fail(errc::corrupt_file, file + ": the file is one of " + std::to_string(count) + ", and " +
-                                     first_file_ + " is one of " + std::to_string(count_));
+        fail(errc::corrupt_file, file, ": the file is one of ", count, ", and ", first_file_,
+             " is one of ", count_);
     if (!numbers_.insert(number).second)
-        fail(errc::corrupt_file, file + ": another file is number " + std::to_string(number) +
-                                     " of " + std::to_string(count) + " too");
+        fail(errc::corrupt_file, file, ": another file is number ", number, " of ", count, " too");
     if (count_ == 0)
         first_file_ = file;
     count_ = count;
@@ -34,10 +33,9 @@ RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& me
 RESHARD_DECL void file_counter::check_complete(std::string const& directory) const {
     for (std::size_t number = 1; number <= count_; ++number)
         if (!numbers_.contains(number))
-            fail(errc::missing_file,
-                 directory + ": file " + std::to_string(number) + " of " + std::to_string(count_) +
-                     " is missing: " + std::to_string(numbers_.size()) + " are there, and " +
-                     first_file_ + " says how many there were");
+            fail(errc::missing_file, directory, ": file ", number, " of ", count_,
+                 " is missing: ", numbers_.size(), " are there, and ", first_file_,
+                 " says how many there were");
 }
 
 RESHARD_DECL auto file_counter::parse(std::string const& text, std::string const& file)
@@ -54,8 +52,8 @@ RESHARD_DECL auto file_counter::parse(std::string const& text, std::string const
                result.number <= result.count;
     }
     if (!good)
-        fail(errc::corrupt_file, file + ": " + std::string(file_number_name) + " is '" + text +
-                                     "', and should be like '1 of 2'");
+        fail(errc::corrupt_file, file, ": ", file_number_name, " is '", text,
+             "', and should be like '1 of 2'");
     return result;
 }
 

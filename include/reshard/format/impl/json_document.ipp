@@ -16,7 +16,7 @@
 namespace reshard::detail {
 
 RESHARD_DECL void json_cursor::refuse(errc code, std::string const& text) const {
-    reshard::fail(code, std::string(file_) + ": " + (place_.empty() ? "" : place_ + ": ") + text);
+    reshard::fail(code, file_, ": ", place_.empty() ? "" : place_ + ": ", text);
 }
 
 RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) const {
@@ -144,8 +144,7 @@ RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_vi
     constexpr std::size_t max_depth = 64;
     unique_keys keys;
     if (auto const fault = send_json_events(text, keys, max_depth))
-        fail(code,
-             std::string(file) + ":" + line_and_column(text, fault->position) + ": " + fault->text);
+        fail(code, file, ":", line_and_column(text, fault->position), ": ", fault->text);
     boost::json::parse_options options;
     options.max_depth = max_depth;
     return boost::json::parse({text.data(), text.size()}, {}, options);

@@ -118,7 +118,11 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
     return stated ? count : needed;
 }
 
-RESHARD_DECL layout_table explicit_layout(json_cursor const& root, std::string_view file) {
+/// The layout in the explicit form.
+///
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for more than 2^22 ranks, that
+///         names the file, the place in it, key, axis and both numbers
+inline layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};
     for (auto const& [key, place] : root.at("tensors").members())
@@ -188,9 +192,9 @@ RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shape
 
 RESHARD_DECL layout_table const& explicit_table(layout_file const& file) {
     if (auto const* const rules = std::get_if<layout_rules>(&file))
-        fail(errc::bad_layout, rules->file +
-                                   ": a layout of rules has no shapes of its own, so it can "
-                                   "stand for a target only; a source needs the explicit form");
+        fail(errc::bad_layout, rules->file,
+             ": a layout of rules has no shapes of its own, so it can stand for a target only; a "
+             "source needs the explicit form");
     return std::get<layout_table>(file);
 }
 

@@ -182,9 +182,8 @@ public:
         for (index_t const stage : stages) {
             placement& staged = placements[book_.stages->axis];
             if (staged.cuts())
-                fail(errc::bad_layout, book_.file + ": '" + entry.key + "' is placed on stage " +
-                                           std::to_string(stage) + " of mesh axis '" +
-                                           stage_axis() + "', so this axis cannot cut it");
+                fail(errc::bad_layout, book_.file, ": '", entry.key, "' is placed on stage ", stage,
+                     " of mesh axis '", stage_axis(), "', so this axis cannot cut it");
             staged = only{stage};
             add(row, placements);
         }
@@ -274,16 +273,15 @@ private:
                 return static_cast<index_t>(stage);
             left -= counts[stage];
         }
-        fail(errc::bad_layout, book_.file + ": '" + key + "' belongs to layer " +
-                                   std::to_string(layer) + ", but stages.counts place only " +
-                                   std::to_string(layer - left) + " layers");
+        fail(errc::bad_layout, book_.file, ": '", key, "' belongs to layer ", layer,
+             ", but stages.counts place only ", layer - left, " layers");
     }
 
     void add(layout_row& row, std::vector<placement> const& placements) const {
         try {
             append(row.shards, distribution(book_.ranks, placements, row.shape, row.key));
         } catch (error const& thrown) {
-            fail(thrown.code(), book_.file + ": " + thrown.what());
+            fail(thrown.code(), book_.file, ": ", thrown.what());
         }
     }
 

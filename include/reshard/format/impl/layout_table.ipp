@@ -28,26 +28,25 @@ RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
 inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
                               catalog_entry const& yielded) {
     if (row.shape != yielded.shape)
-        fail(errc::shape_mismatch, quoted(table, row) + " has the shape " + to_string(row.shape) +
-                                       " in the layout, but the program yields " +
-                                       to_string(yielded.shape));
+        fail(errc::shape_mismatch, quoted(table, row), " has the shape ", row.shape,
+             " in the layout, but the program yields ", yielded.shape);
     if (row.dtype && *row.dtype != yielded.dtype)
-        fail(errc::dtype_mismatch,
-             quoted(table, row) + " has the data type " + std::string(code(*row.dtype)) +
-                 " in the layout, but the program yields " + std::string(code(yielded.dtype)) +
-                 "; to cast it, add the attribute dtype=\"" + std::string(name(*row.dtype)) +
-                 "\" to the statement that yields it, as in: " + row.key + " -> " + row.key +
-                 ", dtype=\"" + std::string(name(*row.dtype)) + "\"");
+        fail(errc::dtype_mismatch, quoted(table, row), " has the data type ", code(*row.dtype),
+             " in the layout, but the program yields ", code(yielded.dtype),
+             "; to cast it, add the attribute dtype=\"", *row.dtype,
+             "\" to the statement that yields it, as in: ", row.key, " -> ", row.key, ", dtype=\"",
+             *row.dtype, "\"");
     try {
         check_size(row.key, row.shape, yielded.dtype);
     } catch (error const& thrown) {
-        fail(thrown.code(), table.file + ": " + thrown.what());
+        fail(thrown.code(), table.file, ": ", thrown.what());
     }
     return yielded.dtype;
 }
 
-RESHARD_DECL std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
-                                                  layout const& target) {
+/// What the program yields and the layout does not ask for.
+inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
+                                            layout const& target) {
     std::string keys;
     std::size_t count = 0;
     for (catalog_entry const& entry : yielded)
@@ -64,9 +63,8 @@ RESHARD_DECL layout source_layout(layout_table const& table) {
     layout_builder made(table.ranks);
     for (layout_row const& row : table.rows) {
         if (!row.dtype)
-            fail(errc::bad_layout, quoted(table, row) +
-                                       " has no data type; the layout of a source needs one, as in "
-                                       "\"dtype\": \"BF16\"");
+            fail(errc::bad_layout, quoted(table, row),
+                 " has no data type; the layout of a source needs one, as in \"dtype\": \"BF16\"");
         made.add(row.key, *row.dtype, {row.shape, row.shards});
     }
     return std::move(made).take();
@@ -77,8 +75,8 @@ RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog c
     for (layout_row const& row : table.rows) {
         catalog_entry const* const entry = yielded.find(row.key);
         if (!entry)
-            fail(errc::unknown_key,
-                 quoted(table, row) + " is yielded by neither the program nor the source");
+            fail(errc::unknown_key, quoted(table, row),
+                 " is yielded by neither the program nor the source");
         made.add(row.key, agreed_dtype(table, row, *entry), {row.shape, row.shards});
     }
     completed_layout result{std::move(made).take(), table.notes};

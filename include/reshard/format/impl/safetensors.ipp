@@ -33,8 +33,7 @@ inline std::string without_zero_bytes(std::string_view text) {
 
 RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
                        std::string const& text) {
-    fail(errc::corrupt_file, std::string(file) + ": " + detail::without_zero_bytes(text) + " [" +
-                                 std::string(name(fault)) + "]");
+    fail(errc::corrupt_file, file, ": ", detail::without_zero_bytes(text), " [", fault, "]");
 }
 
 namespace detail {
@@ -66,15 +65,15 @@ RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view f
     auto const bit_total = bit_count(tensor.shape, tensor.dtype);
     if (!bit_total)
         fail(safetensors_fault::validation_overflow, file,
-             quoted(tensor) + "the bits of " + what + " do not fit 64 bits");
+             words(quoted(tensor), "the bits of ", what, " do not fit 64 bits"));
     if (*bit_total % 8 != 0)
         fail(safetensors_fault::misaligned_slice, file,
-             quoted(tensor) + what + " has " + std::to_string(*bit_total) +
-                 " bits, which do not fill whole bytes");
+             words(quoted(tensor), what, " has ", *bit_total,
+                   " bits, which do not fill whole bytes"));
     if (tensor.end - tensor.begin != *bit_total / 8)
         fail(safetensors_fault::tensor_invalid_info, file,
-             quoted(tensor) + what + " needs " + std::to_string(*bit_total / 8) +
-                 " bytes, but its data offsets hold " + std::to_string(tensor.end - tensor.begin));
+             words(quoted(tensor), what, " needs ", *bit_total / 8,
+                   " bytes, but its data offsets hold ", tensor.end - tensor.begin));
 }
 
 /// Refuses a tensor that does not begin at `expected`.
@@ -82,12 +81,12 @@ inline void check_place(safetensors_entry const& tensor, std::uint64_t expected,
                         std::string_view file) {
     if (tensor.begin != expected)
         fail(safetensors_fault::invalid_offset, file,
-             quoted(tensor) + "its data begins at byte " + std::to_string(tensor.begin) +
-                 ", but the data before it ends at byte " + std::to_string(expected));
+             words(quoted(tensor), "its data begins at byte ", tensor.begin,
+                   ", but the data before it ends at byte ", expected));
     if (tensor.end < tensor.begin)
         fail(safetensors_fault::invalid_offset, file,
-             quoted(tensor) + "its data begins at byte " + std::to_string(tensor.begin) +
-                 " and ends before, at byte " + std::to_string(tensor.end));
+             words(quoted(tensor), "its data begins at byte ", tensor.begin,
+                   " and ends before, at byte ", tensor.end));
 }
 
 RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
@@ -110,9 +109,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
     std::uint64_t const there = file_bytes - header.data_offset;
     if (end != there)
         fail(safetensors_fault::metadata_incomplete_buffer, file,
-             "the tensors end at byte " + std::to_string(end) + " of the data, but the file has " +
-                 std::to_string(there) + " bytes of data" +
-                 (end > there ? "; it has been cut off" : ""));
+             words("the tensors end at byte ", end, " of the data, but the file has ", there,
+                   " bytes of data", end > there ? "; it has been cut off" : ""));
 }
 
 } // namespace detail
@@ -135,13 +133,12 @@ inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const
 
 inline void check_utf8(std::string_view text, std::string_view file) {
     if (std::size_t const place = find_invalid_utf8(text); place != text.size())
-        fail(errc::unsupported, std::string(file) + ": byte " + std::to_string(place) + " of '" +
-                                    std::string(text) + "' is not UTF-8");
+        fail(errc::unsupported, file, ": byte ", place, " of '", text, "' is not UTF-8");
 }
 
 RESHARD_DECL void check_name(std::string_view name, std::string_view file) {
     if (name == "__metadata__")
-        fail(errc::unsupported, std::string(file) + ": no tensor may be named '__metadata__'");
+        fail(errc::unsupported, file, ": no tensor may be named '__metadata__'");
     check_utf8(name, file);
 }
 
@@ -153,10 +150,9 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
         tensor.name, tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}, begin, begin};
     auto const bit_total = bit_count(entry.shape, entry.dtype);
     if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
-        fail(errc::overflow, what + " has more bits than 64 bits can count");
+        fail(errc::overflow, what, " has more bits than 64 bits can count");
     if (*bit_total % 8 != 0)
-        fail(errc::unsupported,
-             what + " has " + std::to_string(*bit_total) + " bits, which do not fill whole bytes");
+        fail(errc::unsupported, what, " has ", *bit_total, " bits, which do not fill whole bytes");
     entry.end += *bit_total / 8;
     return entry;
 }
@@ -169,8 +165,7 @@ inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
     std::sort(names.begin(), names.end());
     auto const twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end())
-        fail(errc::bad_layout, std::string(file) + ": tensor '" + std::string(*twice) +
-                                   "' would stand twice in one file");
+        fail(errc::bad_layout, file, ": tensor '", *twice, "' would stand twice in one file");
 }
 
 RESHARD_DECL std::string json_of(safetensors_entry const& tensor) {
@@ -221,9 +216,8 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     check_names_differ(result.tensors, file);
     std::string const json = header_json(result.tensors, metadata);
     if (json.size() > safetensors_options{}.max_header_bytes)
-        fail(errc::limit_exceeded, std::string(file) + ": the header would have " +
-                                       std::to_string(json.size()) + " bytes; readers accept " +
-                                       std::to_string(safetensors_options{}.max_header_bytes));
+        fail(errc::limit_exceeded, file, ": the header would have ", json.size(),
+             " bytes; readers accept ", safetensors_options{}.max_header_bytes);
     result.header = little_endian_text(json.size()) + json;
     return result;
 }
@@ -251,7 +245,7 @@ inline void check_strict(safetensors_header const& header, safetensors_mode mode
                          std::string_view file) {
     if (mode == safetensors_mode::strict && !header.warnings.empty())
         fail(safetensors_fault::not_strict, file,
-             header.warnings.front() + ", which only the compatible mode accepts");
+             words(header.warnings.front(), ", which only the compatible mode accepts"));
 }
 
 RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> start,
@@ -259,17 +253,15 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
                                                   safetensors_options const& options) {
     if (file_bytes < 8 || start.size() < 8)
         fail(safetensors_fault::header_too_small, file,
-             "the file has " + std::to_string(file_bytes) +
-                 " bytes; a safetensors file has at least 8");
+             words("the file has ", file_bytes, " bytes; a safetensors file has at least 8"));
     std::uint64_t const bytes = little_endian(start);
     if (bytes > options.max_header_bytes)
         fail(safetensors_fault::header_too_large, file,
-             "the header claims " + std::to_string(bytes) + " bytes; the limit is " +
-                 std::to_string(options.max_header_bytes));
+             words("the header claims ", bytes, " bytes; the limit is ", options.max_header_bytes));
     if (bytes > file_bytes - 8)
         fail(safetensors_fault::invalid_header_length, file,
-             "the header claims " + std::to_string(bytes) + " bytes, but the file has only " +
-                 std::to_string(file_bytes - 8) + " after the first 8");
+             words("the header claims ", bytes, " bytes, but the file has only ", file_bytes - 8,
+                   " after the first 8"));
     return bytes;
 }
 
@@ -280,13 +272,12 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
     BOOST_ASSERT(file_bytes >= 8 && json.size() <= file_bytes - 8);
     if (std::size_t const place = find_invalid_utf8(json); place != json.size())
         fail(safetensors_fault::invalid_header, file,
-             "byte " + std::to_string(place) + " of the header is not UTF-8");
-    safetensors_events events;
-    if (auto const fault = send_json_events(json, events, options.max_depth))
+             words("byte ", place, " of the header is not UTF-8"));
+    safetensors_header header;
+    header.data_offset = 8 + json.size();
+    if (auto const fault = read_header_json(json, options.max_depth, header))
         fail(safetensors_fault::invalid_header_deserialization, file,
-             "byte " + std::to_string(fault->position) + " of the header: " + fault->text);
-    safetensors_header header{std::move(events.tensors), std::move(events.metadata),
-                              8 + json.size(), std::move(events.warnings)};
+             words("byte ", fault->position, " of the header: ", fault->text));
     sort_by_data(header.tensors);
     check_data(header, file_bytes, file);
     if (std::string problem = find_bad_padding(json); !problem.empty())

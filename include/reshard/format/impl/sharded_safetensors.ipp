@@ -21,10 +21,8 @@ namespace reshard::detail {
 /// \throws error with errc::limit_exceeded for more axes than we have, naming file and tensor
 inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
     if (entry.shape.size() > max_ndim)
-        fail(errc::limit_exceeded, std::string(file) + ": " + quoted(entry) + "shape " +
-                                       to_string(entry.shape) + " has " +
-                                       std::to_string(entry.shape.size()) + " axes; at most " +
-                                       std::to_string(max_ndim) + " are possible");
+        fail(errc::limit_exceeded, file, ": ", quoted(entry), "shape ", to_string(entry.shape),
+             " has ", entry.shape.size(), " axes; at most ", max_ndim, " are possible");
     constexpr std::uint64_t most = std::numeric_limits<index_t>::max();
     index_vector shape;
     for (std::uint64_t const extent : entry.shape)
@@ -36,7 +34,7 @@ RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_vie
     try {
         return element_count(shape);
     } catch (error const& thrown) {
-        fail(errc::corrupt_file, std::string(what) + thrown.what());
+        fail(errc::corrupt_file, what, thrown.what());
     }
 }
 
@@ -82,7 +80,7 @@ inline void read_own_info(json_cursor const& place, file_shard& shard) {
 RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored,
                              std::string_view what) {
     auto const wrong = [&](std::string const& text) {
-        fail(errc::corrupt_file, std::string(what) + "flat range " + to_string(*shard.flat) + text);
+        fail(errc::corrupt_file, what, "flat range ", *shard.flat, text);
     };
     if (stored != index_vector{shard.flat->size()})
         wrong(" has " + std::to_string(shard.flat->size()) +
@@ -95,23 +93,19 @@ RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored
 RESHARD_DECL void check_region(file_shard const& shard, std::string_view what) {
     std::size_t const ndim = shard.region.shape.size();
     if (shard.region.offset.size() != ndim)
-        fail(errc::corrupt_file, std::string(what) + std::to_string(shard.region.offset.size()) +
-                                     " offsets, but a shape of " + std::to_string(ndim) + " axes");
+        fail(errc::corrupt_file, what, shard.region.offset.size(), " offsets, but a shape of ",
+             ndim, " axes");
     if (shard.global_shape && shard.global_shape->size() != ndim)
-        fail(errc::corrupt_file, std::string(what) + "a global shape of " +
-                                     std::to_string(shard.global_shape->size()) +
-                                     " axes, but a shard of " + std::to_string(ndim) + " axes");
+        fail(errc::corrupt_file, what, "a global shape of ", shard.global_shape->size(),
+             " axes, but a shard of ", ndim, " axes");
     for (std::size_t axis = 0; axis < ndim; ++axis) {
         index_t const offset = shard.region.offset[axis];
         index_t const room = (shard.global_shape ? (*shard.global_shape)[axis]
                                                  : std::numeric_limits<index_t>::max()) -
                              offset;
         if (room < shard.region.shape[axis])
-            fail(errc::corrupt_file, std::string(what) + "axis " + std::to_string(axis) + ": " +
-                                         std::to_string(shard.region.shape[axis]) +
-                                         " elements from " + std::to_string(offset) +
-                                         " on exceed the global extent " +
-                                         std::to_string(offset + room));
+            fail(errc::corrupt_file, what, "axis ", axis, ": ", shard.region.shape[axis],
+                 " elements from ", offset, " on exceed the global extent ", offset + room);
     }
 }
 
@@ -156,9 +150,8 @@ RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& 
         if (shard.flat)
             check_flat(shard, stored, what);
         else if (shard.region.shape != stored)
-            fail(errc::corrupt_file, what + "a region of shape " + to_string(shard.region.shape) +
-                                         ", but the tensor in the file has the shape " +
-                                         to_string(stored));
+            fail(errc::corrupt_file, what, "a region of shape ", shard.region.shape,
+                 ", but the tensor in the file has the shape ", stored);
         shards.push_back(std::move(shard));
     }
     return shards;
@@ -185,96 +178,6 @@ sharding_metadata(std::span<file_shard const> shards) {
             {"DCP_VERSION", "1.0"},
             {std::string(sharding_info_name), offsets.empty() ? "{}" : offsets + "}"},
             {std::string(reshard_info_name), own.empty() ? "{}" : own + "}"}};
-}
-
-RESHARD_DECL void tensor_union::add_whole(holder_t file, file_shard const& shard) {
-    if (auto const known = numbers_.find(shard.key); known != numbers_.end())
-        refuse(shard.key, entries_[known->second].tensor.shards.front().file, file,
-               "it is in both, and no metadata says that these are shards");
-    add(file, shard);
-}
-
-RESHARD_DECL void tensor_union::add(holder_t file, file_shard const& shard) {
-    auto const [known, is_new] = numbers_.try_emplace(shard.key, entries_.size());
-    if (is_new)
-        entries_.push_back({{shard.key, shard.dtype, extents_to_end(shard.region), {}}, {}});
-    entry& one = entries_[known->second];
-    if (!is_new)
-        check_same(one, file, shard);
-    if (shard.global_shape)
-        state(one, file, *shard.global_shape);
-    else if (!one.stated_by)
-        grow(one.tensor.shape, shard.region);
-    one.tensor.shards.push_back({file, shard.region, shard.flat, shard.begin, shard.end});
-}
-
-RESHARD_DECL std::vector<checkpoint_tensor> tensor_union::take() {
-    std::vector<checkpoint_tensor> tensors;
-    for (entry& one : entries_) {
-        if (one.stated_by)
-            check_inside(one);
-        element_count_of(one.tensor.shape, "tensor '" + one.tensor.key + "' in " +
-                                               path(one.tensor.shards.front().file) + ": ");
-        tensors.push_back(std::move(one.tensor));
-    }
-    std::sort(tensors.begin(), tensors.end(),
-              [](auto const& a, auto const& b) { return a.key < b.key; });
-    return tensors;
-}
-
-RESHARD_DECL std::string tensor_union::path(holder_t file) const {
-    return files_[file].path.string();
-}
-
-RESHARD_DECL void tensor_union::refuse(std::string const& key, holder_t first, holder_t second,
-                                       std::string const& text) const {
-    fail(errc::corrupt_file,
-         path(second) + " and " + path(first) + ": tensor '" + key + "': " + text);
-}
-
-RESHARD_DECL index_vector tensor_union::extents_to_end(box const& region) {
-    index_vector shape;
-    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-        shape.push_back(region.end(axis));
-    return shape;
-}
-
-RESHARD_DECL void tensor_union::grow(index_vector& shape, box const& region) {
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        shape[axis] = std::max(shape[axis], region.end(axis));
-}
-
-RESHARD_DECL void tensor_union::check_same(entry const& one, holder_t file,
-                                           file_shard const& shard) const {
-    holder_t const first = one.tensor.shards.front().file;
-    if (one.tensor.dtype != shard.dtype)
-        refuse(shard.key, first, file,
-               "the data type is " + std::string(code(shard.dtype)) + " in the former and " +
-                   std::string(code(one.tensor.dtype)) + " in the latter");
-    if (one.tensor.shape.size() != shard.region.ndim())
-        refuse(shard.key, first, file,
-               "it has " + std::to_string(shard.region.ndim()) + " axes in the former and " +
-                   std::to_string(one.tensor.shape.size()) + " in the latter");
-}
-
-RESHARD_DECL void tensor_union::state(entry& one, holder_t file, index_vector const& shape) const {
-    if (one.stated_by && one.tensor.shape != shape)
-        refuse(one.tensor.key, *one.stated_by, file,
-               "the global shape is " + to_string(shape) + " in the former and " +
-                   to_string(one.tensor.shape) + " in the latter");
-    if (!one.stated_by)
-        one.stated_by = file;
-    one.tensor.shape = shape;
-}
-
-RESHARD_DECL void tensor_union::check_inside(entry const& one) const {
-    for (checkpoint_shard const& shard : one.tensor.shards)
-        for (std::size_t axis = 0; axis < one.tensor.shape.size(); ++axis)
-            if (shard.region.end(axis) > one.tensor.shape[axis])
-                refuse(one.tensor.key, *one.stated_by, shard.file,
-                       "axis " + std::to_string(axis) + ": a shard of the former ends at " +
-                           std::to_string(shard.region.end(axis)) + ", beyond the global extent " +
-                           std::to_string(one.tensor.shape[axis]) + " that the latter states");
 }
 
 } // namespace reshard::detail

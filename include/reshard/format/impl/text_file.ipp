@@ -18,13 +18,13 @@ namespace reshard::detail {
 RESHARD_DECL open_file open_to_read(std::filesystem::path const& path) {
     std::error_code ec;
     if (!std::filesystem::exists(path, ec))
-        fail(errc::missing_file, path.string() + ": there is no such file");
+        fail(errc::missing_file, path.string(), ": there is no such file");
     if (!std::filesystem::is_regular_file(path, ec))
-        fail(errc::io, path.string() + ": this is not a file");
+        fail(errc::io, path.string(), ": this is not a file");
     std::uint64_t const bytes = std::filesystem::file_size(path, ec);
     std::ifstream stream(path, std::ios::binary);
     if (ec || !stream)
-        fail(errc::io, path.string() + ": the file cannot be opened for reading");
+        fail(errc::io, path.string(), ": the file cannot be opened for reading");
     return {std::move(stream), bytes};
 }
 
@@ -36,8 +36,8 @@ RESHARD_DECL std::string read_bytes(open_file& file, std::uint64_t bytes, std::s
         text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
         file.stream.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
         if (!file.stream)
-            fail(errc::io, path + ": the file cannot be read from byte " + std::to_string(before) +
-                               " on, though it has " + std::to_string(file.bytes) + " bytes");
+            fail(errc::io, path, ": the file cannot be read from byte ", before,
+                 " on, though it has ", file.bytes, " bytes");
     }
     return text;
 }
@@ -45,8 +45,8 @@ RESHARD_DECL std::string read_bytes(open_file& file, std::uint64_t bytes, std::s
 RESHARD_DECL std::string read_text_file(std::filesystem::path const& path, std::uint64_t limit) {
     open_file file = open_to_read(path);
     if (file.bytes > limit)
-        fail(errc::limit_exceeded, path.string() + ": the file has " + std::to_string(file.bytes) +
-                                       " bytes; at most " + std::to_string(limit) + " are read");
+        fail(errc::limit_exceeded, path.string(), ": the file has ", file.bytes, " bytes; at most ",
+             limit, " are read");
     return read_bytes(file, file.bytes, path.string());
 }
 

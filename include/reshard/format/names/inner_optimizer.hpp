@@ -6,7 +6,6 @@
 #include <reshard/core/error.hpp>
 
 #include <concepts>
-#include <string>
 #include <type_traits>
 
 /// \file
@@ -54,8 +53,8 @@ constexpr auto& innermost(T& optimizer) {
             T* at = &optimizer;
             for (int depth = 0; T* const next = traits::inner(*at); ++depth, at = next)
                 if (depth == most)
-                    fail(errc::usage, "more than " + std::to_string(most) +
-                                          " optimizers wrap one another; one wraps itself");
+                    fail(errc::usage, "more than ", most,
+                         " optimizers wrap one another; one wraps itself");
             return *at;
         }
     }

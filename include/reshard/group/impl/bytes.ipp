@@ -17,9 +17,8 @@ RESHARD_DECL void check_head(byte_reader& from, stored_form const& form) {
     if (from.get<std::uint8_t>() != form.number)
         refuse_archive("holds something else than a " + std::string(form.name));
     if (auto const version = from.get<std::uint8_t>(); version != wire_version)
-        fail(errc::unsupported, "the archive holds a " + std::string(form.name) + " of version " +
-                                    std::to_string(version) + ", and this library reads version " +
-                                    std::to_string(wire_version));
+        fail(errc::unsupported, "the archive holds a ", form.name, " of version ", version,
+             ", and this library reads version ", wire_version);
 }
 
 } // namespace reshard::detail

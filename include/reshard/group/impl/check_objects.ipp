@@ -19,17 +19,14 @@ namespace reshard::detail {
 
 RESHARD_DECL void check(object_cell const& cell) {
     if (cell.key.empty())
-        fail(errc::bad_layout,
-             "an object in an array of shape " + to_string(cell.array) + " has no key");
+        fail(errc::bad_layout, "an object in an array of shape ", cell.array, " has no key");
     if (cell.index.size() != cell.array.size())
-        fail(errc::bad_layout, "'" + cell.key + "': the index " + to_string(cell.index) +
-                                   " has another number of axes than an array of shape " +
-                                   to_string(cell.array));
+        fail(errc::bad_layout, "'", cell.key, "': the index ", cell.index,
+             " has another number of axes than an array of shape ", cell.array);
     for (std::size_t axis = 0; axis < cell.array.size(); ++axis)
         if (cell.index[axis] < 0 || cell.index[axis] >= cell.array[axis])
-            fail(errc::bad_layout, "'" + cell.key + "': axis " + std::to_string(axis) +
-                                       ": an array of extent " + std::to_string(cell.array[axis]) +
-                                       " has no index " + std::to_string(cell.index[axis]));
+            fail(errc::bad_layout, "'", cell.key, "': axis ", axis, ": an array of extent ",
+                 cell.array[axis], " has no index ", cell.index[axis]);
     check_count(cell.key, cell.array);
 }
 
@@ -63,24 +60,19 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
 
 /// Refuses an array of which nobody has cell number `missing`; `some` is one that somebody has.
 [[noreturn]] inline void fail_missing(object_cell const& some, index_t missing) {
-    fail(errc::not_covered, "'" + some.key + "': no rank has the object " +
-                                to_string(unravel_index(missing, some.array)) +
-                                " of an array of shape " + to_string(some.array));
+    fail(errc::not_covered, "'", some.key, "': no rank has the object ",
+         unravel_index(missing, some.array), " of an array of shape ", some.array);
 }
 
 /// Compares two copies of one array that follow one another in the order of cells and ranks.
 inline void compare_copies(object_copy const& one, object_copy const& next) {
     if (one.cell.array != next.cell.array)
-        fail(errc::bad_layout, "'" + one.cell.key + "' is an array of shape " +
-                                   to_string(one.cell.array) + " on rank " +
-                                   std::to_string(one.rank) + " and " + to_string(next.cell.array) +
-                                   " on rank " + std::to_string(next.rank));
+        fail(errc::bad_layout, "'", one.cell.key, "' is an array of shape ", one.cell.array,
+             " on rank ", one.rank, " and ", next.cell.array, " on rank ", next.rank);
     if (one.number == next.number && (one.bytes != next.bytes || one.digest != next.digest))
-        fail(errc::overlap, to_string(one.cell) + " differs: it has " + std::to_string(one.bytes) +
-                                " bytes on rank " + std::to_string(one.rank) + " and " +
-                                std::to_string(next.bytes) +
-                                (one.bytes == next.bytes ? " other bytes" : " bytes") +
-                                " on rank " + std::to_string(next.rank));
+        fail(errc::overlap, to_string(one.cell), " differs: it has ", one.bytes, " bytes on rank ",
+             one.rank, " and ", next.bytes, one.bytes == next.bytes ? " other bytes" : " bytes",
+             " on rank ", next.rank);
     if (next.number > one.number + 1)
         fail_missing(one.cell, one.number + 1);
 }

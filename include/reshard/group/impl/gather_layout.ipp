@@ -23,10 +23,9 @@ RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> co
         if (!first)
             first = rank;
         if (told[rank] != told[*first])
-            fail(errc::ranks_disagree,
-                 "ranks " + std::to_string(*first) + " and " + std::to_string(rank) +
-                     " give different layouts of the " + std::string(what) +
-                     "; give all ranks the same one, in the same form, or none");
+            fail(errc::ranks_disagree, "ranks ", *first, " and ", rank,
+                 " give different layouts of the ", what,
+                 "; give all ranks the same one, in the same form, or none");
     }
     return first;
 }
@@ -51,12 +50,11 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& othe
                std::to_string(rank);
     };
     if (first.cuts.shape != other.shape)
-        fail(errc::shape_mismatch, "'" + other.key + "' has the global shape " +
-                                       ranks(to_string(first.cuts.shape), to_string(other.shape)));
+        fail(errc::shape_mismatch, "'", other.key, "' has the global shape ",
+             ranks(to_string(first.cuts.shape), to_string(other.shape)));
     if (first.cuts.dtype != other.dtype)
-        fail(errc::dtype_mismatch,
-             "'" + other.key + "' has the data type " +
-                 ranks(std::string(name(first.cuts.dtype)), std::string(name(other.dtype))));
+        fail(errc::dtype_mismatch, "'", other.key, "' has the data type ",
+             ranks(std::string(name(first.cuts.dtype)), std::string(name(other.dtype))));
 }
 
 /// Tensors by key; those of `rank` join them.

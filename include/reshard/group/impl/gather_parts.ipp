@@ -9,14 +9,14 @@ namespace reshard::detail {
 
 RESHARD_DECL void check_part(local_part const& local) {
     if (local.key.empty())
-        fail(errc::bad_layout, "a tensor of shape " + to_string(local.shape) + " has no key");
+        fail(errc::bad_layout, "a tensor of shape ", local.shape, " has no key");
     if (local.axis && *local.axis >= local.shape.size())
-        fail(errc::shape_mismatch, "'" + local.key + "': no axis " + std::to_string(*local.axis) +
-                                       " in a tensor of shape " + to_string(local.shape));
+        fail(errc::shape_mismatch, "'", local.key, "': no axis ", *local.axis,
+             " in a tensor of shape ", local.shape);
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (local.shape[axis] < 0)
-            fail(errc::bad_layout, "'" + local.key + "': axis " + std::to_string(axis) +
-                                       " has the extent " + std::to_string(local.shape[axis]));
+            fail(errc::bad_layout, "'", local.key, "': axis ", axis, " has the extent ",
+                 local.shape[axis]);
 }
 
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& other,
@@ -40,9 +40,9 @@ RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& o
         expected[*first.axis] = other.shape[*first.axis];
     if (expected != other.shape)
         fail(errc::shape_mismatch,
-             disagreement("a shard of shape", to_string(first.shape), to_string(other.shape)) +
-                 (first.axis ? "; shapes may differ only along axis " + std::to_string(*first.axis)
-                             : "; copies must have equal shapes"));
+             disagreement("a shard of shape", to_string(first.shape), to_string(other.shape)),
+             first.axis ? "; shapes may differ only along axis " + std::to_string(*first.axis)
+                        : "; copies must have equal shapes");
 }
 
 RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
@@ -53,10 +53,9 @@ RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
         if (!only_first && i < first.size() && first[i].key == other[i].key)
             continue;
         std::string const there = "rank " + std::to_string(rank);
-        fail(errc::ranks_disagree,
-             "'" + (only_first ? first : other)[i].key + "' is on " +
-                 (only_first ? "rank 0 and not on " + there : there + " and not on rank 0") +
-                 "; every rank of the group must have a shard of each tensor");
+        fail(errc::ranks_disagree, "'", (only_first ? first : other)[i].key, "' is on ",
+             only_first ? "rank 0 and not on " + there : there + " and not on rank 0",
+             "; every rank of the group must have a shard of each tensor");
     }
 }
 

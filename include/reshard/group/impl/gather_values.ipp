@@ -22,18 +22,17 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
     auto const on_other = " on rank " + std::to_string(rank);
     auto const only = [](std::string const& name, std::string const& here,
                          std::string const& there) {
-        fail(errc::ranks_disagree, "'" + name + "' is a common value" + here + " and not" + there +
-                                       "; common values must be the same on every rank");
+        fail(errc::ranks_disagree, "'", name, "' is a common value", here, " and not", there,
+             "; common values must be the same on every rank");
     };
     for (auto const& [name, value] : first) {
         auto const found = other.find(name);
         if (found == other.end())
             only(name, " on rank 0", on_other);
         else if (found->second != value)
-            fail(errc::ranks_disagree,
-                 "the common value '" + name + "' differs: it has " + std::to_string(value.bytes) +
-                     " bytes on rank 0 and " + std::to_string(found->second.bytes) +
-                     (found->second.bytes == value.bytes ? " other bytes" : " bytes") + on_other);
+            fail(errc::ranks_disagree, "the common value '", name, "' differs: it has ",
+                 value.bytes, " bytes on rank 0 and ", found->second.bytes,
+                 found->second.bytes == value.bytes ? " other bytes" : " bytes", on_other);
     }
     for (auto const& [name, value] : other)
         if (!first.contains(name))

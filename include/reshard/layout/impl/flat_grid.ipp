@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 namespace reshard::detail {
@@ -36,8 +35,8 @@ inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> c
     for (std::size_t i = 0; i < axes.size(); ++i) {
         if (axes[i] >= grid.axes().size() || (i > 0 && axes[i] <= axes[i - 1]) ||
             grid.axes()[axes[i]].how.cuts())
-            fail(errc::bad_layout, "it has flat slices along axis " + std::to_string(axes[i]) +
-                                       " of a grid, which has no copies there");
+            fail(errc::bad_layout, "it has flat slices along axis ", axes[i],
+                 " of a grid, which has no copies there");
         count *= grid.axes()[axes[i]].extent;
     }
     return count;
@@ -45,14 +44,14 @@ inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> c
 
 RESHARD_DECL void validate(flat_recipe const& flat) {
     if (!is_sound({flat.offset, flat.grid.shape}))
-        fail(errc::bad_layout, "it has a grid of shape " + to_string(flat.grid.shape) +
-                                   " at offset " + to_string(flat.offset));
+        fail(errc::bad_layout, "it has a grid of shape ", flat.grid.shape, " at offset ",
+             flat.offset);
     if (!flat.sharing)
         return;
     for (held_axis const& axis : flat.grid.axes)
         if (axis.how.what == placement::kind::cyclic)
-            fail(errc::bad_layout,
-                 "it has flat slices of blocks that are dealt out (" + to_string(axis.how) + ")");
+            fail(errc::bad_layout, "it has flat slices of blocks that are dealt out (", axis.how,
+                 ")");
     shard_grid const grid(flat.grid);
     index_t const count = count_sharing(grid, flat.sharing->axes);
     index_t const elements = largest_box(grid);
@@ -61,9 +60,8 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
     auto const [begin, length] = *flat.sharing->slices;
     if (begin < 0 || length < 0 || length > std::numeric_limits<index_t>::max() / count ||
         begin > count * length - elements)
-        fail(errc::bad_layout, "it has " + std::to_string(elements) + " elements from element " +
-                                   std::to_string(begin) + " of a buffer on in " +
-                                   std::to_string(count) + " slices of " + std::to_string(length));
+        fail(errc::bad_layout, "it has ", elements, " elements from element ", begin,
+             " of a buffer on in ", count, " slices of ", length);
 }
 
 } // namespace reshard::detail

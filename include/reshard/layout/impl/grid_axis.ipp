@@ -21,10 +21,8 @@ RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
     for (held_axis const& axis : grid.axes) {
         if (axis.extent < 2 || axis.holder_stride <= last || axis.extent > most ||
             axis.holder_stride > most || axis.extent * axis.holder_stride > most)
-            fail(errc::bad_layout, "it has a grid of " + std::to_string(axis.extent) +
-                                       " groups of ranks, " + std::to_string(axis.holder_stride) +
-                                       " ranks apart, but a group has " + std::to_string(last + 1) +
-                                       " ranks");
+            fail(errc::bad_layout, "it has a grid of ", axis.extent, " groups of ranks, ",
+                 axis.holder_stride, " ranks apart, but a group has ", last + 1, " ranks");
         last += (axis.extent - 1) * axis.holder_stride;
     }
     return grid.first_holder + last + 1;
@@ -34,8 +32,8 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
     check_tensor("a grid", data_type::u8, grid.shape);
     end_of_holders(grid); // then no extent is 0
     if (grid.axes.size() > max_ndim)
-        fail(errc::bad_layout, "it has a grid of " + std::to_string(grid.axes.size()) +
-                                   " axes, of " + std::to_string(max_ndim) + " at most");
+        fail(errc::bad_layout, "it has a grid of ", grid.axes.size(), " axes, of ", max_ndim,
+             " at most");
     index_vector extents;
     std::vector<placement> placements;
     for (std::size_t i = grid.axes.size(); i-- > 0;) {
@@ -43,8 +41,7 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
         placements.push_back(grid.axes[i].how);
     }
     if (find_fault(extents, placements, grid.shape))
-        fail(errc::bad_layout,
-             "it has placements that do not fit a tensor of shape " + to_string(grid.shape));
+        fail(errc::bad_layout, "it has placements that do not fit a tensor of shape ", grid.shape);
 }
 
 } // namespace reshard::detail

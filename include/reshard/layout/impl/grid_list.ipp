@@ -15,9 +15,8 @@ RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
         fail(errc::bad_layout, "it has a list of no grids");
     for (flat_grid const& one : grids)
         if (one.offset().size() != grids[0].offset().size())
-            fail(errc::bad_layout, "it has a list of grids at offsets " +
-                                       to_string(grids[0].offset()) + " and " +
-                                       to_string(one.offset()));
+            fail(errc::bad_layout, "it has a list of grids at offsets ", grids[0].offset(), " and ",
+                 one.offset());
 }
 
 } // namespace reshard::detail

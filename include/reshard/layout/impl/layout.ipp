@@ -23,28 +23,26 @@ inline void check_apart(std::vector<flat_grid> const& grids, std::string const& 
     auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
     for (std::size_t i = 0; i < grids.size(); ++i) {
         if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))
-            fail(errc::bad_layout, "it has a grid of shape " + to_string(grids[i].grid().shape()) +
-                                       " at offset " + to_string(grids[i].offset()) +
-                                       ", which leaves '" + key + "', shape " + to_string(shape));
+            fail(errc::bad_layout, "it has a grid of shape ", grids[i].grid().shape(),
+                 " at offset ", grids[i].offset(), ", which leaves '", key, "', shape ", shape);
         for (std::size_t k = 0; k < i; ++k)
             if (auto const common = intersect(place(grids[i]), place(grids[k])))
-                fail(errc::bad_layout,
-                     "it has grids of '" + key + "' that share the elements " + to_string(*common));
+                fail(errc::bad_layout, "it has grids of '", key, "' that share the elements ",
+                     *common);
     }
 }
 
 /// Refuses a holder that there is not.
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
-        fail(errc::bad_layout, "it has shards of '" + key + "' on " + std::to_string(end) +
-                                   " ranks of " + std::to_string(holders));
+        fail(errc::bad_layout, "it has shards of '", key, "' on ", end, " ranks of ", holders);
 }
 
 inline void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
     for (holder_t const holder : shards.holders())
         if (holder >= holders)
-            fail(errc::bad_layout, "it has a shard of '" + key + "' on rank " +
-                                       std::to_string(holder) + " of " + std::to_string(holders));
+            fail(errc::bad_layout, "it has a shard of '", key, "' on rank ", holder, " of ",
+                 holders);
 }
 
 inline void check_holders(grid_list const& list, std::string const& key, holder_t holders) {
@@ -55,8 +53,8 @@ inline void check_holders(grid_list const& list, std::string const& key, holder_
 inline void check_shards(shard_table const& shards, std::string const& key,
                          index_vector const& shape) {
     if (shards.ndim() != shape.size())
-        fail(errc::bad_layout, "it has shards of " + std::to_string(shards.ndim()) + " axes for '" +
-                                   key + "', shape " + to_string(shape));
+        fail(errc::bad_layout, "it has shards of ", shards.ndim(), " axes for '", key, "', shape ",
+             shape);
     for (std::size_t i = 0; i < shards.size(); ++i)
         reshard::check(
             {key, data_type::u8, shape, shards.region(i), shards.flat(i), shards.cycles(i)});
@@ -65,8 +63,8 @@ inline void check_shards(shard_table const& shards, std::string const& key,
 inline void check_shards(shard_grid const& grid, std::string const& key,
                          index_vector const& shape) {
     if (grid.shape() != shape)
-        fail(errc::bad_layout, "it has a grid of shape " + to_string(grid.shape()) + " for '" +
-                                   key + "', shape " + to_string(shape));
+        fail(errc::bad_layout, "it has a grid of shape ", grid.shape(), " for '", key, "', shape ",
+             shape);
 }
 
 inline void check_shards(grid_list const& list, std::string const& key, index_vector const& shape) {
@@ -91,9 +89,8 @@ RESHARD_DECL void validate(layout const& all) {
     std::vector<std::string> names(all.spreads.size(), "a tensor");
     for (tensor_layout const& tensor : all.tensors)
         if (tensor.spread >= all.spreads.size())
-            fail(errc::bad_layout, "it has '" + tensor.key + "' spread in way " +
-                                       std::to_string(tensor.spread) + " of " +
-                                       std::to_string(all.spreads.size()));
+            fail(errc::bad_layout, "it has '", tensor.key, "' spread in way ", tensor.spread,
+                 " of ", all.spreads.size());
         else
             names[tensor.spread] = tensor.key;
     for (std::size_t i = 0; i < all.spreads.size(); ++i)
@@ -285,15 +282,11 @@ RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout con
 RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
                                     index_vector const& shape, data_type dtype, holder_t other) {
     if (shape != shard.global_shape)
-        fail(errc::shape_mismatch, "'" + shard.key + "' has the global shape " + to_string(shape) +
-                                       " on rank " + std::to_string(other) + " and " +
-                                       to_string(shard.global_shape) + " on rank " +
-                                       std::to_string(holder));
+        fail(errc::shape_mismatch, "'", shard.key, "' has the global shape ", shape, " on rank ",
+             other, " and ", shard.global_shape, " on rank ", holder);
     if (dtype != shard.dtype)
-        fail(errc::dtype_mismatch,
-             "'" + shard.key + "' has the data type " + std::string(name(dtype)) + " on rank " +
-                 std::to_string(other) + " and " + std::string(name(shard.dtype)) + " on rank " +
-                 std::to_string(holder));
+        fail(errc::dtype_mismatch, "'", shard.key, "' has the data type ", dtype, " on rank ",
+             other, " and ", shard.dtype, " on rank ", holder);
 }
 
 RESHARD_DECL shard_table listed(tensor_spread const& spread) {

@@ -98,9 +98,9 @@ RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
         tensor_sharding& one = tensors[i];
         check(one);
         if (i + 1 < tensors.size() && tensors[i + 1].key == one.key)
-            fail(errc::bad_layout, "'" + one.key + "' of shape " + to_string(one.shape) +
-                                       " appears twice in the layout; list each tensor once, and "
-                                       "number those of experts and layers");
+            fail(errc::bad_layout, "'", one.key, "' of shape ", one.shape,
+                 " appears twice in the layout; list each tensor once, and number those of experts "
+                 "and layers");
         made.add(std::move(one.key), one.dtype, detail::spread_of(one));
     }
     return std::move(made).take();

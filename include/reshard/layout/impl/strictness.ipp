@@ -21,8 +21,8 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text) {
     std::string known;
     for (std::string_view const each_name : names)
         known += (known.empty() ? "" : ", ") + std::string(each_name);
-    fail(errc::usage, "unknown strictness '" + std::string(text) + "'" + did_you_mean(text, names) +
-                          "; expected one of " + known);
+    fail(errc::usage, "unknown strictness '", text, "'", did_you_mean(text, names),
+         "; expected one of ", known);
 }
 
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,

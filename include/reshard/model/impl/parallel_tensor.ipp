@@ -13,116 +13,150 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<sharding_part> cut_maker::segments(model::tensor_cut const& cut) {
-    using kind = model::tensor_cut::kind;
-    if (cut.what != kind::none && cut.axis >= shape_.size())
-        refuse("tensor parallelism cuts axis " + std::to_string(cut.axis) + " of a tensor of " +
-               std::to_string(shape_.size()) + " axes");
-    axis_ = cut.axis;
-    switch (cut.what) {
-    case kind::none: return {segment(0, shape_, on_.ranks, {})};
-    case kind::even: return {even(0, extent())};
-    case kind::vocabulary: return {vocabulary(cut.heads)};
-    case kind::heads: return {heads(cut.heads)};
-    case kind::gate_up: return gate_up();
-    default: return qkv(cut.heads, cut.groups);
+/// Makes the parts of one tensor.
+class cut_maker {
+public:
+    cut_maker(std::string_view key, index_vector const& shape, tensor_ranks const& on)
+        : key_(key), shape_(shape), on_(on) {}
+
+    std::vector<sharding_part> segments(model::tensor_cut const& cut) {
+        using kind = model::tensor_cut::kind;
+        if (cut.what != kind::none && cut.axis >= shape_.size())
+            refuse("tensor parallelism cuts axis " + std::to_string(cut.axis) + " of a tensor of " +
+                   std::to_string(shape_.size()) + " axes");
+        axis_ = cut.axis;
+        switch (cut.what) {
+        case kind::none: return {segment(0, shape_, on_.ranks, {})};
+        case kind::even: return {even(0, extent())};
+        case kind::vocabulary: return {vocabulary(cut.heads)};
+        case kind::heads: return {heads(cut.heads)};
+        case kind::gate_up: return gate_up();
+        default: return qkv(cut.heads, cut.groups);
+        }
     }
-}
 
-RESHARD_DECL index_t cut_maker::rank_count() const {
-    return on_.ranks.all_axes[on_.ranks.axis(on_.cut_axis)].extent;
-}
-
-RESHARD_DECL sharding_part cut_maker::segment(index_t offset, index_vector const& shape,
-                                              mesh const& ranks,
-                                              std::vector<named_placement> placements) const {
-    placements.insert(placements.end(), on_.fixed.begin(), on_.fixed.end());
-    index_vector at = index_vector::filled(shape_.size(), 0);
-    if (!at.empty())
-        at[axis_] = offset;
-    return {at, distribution(ranks, placements_on(ranks, placements), shape, key_), {}};
-}
-
-RESHARD_DECL index_vector cut_maker::shape_of(index_t extent) const {
-    index_vector shape = shape_;
-    shape[axis_] = extent;
-    return shape;
-}
-
-RESHARD_DECL sharding_part cut_maker::even(index_t offset, index_t extent) const {
-    return segment(offset, shape_of(extent), on_.ranks,
-                   {{on_.cut_axis, shard{axis_, split_rule::even}}});
-}
-
-RESHARD_DECL sharding_part cut_maker::vocabulary(index_t padded) const {
-    index_t const ranks = rank_count();
-    if (padded < extent() || padded % ranks != 0)
-        refuse(on_axis("a vocabulary of " + std::to_string(extent()) +
-                       " words cannot be padded to " + std::to_string(padded) + " for " + degree() +
-                       "; use padded_vocabulary"));
-    std::vector<index_t> sizes;
-    for (index_t i = 0, left = extent(); i < ranks; ++i, left -= sizes.back())
-        sizes.push_back(std::min(left, padded / ranks));
-    return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
-}
-
-RESHARD_DECL index_t cut_maker::unit(index_t count, std::string const& what) const {
-    if (count < 1 || extent() % count != 0)
-        refuse(on_axis("the extent " + std::to_string(extent()) + " cannot be divided into " +
-                       std::to_string(count) + " equal " + what));
-    return extent() / count;
-}
-
-RESHARD_DECL void cut_maker::check_shares(index_t count, std::string const& what) const {
-    index_t const ranks = rank_count();
-    if (count % ranks != 0 && ranks % count != 0)
-        refuse(on_axis(std::to_string(count) + " " + what + " and " + degree() +
-                       ": one must divide the other"));
-}
-
-RESHARD_DECL mesh cut_maker::grouped(index_t count) const {
-    return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
-}
-
-RESHARD_DECL sharding_part cut_maker::heads(index_t count) const {
-    unit(count, "heads");
-    check_shares(count, "heads");
-    if (rank_count() <= count)
-        return even(0, extent());
-    return segment(0, shape_, grouped(count), {{on_.cut_axis, shard{axis_, split_rule::even}}});
-}
-
-RESHARD_DECL std::vector<sharding_part> cut_maker::gate_up() const {
-    index_t const half = unit(2, "halves");
-    return {even(0, half), even(half, half)};
-}
-
-RESHARD_DECL std::vector<sharding_part> cut_maker::qkv(index_t query_heads, index_t groups) const {
-    if (query_heads < 1 || groups < 1 || query_heads % groups != 0)
-        refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided into " +
-                       std::to_string(groups) + " equal groups"));
-    index_t const head = unit(query_heads + 2 * groups, "query, key and value heads");
-    check_shares(groups, "groups");
-    if (rank_count() <= groups)
-        return {even(0, extent())};
-    if (query_heads % rank_count() != 0)
-        refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided equally by " +
-                       degree()));
-    return shared_groups(query_heads / groups * head, head, groups);
-}
-
-RESHARD_DECL std::vector<sharding_part> cut_maker::shared_groups(index_t queries, index_t head,
-                                                                 index_t groups) const {
-    mesh const ranks = grouped(groups);
-    std::vector<sharding_part> segments;
-    for (index_t group = 0; group < groups; ++group) {
-        index_t const offset = group * (queries + 2 * head);
-        named_placement const here{on_.cut_axis, only{group}};
-        segments.push_back(segment(offset, shape_of(queries), ranks,
-                                   {here, {sharing, shard{axis_, split_rule::even}}}));
-        segments.push_back(segment(offset + queries, shape_of(2 * head), ranks, {here}));
+private:
+    [[noreturn]] void refuse(std::string const& why) const {
+        fail(errc::bad_layout, "'", key_, "': ", why);
     }
-    return segments;
+
+    std::string on_axis(std::string const& why) const {
+        return "axis " + std::to_string(axis_) + ": " + why;
+    }
+
+    index_t extent() const { return shape_[axis_]; }
+    index_t rank_count() const { return on_.ranks.all_axes[on_.ranks.axis(on_.cut_axis)].extent; }
+    std::string degree() const {
+        return std::string(on_.cut_axis) + "=" + std::to_string(rank_count());
+    }
+
+    sharding_part segment(index_t offset, index_vector const& shape, mesh const& ranks,
+                          std::vector<named_placement> placements) const {
+        placements.insert(placements.end(), on_.fixed.begin(), on_.fixed.end());
+        index_vector at = index_vector::filled(shape_.size(), 0);
+        if (!at.empty())
+            at[axis_] = offset;
+        return {at, distribution(ranks, placements_on(ranks, placements), shape, key_), {}};
+    }
+
+    index_vector shape_of(index_t extent) const {
+        index_vector shape = shape_;
+        shape[axis_] = extent;
+        return shape;
+    }
+
+    /// Equal parts of `extent` elements from `offset` on.
+    sharding_part even(index_t offset, index_t extent) const {
+        return segment(offset, shape_of(extent), on_.ranks,
+                       {{on_.cut_axis, shard{axis_, split_rule::even}}});
+    }
+
+    sharding_part vocabulary(index_t padded) const {
+        index_t const ranks = rank_count();
+        if (padded < extent() || padded % ranks != 0)
+            refuse(on_axis("a vocabulary of " + std::to_string(extent()) +
+                           " words cannot be padded to " + std::to_string(padded) + " for " +
+                           degree() + "; use padded_vocabulary"));
+        std::vector<index_t> sizes;
+        for (index_t i = 0, left = extent(); i < ranks; ++i, left -= sizes.back())
+            sizes.push_back(std::min(left, padded / ranks));
+        return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
+    }
+
+    /// The elements of each of `count` equal units.
+    index_t unit(index_t count, std::string const& what) const {
+        if (count < 1 || extent() % count != 0)
+            refuse(on_axis("the extent " + std::to_string(extent()) + " cannot be divided into " +
+                           std::to_string(count) + " equal " + what));
+        return extent() / count;
+    }
+
+    /// Refuses ranks that can neither share `count` things equally nor be shared by them.
+    void check_shares(index_t count, std::string const& what) const {
+        index_t const ranks = rank_count();
+        if (count % ranks != 0 && ranks % count != 0)
+            refuse(on_axis(std::to_string(count) + " " + what + " and " + degree() +
+                           ": one must divide the other"));
+    }
+
+    /// The mesh in which the ranks that share one of `count` things stand along an axis `sharing`.
+    mesh grouped(index_t count) const {
+        return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
+    }
+
+    sharding_part heads(index_t count) const {
+        unit(count, "heads");
+        check_shares(count, "heads");
+        if (rank_count() <= count)
+            return even(0, extent());
+        return segment(0, shape_, grouped(count), {{on_.cut_axis, shard{axis_, split_rule::even}}});
+    }
+
+    std::vector<sharding_part> gate_up() const {
+        index_t const half = unit(2, "halves");
+        return {even(0, half), even(half, half)};
+    }
+
+    std::vector<sharding_part> qkv(index_t query_heads, index_t groups) const {
+        if (query_heads < 1 || groups < 1 || query_heads % groups != 0)
+            refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided into " +
+                           std::to_string(groups) + " equal groups"));
+        index_t const head = unit(query_heads + 2 * groups, "query, key and value heads");
+        check_shares(groups, "groups");
+        if (rank_count() <= groups)
+            return {even(0, extent())};
+        if (query_heads % rank_count() != 0)
+            refuse(on_axis(std::to_string(query_heads) +
+                           " query heads cannot be divided equally by " + degree()));
+        return shared_groups(query_heads / groups * head, head, groups);
+    }
+
+    /// Groups of `queries` elements of queries, a key and a value head; several ranks for each.
+    std::vector<sharding_part> shared_groups(index_t queries, index_t head, index_t groups) const {
+        mesh const ranks = grouped(groups);
+        std::vector<sharding_part> segments;
+        for (index_t group = 0; group < groups; ++group) {
+            index_t const offset = group * (queries + 2 * head);
+            named_placement const here{on_.cut_axis, only{group}};
+            segments.push_back(segment(offset, shape_of(queries), ranks,
+                                       {here, {sharing, shard{axis_, split_rule::even}}}));
+            segments.push_back(segment(offset + queries, shape_of(2 * head), ranks, {here}));
+        }
+        return segments;
+    }
+
+    static constexpr std::string_view sharing = "sharing";
+
+    std::string_view key_;
+    index_vector const& shape_;
+    tensor_ranks const& on_;
+    std::size_t axis_ = 0;
+};
+
+RESHARD_DECL std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
+                                                  model::tensor_cut const& cut,
+                                                  tensor_ranks const& on) {
+    return cut_maker(key, shape, on).segments(cut);
 }
 
 } // namespace reshard::detail
@@ -138,8 +172,8 @@ RESHARD_DECL parallel_job::parallel_job(parallelism const& degrees, pipeline sta
       stages_(std::move(stages)),
       experts_(experts, degrees.ep) {
     if (stages_.stages() != degrees.pp)
-        fail(errc::bad_layout, "the pipeline has " + std::to_string(stages_.stages()) +
-                                   " stages, but pp=" + std::to_string(degrees.pp));
+        fail(errc::bad_layout, "the pipeline has ", stages_.stages(),
+             " stages, but pp=", degrees.pp);
 }
 
 RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_count(); }
@@ -148,8 +182,9 @@ RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_coun
 
 namespace detail {
 
-RESHARD_DECL std::vector<index_t> stages_of(model::stage_place const& place,
-                                            model::pipeline const& stages) {
+/// The stages on which a tensor stands; nothing: on each.
+inline std::vector<index_t> stages_of(model::stage_place const& place,
+                                      model::pipeline const& stages) {
     index_t const last = stages.stages() - 1;
     switch (place.what) {
     case model::stage_place::kind::layer: return {stages.place_of(place.layer).stage};

@@ -21,9 +21,8 @@ inline void append_tensors(model::model_part const& layer, std::string const& be
                            std::vector<model::parallel_tensor>& all) {
     constexpr int deepest = 64;
     if (depth > deepest)
-        fail(errc::limit_exceeded, "parts of a model are nested more than " +
-                                       std::to_string(deepest) + " deep at '" + before +
-                                       layer.name + "'");
+        fail(errc::limit_exceeded, "parts of a model are nested more than ", deepest, " deep at '",
+             before, layer.name, "'");
     std::string const prefix = layer.name.empty() ? before : before + layer.name + ".";
     for (model::parallel_tensor const& tensor : layer.tensors) {
         all.push_back(tensor);
@@ -41,8 +40,8 @@ inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
     std::sort(keys.begin(), keys.end());
     auto const twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end())
-        fail(errc::bad_layout, "two parts of the model have a tensor '" + std::string(*twice) +
-                                   "'; sibling parts need different names");
+        fail(errc::bad_layout, "two parts of the model have a tensor '", *twice,
+             "'; sibling parts need different names");
 }
 
 } // namespace detail
@@ -71,11 +70,11 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
     for (tied_key const& tie : ties) {
         auto const found = places.find(tie.key);
         if (found == places.end())
-            fail(errc::unknown_key,
-                 "'" + tie.alias + "' is tied to '" + tie.key + "', but no tensor has that key");
+            fail(errc::unknown_key, "'", tie.alias, "' is tied to '", tie.key,
+                 "', but no tensor has that key");
         if (!places.emplace(tie.alias, tensors.size()).second)
-            fail(errc::bad_layout,
-                 "'" + tie.alias + "' is tied to '" + tie.key + "', but is a tensor of its own");
+            fail(errc::bad_layout, "'", tie.alias, "' is tied to '", tie.key,
+                 "', but is a tensor of its own");
         tensor_sharding alias = tensors[found->second];
         alias.key = tie.alias;
         tensors.push_back(std::move(alias));
@@ -87,8 +86,8 @@ RESHARD_DECL void tie(mapping& program, std::vector<tied_key> const& ties) {
     for (tied_key const& each : ties) {
         mapping_output const* const output = program.find(each.key);
         if (!output)
-            fail(errc::unknown_key, "'" + each.alias + "' is tied to '" + each.key +
-                                        "', which the program does not define");
+            fail(errc::unknown_key, "'", each.alias, "' is tied to '", each.key,
+                 "', which the program does not define");
         program.define(each.alias, expression(output->value));
         program.relate({detail::relation::kind::alias, each.key, each.alias});
     }

@@ -10,7 +10,6 @@
 #include <functional>
 #include <optional>
 #include <queue>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -20,9 +19,8 @@ namespace reshard::model {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks) {
     if (ranks < 1)
-        fail(errc::bad_layout, std::to_string(tensors.size()) +
-                                   " tensors cannot be distributed over " + std::to_string(ranks) +
-                                   " ranks");
+        fail(errc::bad_layout, tensors.size(), " tensors cannot be distributed over ", ranks,
+             " ranks");
     std::vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;
@@ -75,10 +73,8 @@ inline distribution held_by(distribution const& how, index_t owner, std::string_
             continue;
         index_t const extent = how.ranks().all_axes[i].extent;
         if (placements[i].what != placement::kind::replicate)
-            fail(errc::bad_layout, "'" + std::string(key) + "': mesh axis '" +
-                                       std::string(how.ranks().all_axes[i].name()) +
-                                       "' distributes whole tensors, so it must replicate, not " +
-                                       to_string(placements[i]));
+            fail(errc::bad_layout, "'", key, "': mesh axis '", how.ranks().all_axes[i].name(),
+                 "' distributes whole tensors, so it must replicate, not ", placements[i]);
         placements[i] = only{owner % extent};
         owner /= extent;
     }

@@ -31,41 +31,161 @@ namespace reshard::detail {
 /// The steps of `look_up`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, options const& how);
+    plan_search(mpi_group const& world, options const& how)
+        : world_(world),
+          me_(static_cast<holder_t>(world.rank())),
+          how_(how),
+          nodes_(with_nodes(world, how.processes_per_node)),
+          exchange_(world) {}
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
-                                     std::optional<mapping> program);
+                                     std::optional<mapping> program) {
+        auto const source_keys = keys_of(source), target_keys = keys_of(target);
+        agree_on(world_, [&] {
+            layout source_made, target_made;
+            std::tie(planned_->program, planned_->verdict) = fitted_program(
+                std::move(program), catalog_of(told_layout(source, source_keys, source_made)),
+                told_layout(target, target_keys, target_made), {how_.strict, how_.shape_mismatch});
+            planned_->source = own_layout(source);
+            planned_->target = own_layout(target);
+        });
+        if (source.layout)
+            agree_on(world_, [&] { plan_with(planned_->source); });
+        else
+            ask(source, source_keys);
+        tell();
+        agree_on(world_, [&] {
+            planned_->problem = problem_of(planned_->program, planned_->source, planned_->target);
+        });
+        return std::move(planned_);
+    }
 
 private:
-    std::vector<directory_key> keys_of(known_side const& side);
+    std::vector<directory_key> keys_of(known_side const& side) {
+        return side.layout ? std::vector<directory_key>()
+                           : gather_keys(world_, exchange_, side.held);
+    }
 
     /// All keys; where who holds them is not known, the lowest rank that has some of a tensor
-    /// stands for all of it.
-    layout told_layout(known_side const& side, std::vector<directory_key> const& keys) const;
+    /// stands for all of it, in a layout that is `made`.
+    layout const& told_layout(known_side const& side, std::vector<directory_key> const& keys,
+                              layout& made) const {
+        if (side.layout)
+            return *side.layout;
+        std::vector<shard_table> shards;
+        for (directory_key const& one : keys) {
+            shards.emplace_back(one.shape.size());
+            shards.back().push_back(one.holder, whole(one.shape));
+        }
+        made = layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
+        return made;
+    }
 
     /// The side as far as this rank knows it.
-    layout own_layout(known_side const& side) const;
+    layout own_layout(known_side const& side) const {
+        if (side.layout)
+            return *side.layout;
+        std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(world_.size()));
+        held[me_] = side.held;
+        return layout_of(held);
+    }
 
     /// The problem that is planned, which refers to `source`.
-    plan_problem plan_with(layout const& source);
+    plan_problem plan_with(layout const& source) {
+        plan_problem problem = problem_of(planned_->program, source, planned_->target);
+        planned_->whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})}, nodes_);
+        return problem;
+    }
 
-    void ask(known_side const& source, std::vector<directory_key> const& keys);
+    void ask(known_side const& source, std::vector<directory_key> const& keys) {
+        shard_directory directory(world_, exchange_, keys, source.held);
+        std::vector<directory_entry> questions;
+        agree_on(world_, [&] { questions = questions_to(directory, keys); });
+        auto const found = directory.look_up(questions, nodes_);
+        agree_on(world_, [&] {
+            std::vector<shard_table> shards;
+            for (directory_key const& one : keys)
+                shards.emplace_back(one.shape.size());
+            std::vector<std::vector<std::uint32_t>> positions(keys.size());
+            for (directory_entry const& one : found) {
+                shards[one.key].push_back(one.holder, one.region, one.flat, one.cycles);
+                positions[one.key].push_back(one.position);
+            }
+            layout const known =
+                layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
+            number_by_holder(plan_with(known), positions);
+        });
+    }
 
     /// The regions of source tensors that the shards of this rank are made of.
     std::vector<directory_entry> questions_to(shard_directory const& directory,
-                                              std::vector<directory_key> const& keys) const;
+                                              std::vector<directory_key> const& keys) const {
+        std::vector<directory_entry> questions;
+        mapping_index const index(planned_->program);
+        auto const ask_for = [&](piece const& piece) {
+            if (piece.source == zero_source)
+                return;
+            mapping_source const source = planned_->program.sources()[piece.source];
+            std::size_t const key = directory.find(source.key);
+            if (key < keys.size() && keys[key].shape == source.shape)
+                questions.push_back({static_cast<key_id>(key), me_, 0, piece.source_box(), {}});
+        };
+        for (tensor_layout const& tensor : planned_->target.tensors) {
+            tensor_shards const shards = planned_->target.spread_of(tensor).view();
+            mapping_output const* const output = planned_->program.find(tensor.key);
+            if (!output || output->added || output->value.shape != shape_of(tensor))
+                continue;
+            for (std::uint32_t const i : shards_held(shards, me_))
+                for (box const& region : shards.boxes(i))
+                    index.for_each_piece(*output, region, ask_for);
+        }
+        return questions;
+    }
 
-    index_vector const& shape_of(tensor_layout const& tensor) const;
+    index_vector const& shape_of(tensor_layout const& tensor) const {
+        return planned_->target.spread_of(tensor).shape;
+    }
 
     /// Shards get the numbers that they have at their holder.
     void number_by_holder(plan_problem const& problem,
-                          std::vector<std::vector<std::uint32_t>> const& positions);
+                          std::vector<std::vector<std::uint32_t>> const& positions) {
+        for (transfer& moved : planned_->whole.transfers) {
+            if (moved.source_key == zero_source)
+                continue;
+            std::uint32_t const tensor = problem.sources[moved.source_key].tensor;
+            moved.source_shard = positions[tensor][moved.source_shard];
+        }
+    }
 
     /// Each source learns what it gives.
-    void tell();
+    void tell() {
+        std::vector<addressed_text> texts;
+        agree_on(world_, [&] {
+            for (auto const& [holder, subplan] : told_parts(planned_->whole, me_))
+                texts.push_back({static_cast<int>(holder), to_bytes(subplan)});
+        });
+        auto const told = exchange_.run(std::move(texts));
+        agree_on(world_, [&] {
+            for (addressed_text const& one : told) {
+                auto subplan = from_bytes<told_part>(one.bytes);
+                check(subplan, one.rank);
+                append(planned_->whole, std::move(subplan));
+            }
+        });
+    }
 
     /// \throws error with errc::corrupt_file where what `rank` told is not between it and this rank
-    void check(told_part const& told, int rank) const;
+    void check(told_part const& told, int rank) const {
+        for (transfer const& moved : told.part.transfers)
+            if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
+                fail(errc::corrupt_file, "rank ", rank, " told rank ", me_,
+                     " of a transfer from rank ", moved.source_holder, " to rank ",
+                     moved.target_holder);
+        for (key_id const source : told.sources)
+            if (source >= planned_->whole.source_dtypes.size())
+                fail(errc::corrupt_file, "rank ", rank, " told of source ", source, " of ",
+                     planned_->whole.source_dtypes.size());
+    }
 
     mpi_group const& world_;
     holder_t me_;
@@ -74,156 +194,6 @@ private:
     sparse_exchange exchange_;
     std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
-
-RESHARD_DECL plan_search::plan_search(mpi_group const& world, options const& how)
-    : world_(world),
-      me_(static_cast<holder_t>(world.rank())),
-      how_(how),
-      nodes_(with_nodes(world, how.processes_per_node)),
-      exchange_(world) {}
-
-RESHARD_DECL std::shared_ptr<planned_job> plan_search::run(known_side const& source,
-                                                           known_side const& target,
-                                                           std::optional<mapping> program) {
-    auto const source_keys = keys_of(source), target_keys = keys_of(target);
-    agree_on(world_, [&] {
-        std::tie(planned_->program, planned_->verdict) =
-            fitted_program(std::move(program), catalog_of(told_layout(source, source_keys)),
-                           told_layout(target, target_keys), {how_.strict, how_.shape_mismatch});
-        planned_->source = own_layout(source);
-        planned_->target = own_layout(target);
-    });
-    if (source.layout)
-        agree_on(world_, [&] { plan_with(planned_->source); });
-    else
-        ask(source, source_keys);
-    tell();
-    agree_on(world_, [&] {
-        planned_->problem = problem_of(planned_->program, planned_->source, planned_->target);
-    });
-    return std::move(planned_);
-}
-
-RESHARD_DECL std::vector<directory_key> plan_search::keys_of(known_side const& side) {
-    return side.layout ? std::vector<directory_key>() : gather_keys(world_, exchange_, side.held);
-}
-
-RESHARD_DECL layout plan_search::told_layout(known_side const& side,
-                                             std::vector<directory_key> const& keys) const {
-    if (side.layout)
-        return *side.layout;
-    std::vector<shard_table> shards;
-    for (directory_key const& one : keys) {
-        shards.emplace_back(one.shape.size());
-        shards.back().push_back(one.holder, whole(one.shape));
-    }
-    return layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
-}
-
-RESHARD_DECL layout plan_search::own_layout(known_side const& side) const {
-    if (side.layout)
-        return *side.layout;
-    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(world_.size()));
-    held[me_] = side.held;
-    return layout_of(held);
-}
-
-RESHARD_DECL plan_problem plan_search::plan_with(layout const& source) {
-    plan_problem problem = problem_of(planned_->program, source, planned_->target);
-    planned_->whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})}, nodes_);
-    return problem;
-}
-
-RESHARD_DECL void plan_search::ask(known_side const& source,
-                                   std::vector<directory_key> const& keys) {
-    shard_directory directory(world_, exchange_, keys, source.held);
-    std::vector<directory_entry> questions;
-    agree_on(world_, [&] { questions = questions_to(directory, keys); });
-    auto const found = directory.look_up(questions, nodes_);
-    agree_on(world_, [&] {
-        std::vector<shard_table> shards;
-        for (directory_key const& one : keys)
-            shards.emplace_back(one.shape.size());
-        std::vector<std::vector<std::uint32_t>> positions(keys.size());
-        for (directory_entry const& one : found) {
-            shards[one.key].push_back(one.holder, one.region, one.flat, one.cycles);
-            positions[one.key].push_back(one.position);
-        }
-        layout const known =
-            layout_of_keys(keys, std::move(shards), static_cast<holder_t>(world_.size()));
-        number_by_holder(plan_with(known), positions);
-    });
-}
-
-RESHARD_DECL std::vector<directory_entry>
-plan_search::questions_to(shard_directory const& directory,
-                          std::vector<directory_key> const& keys) const {
-    std::vector<directory_entry> questions;
-    mapping_index const index(planned_->program);
-    auto const ask_for = [&](piece const& piece) {
-        if (piece.source == zero_source)
-            return;
-        mapping_source const source = planned_->program.sources()[piece.source];
-        std::size_t const key = directory.find(source.key);
-        if (key < keys.size() && keys[key].shape == source.shape)
-            questions.push_back({static_cast<key_id>(key), me_, 0, piece.source_box(), {}});
-    };
-    for (tensor_layout const& tensor : planned_->target.tensors) {
-        tensor_shards const shards = planned_->target.spread_of(tensor).view();
-        mapping_output const* const output = planned_->program.find(tensor.key);
-        if (!output || output->added || output->value.shape != shape_of(tensor))
-            continue;
-        for (std::uint32_t const i : shards_held(shards, me_))
-            for (box const& region : shards.boxes(i))
-                index.for_each_piece(*output, region, ask_for);
-    }
-    return questions;
-}
-
-RESHARD_DECL index_vector const& plan_search::shape_of(tensor_layout const& tensor) const {
-    return planned_->target.spread_of(tensor).shape;
-}
-
-RESHARD_DECL void
-plan_search::number_by_holder(plan_problem const& problem,
-                              std::vector<std::vector<std::uint32_t>> const& positions) {
-    for (transfer& moved : planned_->whole.transfers) {
-        if (moved.source_key == zero_source)
-            continue;
-        std::uint32_t const tensor = problem.sources[moved.source_key].tensor;
-        moved.source_shard = positions[tensor][moved.source_shard];
-    }
-}
-
-RESHARD_DECL void plan_search::tell() {
-    std::vector<addressed_text> texts;
-    agree_on(world_, [&] {
-        for (auto const& [holder, subplan] : told_parts(planned_->whole, me_))
-            texts.push_back({static_cast<int>(holder), to_bytes(subplan)});
-    });
-    auto const told = exchange_.run(std::move(texts));
-    agree_on(world_, [&] {
-        for (addressed_text const& one : told) {
-            auto subplan = from_bytes<told_part>(one.bytes);
-            check(subplan, one.rank);
-            append(planned_->whole, std::move(subplan));
-        }
-    });
-}
-
-RESHARD_DECL void plan_search::check(told_part const& told, int rank) const {
-    for (transfer const& moved : told.part.transfers)
-        if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
-            fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told rank " +
-                                         std::to_string(me_) + " of a transfer from rank " +
-                                         std::to_string(moved.source_holder) + " to rank " +
-                                         std::to_string(moved.target_holder));
-    for (key_id const source : told.sources)
-        if (source >= planned_->whole.source_dtypes.size())
-            fail(errc::corrupt_file, "rank " + std::to_string(rank) + " told of source " +
-                                         std::to_string(source) + " of " +
-                                         std::to_string(planned_->whole.source_dtypes.size()));
-}
 
 RESHARD_DECL std::shared_ptr<planned_job> look_up(mpi_group const& world, known_side const& source,
                                                   known_side const& target,

@@ -93,13 +93,12 @@ RESHARD_DECL void wait_limit::give_up(double waited) const {
             heard[static_cast<std::size_t>(caller)] = true;
         }
     std::string const missing = ranks_missing(heard);
-    fail(errc::deadline,
-         "rank " + std::to_string(world_.rank()) + " of " + std::to_string(world_.size()) +
-             " waited " + std::to_string(static_cast<long>(waited * 1000)) + " ms for " +
-             (missing.empty() ? "others, which have given up waiting"
-                              : "ranks that do not answer: " + missing +
-                                    "; they are stopped, at work or in another call") +
-             "; end the job with MPI_Abort, and give options.deadline more time if it was short");
+    fail(errc::deadline, "rank ", world_.rank(), " of ", world_.size(), " waited ",
+         static_cast<long>(waited * 1000), " ms for ",
+         missing.empty() ? "others, which have given up waiting"
+                         : "ranks that do not answer: " + missing +
+                               "; they are stopped, at work or in another call",
+         "; end the job with MPI_Abort, and give options.deadline more time if it was short");
 }
 
 RESHARD_DECL bounded_wait::bounded_wait(wait_limit const& limit)
@@ -177,11 +176,9 @@ RESHARD_DECL std::vector<std::uint64_t> mpi_group::all_lengths(std::size_t mine)
     std::vector<std::uint64_t> lengths;
     for (std::size_t i = 0; i < numbers.size(); i += 2) {
         if (numbers[i + 1] != numbers[1])
-            fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to " +
-                                           std::to_string(numbers[1]) + ", and rank " +
-                                           std::to_string(i / 2) + " up to " +
-                                           std::to_string(numbers[i + 1]) +
-                                           "; every rank must give mpi_group the same limit");
+            fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to ", numbers[1],
+                 ", and rank ", i / 2, " up to ", numbers[i + 1],
+                 "; every rank must give mpi_group the same limit");
         lengths.push_back(numbers[i]);
     }
     return lengths;
@@ -216,8 +213,8 @@ RESHARD_DECL int ranks_per_node(int given) {
     int count = 0;
     auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
     if (problem != std::errc() || *end != '\0' || count < 1)
-        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '" + std::string(text) +
-                              "'; it must be a number of ranks, 1 or more");
+        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '", text,
+             "'; it must be a number of ranks, 1 or more");
     return count;
 }
 

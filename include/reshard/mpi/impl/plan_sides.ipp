@@ -32,10 +32,8 @@ inline void check_arena(mpi_group const& world, shared_arena const* arena) {
     if (arena)
         MPI_Comm_compare(world.base(), arena->state()->world.base(), &how);
     if (how != MPI_IDENT && how != MPI_CONGRUENT)
-        fail(errc::usage,
-             "the arena was made by ranks other than the " + std::to_string(world.size()) +
-                 " of this redistribution, or in another order; make one over the same "
-                 "communicator");
+        fail(errc::usage, "the arena was made by ranks other than the ", world.size(),
+             " of this redistribution, or in another order; make one over the same communicator");
 }
 
 RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
@@ -75,9 +73,8 @@ inline void learn(mpi_group const& ranks, known_side& side, std::string_view wha
     auto const count = static_cast<std::size_t>(ranks.size());
     side.layout = replicate_known(ranks, std::move(side.layout), what);
     if (side.layout && side.layout->holders > count)
-        fail(errc::bad_layout, "the layout of the " + std::string(what) + " is for " +
-                                   std::to_string(side.layout->holders) +
-                                   " ranks, and the group has " + std::to_string(count));
+        fail(errc::bad_layout, "the layout of the ", what, " is for ", side.layout->holders,
+             " ranks, and the group has ", count);
 }
 
 /// \par Collective every rank of the group, in the same order

@@ -21,8 +21,7 @@ RESHARD_DECL void validate(directory_key const& one) {
         for (index_t const halvings : level)
             is_level = is_level && 0 <= halvings && halvings < 64;
         if (!is_level)
-            fail(errc::bad_layout, "it has the level " + to_string(level) +
-                                       " of a tensor of shape " + to_string(one.shape));
+            fail(errc::bad_layout, "it has the level ", level, " of a tensor of shape ", one.shape);
     }
 }
 
@@ -240,11 +239,8 @@ shard_directory::entries_of(std::vector<addressed_text> const& told) const {
     for (addressed_text const& one : told)
         for (directory_entry& entry : list_from_bytes<directory_entry>(one.bytes)) {
             if (entry.key >= keys_.size() || entry.holder >= static_cast<holder_t>(world_.size()))
-                fail(errc::corrupt_file, "rank " + std::to_string(one.rank) +
-                                             " sent a record of key " + std::to_string(entry.key) +
-                                             " of " + std::to_string(keys_.size()) + " on rank " +
-                                             std::to_string(entry.holder) + " of " +
-                                             std::to_string(world_.size()));
+                fail(errc::corrupt_file, "rank ", one.rank, " sent a record of key ", entry.key,
+                     " of ", keys_.size(), " on rank ", entry.holder, " of ", world_.size());
             directory_key const& key = keys_[entry.key];
             check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat,
                                    entry.cycles});

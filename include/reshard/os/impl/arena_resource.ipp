@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
 
 namespace reshard::detail {
 
@@ -43,10 +42,8 @@ RESHARD_DECL void* arena_resource::do_allocate(std::size_t bytes, std::size_t wa
     if (bytes <= bytes_)
         if (void* const memory = free.allocate_aligned(bytes, aligned, std::nothrow))
             return memory;
-    fail(errc::limit_exceeded, "an arena of " + std::to_string(bytes_) + " bytes has no room for " +
-                                   std::to_string(bytes) +
-                                   " more: " + std::to_string(free.get_free_memory()) +
-                                   " are free, perhaps fragmented; make it larger");
+    fail(errc::limit_exceeded, "an arena of ", bytes_, " bytes has no room for ", bytes,
+         " more: ", free.get_free_memory(), " are free, perhaps fragmented; make it larger");
 }
 
 RESHARD_DECL void arena_resource::do_deallocate(void* memory, std::size_t, std::size_t) {

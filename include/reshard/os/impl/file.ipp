@@ -43,7 +43,7 @@ RESHARD_DECL bool file_size_signal_held::is_pending() {
 }
 
 RESHARD_DECL void fail_io(std::string const& what, int problem) {
-    fail(errc::io, what + ": " + std::strerror(problem));
+    fail(errc::io, what, ": ", std::strerror(problem));
 }
 
 RESHARD_DECL file_descriptor& file_descriptor::operator=(file_descriptor&& other) noexcept {
@@ -60,7 +60,7 @@ RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int 
     file_descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
     bool const is_new = (flags & O_CREAT) != 0;
     if (!file.is_open() && errno == ENOENT && !is_new)
-        fail(errc::missing_file, path + ": there is no such file");
+        fail(errc::missing_file, path, ": there is no such file");
     if (!file.is_open())
         fail_io(path + (is_new ? ": cannot be created" : ": cannot be opened"));
     return file;

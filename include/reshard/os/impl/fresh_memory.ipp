@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <limits>
 #include <memory>
-#include <string>
 #include <system_error>
 
 namespace reshard {
@@ -23,8 +22,9 @@ RESHARD_DECL private_mapping::private_mapping(std::size_t bytes, bool huge)
     : bytes_(bytes + alignment) {
     whole_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (whole_ == MAP_FAILED)
-        fail(errc::io, std::to_string(bytes) + " bytes of memory are refused: " +
-                           std::generic_category().message(errno) + "; ask for less on this rank");
+        fail(errc::io, bytes,
+             " bytes of memory are refused: ", std::generic_category().message(errno),
+             "; ask for less on this rank");
     first_ = whole_;
     std::size_t space = bytes_;
     std::align(alignment, bytes, first_, space);
@@ -51,8 +51,8 @@ RESHARD_DECL void fresh_memory::wait() {
 RESHARD_DECL std::size_t fresh_memory::sized(index_t bytes) {
     constexpr index_t books = detail::arena_resource::least_bytes;
     if (bytes < 0 || bytes > std::numeric_limits<index_t>::max() / 2)
-        fail(errc::usage, "fresh memory of " + std::to_string(bytes) +
-                              " bytes; it must be 0 or more, and less than 2^62");
+        fail(errc::usage, "fresh memory of ", bytes,
+             " bytes; it must be 0 or more, and less than 2^62");
     return static_cast<std::size_t>(bytes + books);
 }
 

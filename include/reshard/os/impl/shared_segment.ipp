@@ -64,7 +64,7 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
         fail_io("the shared segment " + told.path + " cannot be opened");
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
-        fail(errc::io, told.path + " is another file on this rank than on the one that made it");
+        fail(errc::io, told.path, " is another file on this rank than on the one that made it");
     opened.map(bytes);
     opened.seal();
     return opened;

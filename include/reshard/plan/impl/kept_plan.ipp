@@ -21,9 +21,8 @@ RESHARD_DECL std::uint64_t kept_plan_recipe::right_checksum() const {
 
 RESHARD_DECL void validate(kept_plan_recipe const& kept) {
     if (std::uint64_t const found = kept.right_checksum(); found != kept.checksum)
-        fail(errc::bad_layout, "it holds a plan with checksum " + std::to_string(found) +
-                                   " that had checksum " + std::to_string(kept.checksum) +
-                                   " when it was written: it has been altered");
+        fail(errc::bad_layout, "it holds a plan with checksum ", found, " that had checksum ",
+             kept.checksum, " when it was written: it has been altered");
 }
 
 RESHARD_DECL kept_plan::kept_plan(std::uint64_t made_from, plan kept)

@@ -15,9 +15,8 @@ namespace reshard::detail {
 
 RESHARD_DECL void validate(told_part const& told) {
     if (told.sources.size() != told.part.source_dtypes.size())
-        fail(errc::bad_layout, "it has numbers for " + std::to_string(told.sources.size()) +
-                                   " of " + std::to_string(told.part.source_dtypes.size()) +
-                                   " sources");
+        fail(errc::bad_layout, "it has numbers for ", told.sources.size(), " of ",
+             told.part.source_dtypes.size(), " sources");
 }
 
 /// Takes transfers out of a plan, in their order.

@@ -18,10 +18,9 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path,
     for (detail::checkpoint_file const& file : metadata_.files) {
         inputs_.emplace_back(file.path);
         if (inputs_.back().bytes() != file.bytes)
-            fail(errc::corrupt_file, file.path.string() +
-                                         ": the file changed while it was opened, from " +
-                                         std::to_string(file.bytes) + " bytes to " +
-                                         std::to_string(inputs_.back().bytes()));
+            fail(errc::corrupt_file, file.path.string(),
+                 ": the file changed while it was opened, from ", file.bytes, " bytes to ",
+                 inputs_.back().bytes());
         files.push_back(inputs_.back().data());
         names_.push_back(file.path.string());
     }

@@ -40,8 +40,8 @@ inline void check_parent(std::filesystem::path const& target) {
     std::error_code ignored;
     if (parent.empty() || std::filesystem::is_directory(parent, ignored))
         return;
-    fail(errc::io, target.string() + ": " + parent.string() + ", its parent directory, " +
-                       (std::filesystem::exists(parent, ignored) ? "is none" : "does not exist"));
+    fail(errc::io, target.string(), ": ", parent.string(), ", its parent directory, ",
+         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
 }
 
 RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace) {
@@ -53,12 +53,12 @@ RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace
         fail_io(target, "cannot be examined", problem.value());
     bool const is_there = found != std::filesystem::file_type::not_found;
     if (is_there && !replace)
-        fail(errc::already_exists,
-             target.string() + ": already exists; give another target, or allow it to be replaced");
+        fail(errc::already_exists, target.string(),
+             ": already exists; give another target, or allow it to be replaced");
     if (auto const lost = is_there ? lost_with(target) : std::nullopt)
-        fail(errc::already_exists, target.string() + ": is not replaced, for " + lost->string() +
-                                       " is not part of a checkpoint and would be lost; move it " +
-                                       "away, or give another target");
+        fail(
+            errc::already_exists, target.string(), ": is not replaced, for ", lost->string(),
+            " is not part of a checkpoint and would be lost; move it away, or give another target");
     check_parent(target);
 }
 
@@ -69,9 +69,8 @@ RESHARD_DECL void create_temporary(std::filesystem::path const& temporary,
         return;
     if (problem)
         fail_io(target, "cannot be written", problem.value());
-    fail(errc::already_exists, target.string() + ": cannot be written, since " +
-                                   temporary.string() +
-                                   " of an earlier process is there; remove it first");
+    fail(errc::already_exists, target.string(), ": cannot be written, since ", temporary.string(),
+         " of an earlier process is there; remove it first");
 }
 
 RESHARD_DECL staging::~staging() {

@@ -50,7 +50,10 @@ std::string number_text(T value) {
     return {digits.data(), end};
 }
 
-RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
+/// The element that lies `place` elements behind the first one: the shortest digits that mean it.
+///
+/// \par Shape any; strides do not matter
+inline std::string element_text(const_tensor_view const& elements, index_t place) {
     data_type const dtype = elements.dtype;
     if (dtype == data_type::c64) {
         auto const value = element_as<std::complex<float>>(elements, place);
@@ -65,7 +68,8 @@ RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t
     return number_text(element_as<float>(elements, place));
 }
 
-RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
+/// The bits of the same element, in hexadecimal: tells two NaN apart.
+inline std::string element_bits_text(const_tensor_view const& elements, index_t place) {
     std::array<unsigned char, 8> element{};
     copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
     std::string text = "0x";

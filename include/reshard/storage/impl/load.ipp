@@ -69,9 +69,9 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
 inline void check_load(target_tensors const& want, options const& how) {
     reshard::detail::check_memory({}, {&want.tensors, 1});
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
-        fail(errc::usage, "a load of " + std::to_string(want.tensors.size()) +
-                              " tensors has no rounds and keeps no plans; leave options.allocate, "
-                              "release, memory_budget and cache out");
+        fail(errc::usage, "a load of ", want.tensors.size(),
+             " tensors has no rounds and keeps no plans; leave options.allocate, release, "
+             "memory_budget and cache out");
 }
 
 /// \par Collective every rank of the group, in the same order
@@ -146,8 +146,9 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
         auto const place = state.find(wanted.name);
         if (wanted.key.starts_with(common_prefix) && place != state.end() &&
             !std::holds_alternative<stored_value>(place->second))
-            fail(errc::usage, "'" + wanted.name + "' is a common value of the checkpoint, and " +
-                                  "something else in the state; give it another name there");
+            fail(errc::usage, "'", wanted.name,
+                 "' is a common value of the checkpoint, and something else in the state; give it "
+                 "another name there");
     }
 }
 

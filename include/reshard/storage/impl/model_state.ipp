@@ -55,13 +55,12 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
                                 std::string const& what) {
     tensor_layout const* const tensor = stored.find(key);
     if (!tensor)
-        fail(errc::unknown_key, "there is no " + what + ", which would be '" + key + "'" +
-                                    did_you_mean_key(key, stored.tensors, &tensor_layout::key));
+        fail(errc::unknown_key, "there is no ", what, ", which would be '", key, "'",
+             did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)
-        fail(errc::dtype_mismatch, "'" + key + "' is to be " + what + ", and is " +
-                                       std::string(code(tensor->dtype)) + " " + to_string(shape) +
-                                       ", not a row of bytes");
+        fail(errc::dtype_mismatch, "'", key, "' is to be ", what, ", and is ", code(tensor->dtype),
+             " ", shape, ", not a row of bytes");
     return static_cast<std::size_t>(shape[0]);
 }
 

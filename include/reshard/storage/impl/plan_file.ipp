@@ -26,13 +26,13 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
     try {
         kept = detail::from_bytes<detail::kept_plan>(bytes);
     } catch (error const& problem) {
-        fail(problem.code(), path.string() + ": " + problem.what());
+        fail(problem.code(), path.string(), ": ", problem.what());
     }
     if (kept.digest != digest)
-        fail(errc::bad_layout, path.string() + ": this is the plan of other layouts, of another " +
-                                   "program or of other options, with digest " +
-                                   std::to_string(kept.digest) + "; those at hand have digest " +
-                                   std::to_string(digest) + "; plan again");
+        fail(errc::bad_layout, path.string(),
+             ": this is the plan of other layouts, of another program or of other options, with "
+             "digest ",
+             kept.digest, "; those at hand have digest ", digest, "; plan again");
     return std::move(kept.whole);
 }
 

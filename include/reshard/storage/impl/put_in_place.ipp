@@ -39,7 +39,7 @@ inline std::filesystem::path name_beside(std::filesystem::path const& target) {
 RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
-        fail(errc::io, target.string() + ": cannot be written, since this is a directory");
+        fail(errc::io, target.string(), ": cannot be written, since this is a directory");
     std::filesystem::path const fresh = name_beside(target);
     try {
         write_new_file(fresh, text);
@@ -48,7 +48,7 @@ RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::str
         sync_directory(target.has_parent_path() ? target.parent_path() : ".");
     } catch (error const& problem) {
         std::filesystem::remove(fresh, ignored);
-        fail(problem.code(), target.string() + ": cannot be written: " + problem.what());
+        fail(problem.code(), target.string(), ": cannot be written: ", problem.what());
     }
 }
 
@@ -90,9 +90,8 @@ RESHARD_DECL void put_in_place(std::filesystem::path const& fresh,
     if (problem != EEXIST && problem != ENOTEMPTY && problem != ENOTDIR)
         fail_io(target, "cannot be put in place", problem);
     if (!replace)
-        fail(errc::already_exists, target.string() +
-                                       ": another process created it while the new one " +
-                                       "was written; give another target");
+        fail(errc::already_exists, target.string(),
+             ": another process created it while the new one was written; give another target");
     problem = try_exchange(fresh, target);
     if (problem == EINVAL || problem == ENOSYS)
         exchange_in_steps(fresh, target);

@@ -89,10 +89,9 @@ RESHARD_DECL void stored_tensor::check_cover() const {
     if (!fault)
         return;
     bool const is_gap = fault->what == cover_fault::kind::gap;
-    fail(is_gap ? errc::not_covered : errc::overlap,
-         source_.metadata().path.string() + ": '" + tensor_.key + "': elements " +
-             to_string(fault->where) + " are held by " +
-             (is_gap ? "no file" : "more than one shard"));
+    fail(is_gap ? errc::not_covered : errc::overlap, source_.metadata().path.string(), ": '",
+         tensor_.key, "': elements ", fault->where, " are held by ",
+         is_gap ? "no file" : "more than one shard");
 }
 
 RESHARD_DECL void stored_tensor::check_replicas() const {
@@ -121,9 +120,8 @@ RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t fir
     auto const found = first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
                                         view_of(first), view_of(second));
     if (found)
-        fail(errc::overlap, file(second) + ": '" + tensor_.key + "': element " +
-                                to_string(global_index(shards(), second, *found)) +
-                                " differs from the copy in " + file(first));
+        fail(errc::overlap, file(second), ": '", tensor_.key, "': element ",
+             global_index(shards(), second, *found), " differs from the copy in ", file(first));
 }
 
 RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,

@@ -28,13 +28,12 @@ RESHARD_DECL void check_complete(layout const& wanted) {
                    to_string(index.boxes[i]);
         };
         if (fault->what == cover_fault::kind::gap)
-            fail(errc::not_covered, "'" + tensor.key + "': the target layout gives elements " +
-                                        to_string(fault->where) + " of " + to_string(shape) +
-                                        " to no rank; add a shard, or allow a partial target");
-        fail(errc::overlap, "'" + tensor.key + "': the target layout gives elements " +
-                                to_string(fault->where) + " to unequal shards, " +
-                                rank(fault->first) + " and " + rank(fault->second) +
-                                "; make them equal, or allow a partial target");
+            fail(errc::not_covered, "'", tensor.key, "': the target layout gives elements ",
+                 fault->where, " of ", shape,
+                 " to no rank; add a shard, or allow a partial target");
+        fail(errc::overlap, "'", tensor.key, "': the target layout gives elements ", fault->where,
+             " to unequal shards, ", rank(fault->first), " and ", rank(fault->second),
+             "; make them equal, or allow a partial target");
     }
 }
 

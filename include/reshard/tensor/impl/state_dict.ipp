@@ -17,15 +17,12 @@ namespace reshard::detail {
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_vector const expected = local_shape(shard);
     if (expected.size() != elements.shape.size() || expected.size() != elements.strides.size())
-        fail(errc::shape_mismatch, "'" + shard.key + "': a shard of shape " + to_string(expected) +
-                                       " in a tensor of shape " + to_string(elements.shape) +
-                                       " with strides " + to_string(elements.strides));
+        fail(errc::shape_mismatch, "'", shard.key, "': a shard of shape ", expected,
+             " in a tensor of shape ", elements.shape, " with strides ", elements.strides);
     for (std::size_t axis = 0; axis < expected.size(); ++axis)
         if (expected[axis] != elements.shape[axis])
-            fail(errc::shape_mismatch, "'" + shard.key + "': axis " + std::to_string(axis) +
-                                           ": a shard of extent " + std::to_string(expected[axis]) +
-                                           " in a tensor of extent " +
-                                           std::to_string(elements.shape[axis]));
+            fail(errc::shape_mismatch, "'", shard.key, "': axis ", axis, ": a shard of extent ",
+                 expected[axis], " in a tensor of extent ", elements.shape[axis]);
 }
 
 /// The axis along which shards fill an array one behind the other: the first along which one of
@@ -53,11 +50,9 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
             if (axis != along)
                 expected[axis] = std::max(expected[axis], local_shape(one)[axis]);
         if (expected[axis] != shape[axis])
-            fail(errc::shape_mismatch,
-                 "'" + shards.front().key + "': axis " + std::to_string(axis) + ": " +
-                     std::to_string(shards.size()) + " shards of extent " +
-                     std::to_string(expected[axis]) + " together in a tensor of extent " +
-                     std::to_string(shape[axis]));
+            fail(errc::shape_mismatch, "'", shards.front().key, "': axis ", axis, ": ",
+                 shards.size(), " shards of extent ", expected[axis],
+                 " together in a tensor of extent ", shape[axis]);
     }
 }
 
@@ -65,10 +60,8 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
 inline void check_none(std::string_view key, holder_t rank, const_tensor_view const& local) {
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (element_count(local.shape) > 0)
-            fail(errc::shape_mismatch,
-                 "'" + std::string(key) + "': axis " + std::to_string(axis) +
-                     ": a tensor of extent " + std::to_string(local.shape[axis]) + " on rank " +
-                     std::to_string(rank) + ", to which the layout assigns 0 elements");
+            fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a tensor of extent ",
+                 local.shape[axis], " on rank ", rank, ", to which the layout assigns 0 elements");
 }
 
 RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& all,
@@ -76,8 +69,8 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layou
                                                      const_tensor_view const& local) {
     tensor_layout const* const found = all.find(key);
     if (!found)
-        fail(errc::unknown_key, "'" + std::string(key) + "' is not a tensor of the layout" +
-                                    did_you_mean_key(key, all.tensors, &tensor_layout::key));
+        fail(errc::unknown_key, "'", key, "' is not a tensor of the layout",
+             did_you_mean_key(key, all.tensors, &tensor_layout::key));
     std::vector<shard_descriptor> shards = shards_of(all, *found, rank);
     if (shards.empty())
         check_none(key, rank, local);
@@ -100,10 +93,8 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layou
         index_t const extent = local_shape(one)[along];
         placed.push_back({std::move(one), before * local.strides[along]});
         if (byte_place_of(placed.back().offset, local.dtype).rest != 0)
-            fail(errc::unsupported, "'" + std::string(key) + "': axis " + std::to_string(along) +
-                                        ": a shard at element " + std::to_string(before) +
-                                        " does not begin at a whole byte, with " +
-                                        std::to_string(bits(local.dtype)) + " bits per element");
+            fail(errc::unsupported, "'", key, "': axis ", along, ": a shard at element ", before,
+                 " does not begin at a whole byte, with ", bits(local.dtype), " bits per element");
         before += extent;
     }
     return placed;
@@ -112,11 +103,10 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layou
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_t const count = element_count(elements.shape);
     if (elements.memory != memory_kind::host)
-        fail(errc::unsupported, "'" + shard.key + "': " + std::to_string(count) +
-                                    " elements in device memory; copy them to the host");
+        fail(errc::unsupported, "'", shard.key, "': ", count,
+             " elements in device memory; copy them to the host");
     if (elements.data == nullptr && count != 0)
-        fail(errc::usage,
-             "'" + shard.key + "': " + std::to_string(count) + " elements at a null address");
+        fail(errc::usage, "'", shard.key, "': ", count, " elements at a null address");
     addresses(elements);
 }
 
@@ -126,12 +116,11 @@ RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view cons
         return;
     std::string const axis = "'" + shard.key + "': axis " + std::to_string(found->axis) + ": ";
     if (found->step == 0)
-        fail(errc::memory_overlap, axis + std::to_string(elements.shape[found->axis]) +
-                                       " elements at one address (stride 0) cannot be written");
-    fail(errc::memory_overlap,
-         axis + "a stride of " + std::to_string(elements.strides[found->axis]) +
-             " elements, where the inner axes span " + std::to_string(found->taken) +
-             ": elements that share memory cannot be written");
+        fail(errc::memory_overlap, axis, elements.shape[found->axis],
+             " elements at one address (stride 0) cannot be written");
+    fail(errc::memory_overlap, axis, "a stride of ", elements.strides[found->axis],
+         " elements, where the inner axes span ", found->taken,
+         ": elements that share memory cannot be written");
 }
 
 } // namespace reshard::detail

@@ -9,9 +9,8 @@ namespace reshard {
 
 RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
     if (!deferred.factory.build)
-        fail(errc::usage, "'" + deferred.key + "': a tensor of shape " +
-                              to_string(deferred.tensor.shape) +
-                              " has a factory without a build function");
+        fail(errc::usage, "'", deferred.key, "': a tensor of shape ", deferred.tensor.shape,
+             " has a factory without a build function");
     return deferred.factory.build(deferred.key, deferred.tensor);
 }
 

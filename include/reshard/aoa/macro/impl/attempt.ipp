@@ -44,12 +44,8 @@ RESHARD_DECL void add_error(macro_context& context, failed_statement const& fail
 RESHARD_DECL void add_error(macro_context& context, error const& problem) {
     if (!context.first_error)
         context.first_error = problem.code();
-    context.findings.push_back({reshard::detail::severity::error,
-                                std::string(reshard::name(problem.code())),
-                                {},
-                                problem.what(),
-                                {},
-                                0});
+    context.findings.push_back(
+        {severity::error, std::string(reshard::name(problem.code())), {}, problem.what(), {}, 0});
 }
 
 } // namespace reshard::aoa::detail

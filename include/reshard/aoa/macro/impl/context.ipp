@@ -48,7 +48,8 @@ RESHARD_DECL std::size_t name_length(program const& code, name const& one) {
     return length;
 }
 
-RESHARD_DECL std::size_t attribute_length(program const& code, statement const& one) {
+/// How many characters the attributes of a statement have, about.
+inline std::size_t attribute_length(program const& code, statement const& one) {
     std::size_t length = 0;
     for (attribute const& each_attribute : code.attributes(one)) {
         auto const* const text = std::get_if<std::string>(&each_attribute.value);
@@ -70,7 +71,7 @@ RESHARD_DECL std::string macro_context::near(catalog const* keys,
     --searches_left;
     std::string const wanted = detail::outline_of(open);
     std::string outline;
-    reshard::detail::nearest_text search(wanted, true);
+    detail::nearest_text search(wanted, true);
     for (catalog_entry const& entry : *keys) {
         outline.clear();
         detail::append_outline(outline, entry.key);
@@ -110,7 +111,7 @@ RESHARD_DECL statement macro_context::make(std::span<name const> from, std::span
 
 RESHARD_DECL void macro_context::warn(statement const& about, std::string kind, std::string key,
                                       std::string message) {
-    findings.push_back({reshard::detail::severity::warning, std::move(kind), std::move(key),
+    findings.push_back({detail::severity::warning, std::move(kind), std::move(key),
                         std::move(message), about.where, about.origin});
 }
 

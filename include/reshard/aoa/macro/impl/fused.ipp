@@ -11,13 +11,202 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <variant>
 
 namespace reshard::aoa::detail {
+
+/// The statement of a fused macro, which knows how it should have been written.
+class fused_statement {
+public:
+    fused_statement(macro_context& context, statement const& one, std::string_view word,
+                    std::string_view form)
+        : context_(context),
+          one_(one),
+          like_(context.derive(one, word)),
+          word_(word),
+          form_(form) {}
+
+    /// Refuses attributes that are none of these and not the macro's own word.
+    void allow(std::initializer_list<std::string_view> words) const {
+        for (attribute const& each_attribute : context_.code.attributes(one_)) {
+            bool const known = each_attribute.word == word_ ||
+                               std::ranges::find(words, each_attribute.word) != words.end();
+            if (!known)
+                refuse("has no attribute '" + each_attribute.word + "'" +
+                           (find_attribute_word(each_attribute.word)
+                                ? ", which goes into a statement of its own"
+                                : did_you_mean(each_attribute.word, words)),
+                       each_attribute.where);
+            if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
+                refuse("has the attribute '" + each_attribute.word + "' twice",
+                       each_attribute.where);
+        }
+    }
+
+    /// The number of that word, or nothing.
+    std::optional<index_t> number(std::string_view word) const {
+        attribute const* const found = find_attribute(context_.code, one_, word);
+        if (!found)
+            return std::nullopt;
+        auto const* const value = std::get_if<index_t>(&found->value);
+        if (!value)
+            refuse("has a " + std::string(word) + " that is not a number", found->where);
+        return *value;
+    }
+
+    /// The number that has two words: `name` and its older `other`.
+    index_t heads(std::string_view name, std::string_view other) const {
+        auto const value = number(name), older = number(other);
+        if (!value && !older)
+            refuse("lacks " + std::string(name), {});
+        if (value && older && *value != *older)
+            refuse("has " + std::string(name) + '=' + std::to_string(*value) + " and " +
+                       std::string(other) + '=' + std::to_string(*older),
+                   {});
+        index_t const found = value ? *value : *older;
+        if (found < 1)
+            refuse("has " + std::string(name) + '=' + std::to_string(found) +
+                       ", which is less than 1",
+                   {});
+        return found;
+    }
+
+    /// The axis along which the macro cuts and joins: 1 where the statement names none.
+    index_t axis() const { return number("axis").value_or(1); }
+
+    /// Throws what is wrong with the statement; `why` goes on after the macro's word.
+    [[noreturn]] void refuse(std::string const& why, text_span where) const {
+        fail_in(one_, {errc::bad_macro, words(word_, ' ', why, "; the form is  ", form_), where});
+    }
+
+    /// Refuses a number of names that no form of the macro has, and a result that stands twice.
+    void check_form(bool is_known) const {
+        if (!is_known)
+            refuse("has " + std::to_string(one_.left) + " names on the left and " +
+                       std::to_string(one_.right) + " on the right",
+                   {});
+        if (context_.options.reverse)
+            return;
+        if (name const* const again = repeated_name(context_.code.right(one_)))
+            refuse("has '" + text(*again) +
+                       "' twice on the right, where each tensor needs its own name",
+                   again->where);
+    }
+
+    /// Into how many parts the tensors that the first left and the first right name mean are cut.
+    index_t left_parts() const { return parts(true, 0, &part_counter::before); }
+    index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
+
+    /// A temporary that would be called `preferred`.
+    name fresh(std::string const& preferred) const {
+        context_.count(one_, 1, preferred.size());
+        return context_.code.make_fresh(preferred, one_.where);
+    }
+
+    /// `count` temporaries: `prefix0`, `prefix1`, ...
+    std::vector<name> pieces(std::string const& prefix, index_t count) const {
+        auto const names = static_cast<std::size_t>(count);
+        context_.spend(one_, context_.names, names);
+        context_.spend(one_, context_.characters, names * prefix.size());
+        std::vector<name> made;
+        for (index_t i = 0; i < count; ++i)
+            made.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
+        return made;
+    }
+
+    name left(std::size_t i) const { return context_.code.left(one_)[i]; }
+    name right(std::size_t i) const { return context_.code.right(one_)[i]; }
+    std::string text(name const& of) const { return std::string(context_.code.text(of)); }
+
+    /// Appends `from -> to, axis=...`: a split, a concat, or a plain renaming of one to one.
+    void append(std::vector<statement>& expanded, std::span<name const> from,
+                std::span<name const> to) {
+        if (!like_is_ready_) {
+            like_.attributes = context_.code.make_attributes({{"axis", axis(), '"', {}}});
+            like_is_ready_ = true;
+        }
+        expanded.push_back(context_.make(from, to, like_));
+    }
+
+private:
+    using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
+                                                              index_t) const;
+
+    /// The answer for name number `i`; 1 where it is not known, with a warning where its tensors
+    /// are.
+    index_t parts(bool left, std::uint32_t i, question ask) const {
+        catalog const* const keys = left ? context_.left : context_.right;
+        if (!keys)
+            return 1;
+        std::string const side(side_name(context_, left));
+        part_counter const counter(context_.code, *context_.chain, *keys, side,
+                                   context_.options.state_suffixes, context_.steps);
+        try {
+            if (auto const count = (counter.*ask)(one_, i, axis()))
+                return *count;
+        } catch (statement_error const& error) {
+            fail_in(one_, error);
+        }
+        std::string const key = text(context_.code.names(one_)[i]);
+        context_.warn(one_, "unknown_parts", key,
+                      "the number of parts into which the " + side + " cuts '" + key +
+                          "' is not known; it is assumed to be 1");
+        return 1;
+    }
+
+    macro_context& context_;
+    statement one_;
+    statement like_;
+    bool like_is_ready_ = false;
+    std::string_view word_;
+    std::string_view form_;
+};
+
+RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
+                           std::string_view word) {
+    return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
+}
+
+/// How many heads there are: of the queries, and of the keys (and as many of the values).
+struct head_counts {
+    index_t query;
+    index_t key;
+};
+
+/// The numbers of heads that a statement of `fused_qkv` or `fused_qkv_old` names.
+///
+/// \throws failed_statement with errc::bad_macro for one that is missing, said twice or no multiple
+///         of the other, and for another attribute
+inline head_counts read_heads(fused_statement const& fused) {
+    fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
+    head_counts const heads{fused.heads("num_heads", "num_q_heads"),
+                            fused.heads("num_key_value_groups", "num_kv_heads")};
+    if (heads.query % heads.key != 0)
+        fused.refuse("has " + std::to_string(heads.query) +
+                         " query heads, which is not a multiple of " + std::to_string(heads.key) +
+                         " key/value heads",
+                     {});
+    return heads;
+}
+
+/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its
+/// keys, its values.
+inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
+    std::vector<name> order;
+    for (std::size_t group = 0; group < groups; ++group)
+        for (std::vector<name> const& kind : heads) {
+            std::size_t const step = kind.size() / groups;
+            auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
+            order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
+        }
+    return order;
+}
 
 /// Refuses parts of which some would have a key head more than others.
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
@@ -101,8 +290,9 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
         fused.append(expanded, order, {&whole, 1});
 }
 
-RESHARD_DECL std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
-                                         index_t parts) {
+/// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
+inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
+                                   index_t parts) {
     std::vector<name> order;
     std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
     for (std::size_t first = 0; first < gate.size(); first += step) {
@@ -167,159 +357,6 @@ RESHARD_DECL name const* repeated_name(std::span<name const> names) {
         if (!seen.insert(std::uint64_t{one.id} << 8 | static_cast<std::uint8_t>(one.kind)).second)
             return &one;
     return nullptr;
-}
-
-RESHARD_DECL fused_statement::fused_statement(macro_context& context, statement const& one,
-                                              std::string_view word, std::string_view form)
-    : context_(context), one_(one), like_(context.derive(one, word)), word_(word), form_(form) {}
-
-RESHARD_DECL void fused_statement::allow(std::initializer_list<std::string_view> words) const {
-    for (attribute const& each_attribute : context_.code.attributes(one_)) {
-        bool const known = each_attribute.word == word_ ||
-                           std::ranges::find(words, each_attribute.word) != words.end();
-        if (!known)
-            refuse("has no attribute '" + each_attribute.word + "'" +
-                       (find_attribute_word(each_attribute.word)
-                            ? ", which goes into a statement of its own"
-                            : reshard::detail::did_you_mean(each_attribute.word, words)),
-                   each_attribute.where);
-        if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
-            refuse("has the attribute '" + each_attribute.word + "' twice", each_attribute.where);
-    }
-}
-
-RESHARD_DECL std::optional<index_t> fused_statement::number(std::string_view word) const {
-    attribute const* const found = find_attribute(context_.code, one_, word);
-    if (!found)
-        return std::nullopt;
-    auto const* const value = std::get_if<index_t>(&found->value);
-    if (!value)
-        refuse("has a " + std::string(word) + " that is not a number", found->where);
-    return *value;
-}
-
-RESHARD_DECL index_t fused_statement::heads(std::string_view name, std::string_view other) const {
-    auto const value = number(name), older = number(other);
-    if (!value && !older)
-        refuse("lacks " + std::string(name), {});
-    if (value && older && *value != *older)
-        refuse("has " + std::string(name) + '=' + std::to_string(*value) + " and " +
-                   std::string(other) + '=' + std::to_string(*older),
-               {});
-    index_t const found = value ? *value : *older;
-    if (found < 1)
-        refuse("has " + std::string(name) + '=' + std::to_string(found) + ", which is less than 1",
-               {});
-    return found;
-}
-
-RESHARD_DECL void fused_statement::refuse(std::string const& why, text_span where) const {
-    fail_in(one_, {errc::bad_macro,
-                   std::string(word_) + ' ' + why + "; the form is  " + std::string(form_), where});
-}
-
-RESHARD_DECL void fused_statement::check_form(bool is_known) const {
-    if (!is_known)
-        refuse("has " + std::to_string(one_.left) + " names on the left and " +
-                   std::to_string(one_.right) + " on the right",
-               {});
-    if (context_.options.reverse)
-        return;
-    if (name const* const again = repeated_name(context_.code.right(one_)))
-        refuse("has '" + text(*again) +
-                   "' twice on the right, where each tensor needs its own name",
-               again->where);
-}
-
-RESHARD_DECL index_t fused_statement::left_parts() const {
-    return parts(true, 0, &part_counter::before);
-}
-
-RESHARD_DECL index_t fused_statement::right_parts() const {
-    return parts(false, one_.left, &part_counter::after);
-}
-
-RESHARD_DECL name fused_statement::fresh(std::string const& preferred) const {
-    context_.count(one_, 1, preferred.size());
-    return context_.code.make_fresh(preferred, one_.where);
-}
-
-RESHARD_DECL std::vector<name> fused_statement::pieces(std::string const& prefix,
-                                                       index_t count) const {
-    auto const names = static_cast<std::size_t>(count);
-    context_.spend(one_, context_.names, names);
-    context_.spend(one_, context_.characters, names * prefix.size());
-    std::vector<name> made;
-    for (index_t i = 0; i < count; ++i)
-        made.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
-    return made;
-}
-
-RESHARD_DECL name fused_statement::left(std::size_t i) const { return context_.code.left(one_)[i]; }
-
-RESHARD_DECL name fused_statement::right(std::size_t i) const {
-    return context_.code.right(one_)[i];
-}
-
-RESHARD_DECL std::string fused_statement::text(name const& of) const {
-    return std::string(context_.code.text(of));
-}
-
-RESHARD_DECL void fused_statement::append(std::vector<statement>& expanded,
-                                          std::span<name const> from, std::span<name const> to) {
-    if (!like_is_ready_) {
-        like_.attributes = context_.code.make_attributes({{"axis", axis(), '"', {}}});
-        like_is_ready_ = true;
-    }
-    expanded.push_back(context_.make(from, to, like_));
-}
-
-RESHARD_DECL index_t fused_statement::parts(bool left, std::uint32_t i, question ask) const {
-    catalog const* const keys = left ? context_.left : context_.right;
-    if (!keys)
-        return 1;
-    std::string const side(side_name(context_, left));
-    part_counter const counter(context_.code, *context_.chain, *keys, side,
-                               context_.options.state_suffixes, context_.steps);
-    try {
-        if (auto const count = (counter.*ask)(one_, i, axis()))
-            return *count;
-    } catch (statement_error const& error) {
-        fail_in(one_, error);
-    }
-    std::string const key = text(context_.code.names(one_)[i]);
-    context_.warn(one_, "unknown_parts", key,
-                  "the number of parts into which the " + side + " cuts '" + key +
-                      "' is not known; it is assumed to be 1");
-    return 1;
-}
-
-RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
-                           std::string_view word) {
-    return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
-}
-
-RESHARD_DECL head_counts read_heads(fused_statement const& fused) {
-    fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
-    head_counts const heads{fused.heads("num_heads", "num_q_heads"),
-                            fused.heads("num_key_value_groups", "num_kv_heads")};
-    if (heads.query % heads.key != 0)
-        fused.refuse("has " + std::to_string(heads.query) +
-                         " query heads, which is not a multiple of " + std::to_string(heads.key) +
-                         " key/value heads",
-                     {});
-    return heads;
-}
-
-RESHARD_DECL std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
-    std::vector<name> order;
-    for (std::size_t group = 0; group < groups; ++group)
-        for (std::vector<name> const& kind : heads) {
-            std::size_t const step = kind.size() / groups;
-            auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
-            order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
-        }
-    return order;
 }
 
 } // namespace reshard::aoa::detail

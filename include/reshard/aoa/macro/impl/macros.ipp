@@ -25,17 +25,18 @@ inline void check_transposed(macro_context const& context, statement const& one)
             fail_in(one, {errc::bad_macro, "'_' cannot be transposed", each_name.where});
         if (each_name.transposed && is_removed)
             fail_in(one, {errc::bad_macro,
-                          "a transpose cannot be removed; write  " +
-                              std::string(context.code.text(each_name)) + " -> _",
+                          words("a transpose cannot be removed; write  ",
+                                context.code.text(each_name), " -> _"),
                           each_name.where, std::string(context.code.text(each_name))});
     }
     for (name const& target : context.code.right(one))
         if (target.transposed)
-            fail_in(one,
-                    {errc::bad_macro,
-                     "'" + std::string(context.code.text(target)) +
-                         "^T' is on the right of '->'; only tensors on its left can be transposed",
-                     target.where});
+            fail_in(
+                one,
+                {errc::bad_macro,
+                 words("'", context.code.text(target),
+                       "^T' is on the right of '->'; only tensors on its left can be transposed"),
+                 target.where});
 }
 
 /// Expands statements one after the other.

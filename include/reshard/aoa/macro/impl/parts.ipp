@@ -168,28 +168,26 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
     auto const ndim = static_cast<index_t>(entry->shape.size());
     index_t const place = axis < 0 ? axis + ndim : axis;
     if (place < 0 || place >= ndim)
-        throw statement_error{errc::shape_mismatch,
-                              "'" + key + "' has " +
-                                  reshard::detail::axis_count(entry->shape.size()) +
-                                  " and no axis " + std::to_string(axis),
-                              {},
-                              key};
+        throw statement_error{
+            errc::shape_mismatch,
+            words("'", key, "' has ", axis_count(entry->shape.size()), " and no axis ", axis),
+            {},
+            key};
     index_t const count = entry->parts[static_cast<std::size_t>(place)];
     if (!entry->is_even(static_cast<std::size_t>(place)))
         throw statement_error{errc::bad_macro,
-                              "the " + side_ + " cuts '" + key + "' into " + std::to_string(count) +
-                                  " parts along axis " + std::to_string(place) +
-                                  " that are not equal, and those of a fused tensor are",
+                              words("the ", side_, " cuts '", key, "' into ", count,
+                                    " parts along axis ", place,
+                                    " that are not equal, and those of a fused tensor are"),
                               {},
                               key};
     if (parts && *parts != count)
-        throw statement_error{
-            errc::bad_macro,
-            "'" + key + "' is cut into " + std::to_string(count) +
-                (count == 1 ? " part" : " parts") + " along axis " + std::to_string(place) +
-                ", and the parameter or another state into " + std::to_string(*parts),
-            {},
-            key};
+        throw statement_error{errc::bad_macro,
+                              words("'", key, "' is cut into ", count,
+                                    count == 1 ? " part" : " parts", " along axis ", place,
+                                    ", and the parameter or another state into ", *parts),
+                              {},
+                              key};
     parts = count;
 }
 

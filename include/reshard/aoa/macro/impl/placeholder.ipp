@@ -22,7 +22,9 @@ namespace reshard::aoa::detail {
 /// The one placeholder that counts down by itself: right of the arrow it is one less.
 inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
 
-RESHARD_DECL index_t shift_of(segment const& placeholder, bool on_right) {
+/// What a placeholder adds to the number: what is written, and one less on the right for the
+/// offset.
+inline index_t shift_of(segment const& placeholder, bool on_right) {
     return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
 
@@ -95,8 +97,8 @@ private:
         name const open = context_.code.names(one_)[which];
         if (number < 0)
             fail_in(one_, {errc::bad_macro,
-                           '$' + placeholder.text + " is " + std::to_string(number) + " in '" +
-                               bare_name_text(context_.code, open) + "', which is less than 0",
+                           words('$', placeholder.text, " is ", number, " in '",
+                                 bare_name_text(context_.code, open), "', which is less than 0"),
                            open.where});
         return number;
     }
@@ -108,10 +110,10 @@ private:
     std::string text_; ///< of the name that is being made
 };
 
-RESHARD_DECL void append_instances(macro_context& context, statement const& one,
-                                   placeholder_use const& use,
-                                   std::vector<key_match> const& matches,
-                                   std::vector<statement>& expanded) {
+/// A statement for each match of the deciding name.
+inline void append_instances(macro_context& context, statement const& one,
+                             placeholder_use const& use, std::vector<key_match> const& matches,
+                             std::vector<statement>& expanded) {
     statement const like = context.derive(one, '$' + std::string(use.names[0]));
     instance_names instances(context, one, use);
     std::vector<name> names;
@@ -147,12 +149,12 @@ inline void check_has_all(program const& code, name const& has, name const& lack
         here = placeholders(code.pattern(lacks));
     for (std::string_view const each_name : there)
         if (!std::ranges::binary_search(here, each_name))
-            throw statement_error{errc::bad_macro,
-                                  '$' + std::string(each_name) + " occurs in '" +
-                                      bare_name_text(code, has) + "' but not in '" +
-                                      bare_name_text(code, lacks) +
-                                      "'; all names of a statement must have the same placeholders",
-                                  lacks.where};
+            throw statement_error{
+                errc::bad_macro,
+                words('$', each_name, " occurs in '", bare_name_text(code, has), "' but not in '",
+                      bare_name_text(code, lacks),
+                      "'; all names of a statement must have the same placeholders"),
+                lacks.where};
 }
 
 /// The place of the first name with a placeholder on the side that is read, or else on the other.
@@ -166,8 +168,9 @@ inline std::size_t deciding_place(macro_context const& context, statement const&
     return 0;
 }
 
-RESHARD_DECL placeholder_use inspect(macro_context const& context, statement const& one,
-                                     placeholder_sides& sides) {
+/// Looks at a statement with placeholders and adds its deciding name to its side.
+inline placeholder_use inspect(macro_context const& context, statement const& one,
+                               placeholder_sides& sides) {
     program const& code = context.code;
     placeholder_use use;
     use.deciding = deciding_place(context, one);
@@ -180,8 +183,8 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
         }
     if (!(use.is_right ? context.right : context.left))
         throw statement_error{errc::bad_macro,
-                              "'" + bare_name_text(code, deciding) +
-                                  "' refers to keys of the target, but the target is not known",
+                              words("'", bare_name_text(code, deciding),
+                                    "' refers to keys of the target, but the target is not known"),
                               deciding.where};
     std::vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
@@ -196,8 +199,8 @@ RESHARD_DECL placeholder_use inspect(macro_context const& context, statement con
     if (seen > use.names.size())
         throw statement_error{
             errc::bad_macro,
-            "'" + bare_name_text(code, deciding) +
-                "' has the same placeholder twice, but this name determines which numbers exist",
+            words("'", bare_name_text(code, deciding),
+                  "' has the same placeholder twice, but this name determines which numbers exist"),
             deciding.where};
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)

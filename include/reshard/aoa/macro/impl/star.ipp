@@ -46,8 +46,8 @@ inline void append_array(macro_context& context, statement const& one, name cons
     segments.pop_back();
     if (range.last <= range.first)
         fail_in(one, {errc::bad_macro,
-                      "the range [" + std::to_string(range.first) + ':' +
-                          std::to_string(range.last) + "] is empty; its upper bound is exclusive",
+                      words("the range [", range.first, ':', range.last,
+                            "] is empty; its upper bound is exclusive"),
                       array.where});
     auto const count = static_cast<std::size_t>(range.last - range.first);
     context.spend(one, context.names, count);
@@ -134,10 +134,10 @@ inline void collect_stars(macro_context const& context, statement const& one,
     if (is_read && context.is_lost(segments))
         throw no_value{};
     fail_in(one, {errc::unknown_key,
-                  "no key of the " + std::string(side_name(context, i < one.left)) +
-                      (is_read ? " and no result of " + maker_text(context) : "") + " matches '" +
-                      pattern_text(segments) + "'" +
-                      context.near(i < one.left ? context.left : context.right, segments),
+                  words("no key of the ", side_name(context, i < one.left),
+                        is_read ? " and no result of " + maker_text(context) : "", " matches '",
+                        pattern_text(segments), "'",
+                        context.near(i < one.left ? context.left : context.right, segments)),
                   starred.where});
 }
 

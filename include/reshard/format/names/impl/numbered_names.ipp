@@ -25,8 +25,8 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
             continue;
         index_t number = 0;
         if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
-            fail(errc::overflow, "'" + std::string(name) + "': the number " +
-                                     std::string(rest.substr(0, digits)) + " does not fit 64 bits");
+            fail(errc::overflow, "'", name, "': the number ", rest.substr(0, digits),
+                 " does not fit 64 bits");
         return model::numbered_name{name.substr(0, at + before.size()), number,
                                     rest.substr(digits)};
     }

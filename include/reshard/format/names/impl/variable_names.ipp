@@ -38,8 +38,8 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
     for (renamed_key const& each : renamed) {
         catalog_entry const* const entry = stored.find(each.stored);
         if (!entry)
-            fail(errc::unknown_key, "'" + each.wanted + "' is to be '" + each.stored +
-                                        "', which the source does not have");
+            fail(errc::unknown_key, "'", each.wanted, "' is to be '", each.stored,
+                 "', which the source does not have");
         program.define(each.wanted, program.source(entry->key, entry->shape, entry->dtype));
     }
 }
@@ -127,7 +127,7 @@ RESHARD_DECL variable_name parse_variable(std::string_view name,
     if (detail::take_master(result.parameter) && result.suffix.empty())
         result.suffix = detail::master_key_suffix(kinds);
     if (result.parameter.empty())
-        fail(errc::unknown_key, "the variable '" + std::string(name) + "' names no parameter");
+        fail(errc::unknown_key, "the variable '", name, "' names no parameter");
     return result;
 }
 
@@ -136,8 +136,8 @@ RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys co
     variable_name const variable = parse_variable(name, kinds);
     auto const found = parameters.find(variable.parameter);
     if (found == parameters.end())
-        fail(errc::unknown_key, "the variable '" + std::string(name) + "' belongs to '" +
-                                    variable.parameter + "', and no parameter has this name");
+        fail(errc::unknown_key, "the variable '", name, "' belongs to '", variable.parameter,
+             "', and no parameter has this name");
     return found->second + variable.suffix;
 }
 
