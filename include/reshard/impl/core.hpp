@@ -58,7 +58,6 @@
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
 #include <reshard/copy/impl/side_by_side.ipp>
-#include <reshard/core/impl/axis_cycle.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
@@ -81,7 +80,6 @@
 #include <reshard/layout/impl/distribution.ipp>
 #include <reshard/layout/impl/flat_grid.ipp>
 #include <reshard/layout/impl/grid_axis.ipp>
-#include <reshard/layout/impl/grid_list.ipp>
 #include <reshard/layout/impl/key_pattern.ipp>
 #include <reshard/layout/impl/layout.ipp>
 #include <reshard/layout/impl/layout_of.ipp>
