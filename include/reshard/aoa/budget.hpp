@@ -29,13 +29,12 @@ struct budget {
     }
 
     /// What to say when there was not.
-    std::string refusal() const;
+    std::string refusal() const {
+        return "the program has more than " + std::to_string(most) + ' ' + std::string(what) +
+               " (option " + std::string(option) + ')';
+    }
 };
 
 } // namespace reshard::aoa
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/impl/budget.ipp>
-#endif
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/macro/chain.hpp>
-#include <reshard/core/config.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -31,8 +31,7 @@ public:
     static constexpr std::uint32_t none = name_chain::none;
 
     /// `is_wanted` says of a statement whether it is of the kind that is sought.
-    template <class IsWanted>
-    downstream(program const& code, name_chain const& chain, IsWanted const& is_wanted)
+    downstream(program const& code, name_chain const& chain, auto const& is_wanted)
         : code_(code), first_(chain.version_count(), none), source_(code.text_count(), none) {
         for (auto version = static_cast<std::uint32_t>(chain.version_count()); version-- > 0;) {
             chain.for_each_reader(version, [&](statement const& reader) {
@@ -45,12 +44,14 @@ public:
     }
 
     /// The number of the first such statement behind the source tensor of that key, or `none`.
-    std::uint32_t of(std::string_view key) const;
+    std::uint32_t of(std::string_view key) const {
+        auto const id = code_.find(key);
+        return !id || source_[*id] == none ? none : first_[source_[*id]];
+    }
 
 private:
-    template <class IsWanted>
     std::uint32_t found_at(name_chain const& chain, statement const& reader,
-                           IsWanted const& is_wanted) const {
+                           auto const& is_wanted) const {
         if (is_wanted(reader))
             return static_cast<std::uint32_t>(&reader - chain.statements().data());
         std::uint32_t found = none;
@@ -65,37 +66,106 @@ private:
     std::vector<std::uint32_t> source_; ///< by text: the version that the source has
 };
 
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
-
 /// Finds the statements that destroy information; asks the program only about what is lost.
 class destruction_finder {
 public:
-    destruction_finder(program const& code, lowering const& lowered);
+    destruction_finder(program const& code, lowering const& lowered)
+        : code_(code), lowered_(lowered) {
+        for (std::size_t i = 0; i < lowered.dropped.size(); ++i) {
+            piece_list const& pieces = lowered.dropped[i].value.pieces;
+            for (std::size_t k = 0; k < pieces.size(); ++k)
+                if (pieces.source(k) != zero_source)
+                    dropped_[pieces.source(k)].emplace_back(i, pieces[k].source_box());
+        }
+    }
 
-    destruction find(loss const& lost);
+    destruction find(loss const& lost) {
+        mapping_source const& source = lowered_.map.sources()[lost.source];
+        destruction result{lost, reshard::detail::describe(lost, source)};
+        if (lost.what == loss::kind::removed)
+            place(result, removal_of(lost.key));
+        else if (lost.what == loss::kind::rounded)
+            place(result, rounding_of(lost.key, *lost.dtype));
+        else if (dropped_value const* const value = dropped_of(lost)) {
+            result.where = value->where;
+            result.origin = value->origin;
+        } else
+            place(result, cut_of(lost.key));
+        return result;
+    }
 
     /// Whether all that is lost of a tensor is in values that nothing uses.
-    bool is_dropped(loss const& lost, source_usage const& used) const;
+    bool is_dropped(loss const& lost, source_usage const& used) const {
+        auto const found = dropped_.find(lost.source);
+        if (lost.what != loss::kind::unused || found == dropped_.end())
+            return false;
+        box_list all = used.read;
+        for (auto const& [value, region] : found->second)
+            all.push_back(region);
+        return !loss_beyond(all, lost.source, lowered_.map.sources()[lost.source]);
+    }
 
 private:
     static constexpr std::uint32_t none = downstream::none;
 
-    void place(destruction& result, std::uint32_t number) const;
+    void place(destruction& result, std::uint32_t number) const {
+        if (number == none)
+            return;
+        result.where = code_.statements()[number].where;
+        result.origin = code_.statements()[number].origin;
+    }
 
-    dropped_value const* dropped_of(loss const& lost) const;
+    dropped_value const* dropped_of(loss const& lost) const {
+        auto const found = dropped_.find(lost.source);
+        if (found != dropped_.end())
+            for (auto const& [value, region] : found->second)
+                for (box const& gap : lost.boxes)
+                    if (intersect(region, gap))
+                        return &lowered_.dropped[value];
+        return nullptr;
+    }
 
-    std::uint32_t removal_of(std::string_view key);
+    std::uint32_t removal_of(std::string_view key) {
+        if (removals_.empty())
+            for (std::uint32_t i = 0; i < code_.statements().size(); ++i) {
+                statement const& one = code_.statements()[i];
+                if (one.left == 1 && one.right == 1 &&
+                    code_.right(one)[0].kind == name::kind_type::nothing)
+                    removals_.emplace(code_.text(code_.left(one)[0]), i);
+            }
+        auto const found = removals_.find(key);
+        return found == removals_.end() ? none : found->second;
+    }
 
-    std::uint32_t rounding_of(std::string_view key, data_type dtype);
+    std::uint32_t rounding_of(std::string_view key, data_type dtype) {
+        auto const [place, is_new] = roundings_.try_emplace(dtype);
+        if (is_new)
+            place->second.emplace(code_, chain(), [&](statement const& one) {
+                return std::ranges::any_of(code_.attributes(one), [&](attribute const& each_one) {
+                    auto const* const text = std::get_if<std::string>(&each_one.value);
+                    return (each_one.word == "dtype" || each_one.word == "dst_dtype") && text &&
+                           *text == reshard::name(dtype);
+                });
+            });
+        return place->second->of(key);
+    }
 
     /// The statement that takes a part of the tensor only.
-    std::uint32_t cut_of(std::string_view key);
+    std::uint32_t cut_of(std::string_view key) {
+        if (!cuts_)
+            cuts_.emplace(code_, chain(), [&](statement const& one) {
+                return std::ranges::any_of(code_.attributes(one), [](attribute const& each_one) {
+                    return each_one.word == "slice" || each_one.word == "resize";
+                });
+            });
+        return cuts_->of(key);
+    }
 
-    name_chain const& chain();
+    name_chain const& chain() {
+        if (!chain_)
+            chain_.emplace(code_, code_.statements());
+        return *chain_;
+    }
 
     program const& code_;
     lowering const& lowered_;
@@ -107,12 +177,6 @@ private:
     std::optional<name_chain> chain_;
 };
 
-} // namespace detail
-
-} // namespace reshard::aoa
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/impl/destruction.ipp>
-#endif
+} // namespace reshard::aoa::detail
 
 #endif

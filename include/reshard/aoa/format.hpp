@@ -15,7 +15,9 @@
 /// A program as neat text: comments kept, arrows below each other, long statements in several
 /// lines.
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// The comments of one statement and of the lines behind it, each from `#` on, without blanks at
 /// its end.
@@ -35,12 +37,6 @@ RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
 
 /// The comments of a text that begins with a statement and ends where the next one begins.
 RESHARD_DECL statement_comments comments_of(std::string_view text);
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// A statement in pieces that may stand in lines of their own.
 struct spread_statement {

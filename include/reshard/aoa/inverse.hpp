@@ -72,8 +72,7 @@ RESHARD_DECL dissection dissect(program const& code, statement const& one,
 using attribute_list = std::vector<attribute>;
 
 /// `[1, 0]`, of any number of numbers.
-template <class Numbers>
-std::string list_text(Numbers const& numbers) {
+std::string list_text(auto const& numbers) {
     std::string text = "[";
     for (index_t const number : numbers)
         text += (text.size() > 1 ? ", " : "") + std::to_string(number);

@@ -31,8 +31,7 @@ struct bound_value {
 
     /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
     /// which it has several pieces comes as often.
-    template <class Visit>
-    void for_each_source(Visit const& visit) const {
+    void for_each_source(auto const& visit) const {
         for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
             if (tensor.pieces.source(i) != zero_source)
                 visit(tensor.pieces.source(i));
@@ -132,8 +131,7 @@ public:
 
 private:
     /// What a search finds that looks at the tensors as well.
-    template <class Tensors>
-    std::string nearest_of(Tensors const& tensors, nearest_text search) const {
+    std::string nearest_of(auto const& tensors, nearest_text search) const {
         if (searches_left_ == 0)
             return {};
         --searches_left_;
@@ -171,12 +169,6 @@ private:
     std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it
     mutable int searches_left_ = 32;        ///< each looks at all names
 };
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// `lower` at work: what it works on, and what it has so far.
 struct lower_context {
@@ -232,9 +224,7 @@ struct lower_context {
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
 
-} // namespace detail
-
-} // namespace reshard::aoa
+} // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/lower_context.ipp>

@@ -18,7 +18,9 @@
 /// An error of a statement as a finding, which calls what macros have made by the names that the
 /// user wrote, never by those of temporaries.
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// The statements that macros have made of one that the user wrote, for one set of numbers: those
 /// that hang together by temporaries.
@@ -42,12 +44,6 @@ private:
     statement const* last_;
     std::unordered_set<std::uint32_t> made_, unread_, unmade_; ///< temporaries
 };
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// What the temporary is called that stands for `x^T`, behind the name of `x`.
 inline constexpr std::string_view transposed_ending = "_transpose_tmp";

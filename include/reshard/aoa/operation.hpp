@@ -123,8 +123,7 @@ private:
     /// Remarks on the first value that is not of the type that `src_dtype` says.
     void remark_other_types(data_type dtype);
 
-    template <class Function>
-    void each_value(attribute const& one, std::string_view what, Function const& function) {
+    void each_value(attribute const& one, std::string_view what, auto const& function) {
         std::vector<expression> made;
         made.reserve(values_.size());
         for (std::size_t k = 0; k < values_.size(); ++k)

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -41,12 +43,31 @@ public:
     /// `made` are the tensors of the target. The program has been lowered over `source` and them
     /// without error, and everything has to outlive this.
     recovery(program const& code, source_names const& source, source_names const& made,
-             recovery_options const& options);
+             recovery_options const& options)
+        : code_(code),
+          made_(made),
+          options_(options),
+          versions_(code),
+          facts_(versions_.size()),
+          makers_(versions_.size(), none),
+          reasons_of_(versions_.size(), none),
+          is_wanted_(versions_.size()) {
+        find_facts(source);
+        for (std::size_t i = code.statements().size(); i-- > 0;)
+            go_back(static_cast<std::uint32_t>(i));
+    }
 
     version_table const& versions() const { return versions_; }
 
     /// Whether a value is a tensor of the target, unchanged.
-    bool is_kept(std::uint32_t version) const;
+    bool is_kept(std::uint32_t version) const {
+        name const& called = versions_.called(version);
+        if (called.kind != name::kind_type::text || !versions_.is_last(version))
+            return false;
+        bool const is_source = versions_.maker(version) == none;
+        return made_.find_parameter(code_.text(called)) != source_names::none &&
+               !(is_source && versions_.added_by(called.id) != none);
+    }
 
     bool is_recoverable(std::uint32_t version) const {
         return is_kept(version) || makers_[version] != none;
@@ -64,7 +85,16 @@ public:
     void want(std::uint32_t version) { is_wanted_[version] = true; }
 
     /// Finds out which statements have to be reversed for all that has been asked for.
-    void find_needed();
+    void find_needed() {
+        std::vector<statement> const& all = code_.statements();
+        is_needed_.assign(all.size(), false);
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+            for (std::size_t k = 0; k < all[i].left; ++k)
+                is_needed_[i] = is_needed_[i] || gives(i, k);
+            for (std::size_t k = 0; is_needed_[i] && k < all[i].right; ++k)
+                want(versions_.at(all[i], all[i].left + k));
+        }
+    }
 
     /// Whether statement number `i` has to be reversed.
     ///
@@ -73,31 +103,100 @@ public:
 
     /// Whether name number `k` of statement `i`, on its left, is what the reversed statement is
     /// wanted for; else what it gives is a copy.
-    bool gives(std::uint32_t i, std::size_t k) const;
+    bool gives(std::uint32_t i, std::size_t k) const {
+        std::uint32_t const version = versions_.at(code_.statements()[i], k);
+        return version != none && is_wanted_[version] && makers_[version] == i && !is_kept(version);
+    }
     /// \}
 
     /// What undoes statement number `i`, which neither adds nor removes.
     ///
     /// \throws statement_error with errc::not_invertible
-    inverse_statement inverse(std::uint32_t i) const;
+    inverse_statement inverse(std::uint32_t i) const {
+        return invert(dissected(i), options_.allow_rounding);
+    }
 
 private:
-    bool has_no_value(statement const& one) const;
+    bool has_no_value(statement const& one) const {
+        return is_removal(code_, one) || is_addition(code_, one);
+    }
 
-    std::vector<tensor_facts> operands(std::uint32_t i) const;
+    std::vector<tensor_facts> operands(std::uint32_t i) const {
+        statement const& one = code_.statements()[i];
+        std::vector<tensor_facts> result;
+        for (std::size_t k = 0; k < one.left; ++k)
+            result.push_back(facts_[versions_.at(one, k)]);
+        return result;
+    }
 
-    dissection dissected(std::uint32_t i) const;
+    dissection dissected(std::uint32_t i) const {
+        statement const& one = code_.statements()[i];
+        key_id const id = options_.is_target_known
+                              ? made_.find_parameter(code_.text(code_.right(one)[0]))
+                              : source_names::none;
+        index_vector const* const wanted =
+            id == source_names::none ? nullptr : &made_.entry(id).shape;
+        return dissect(code_, one, operands(i), wanted);
+    }
 
-    void find_facts(source_names const& source);
+    void find_facts(source_names const& source) {
+        for (std::uint32_t v = 0; v < versions_.size(); ++v)
+            if (versions_.maker(v) == none) {
+                catalog_entry const& entry =
+                    source.entry(source.find_parameter(code_.text(versions_.called(v))));
+                facts_[v] = {entry.shape, entry.dtype, entry.dtype};
+            }
+        for (std::uint32_t i = 0; i < code_.statements().size(); ++i) {
+            statement const& one = code_.statements()[i];
+            if (has_no_value(one))
+                continue;
+            std::vector<tensor_facts> const made = dissected(i).made;
+            for (std::size_t k = 0; k < one.right; ++k)
+                facts_[versions_.at(one, one.left + k)] = made[k];
+        }
+    }
 
-    void go_back(std::uint32_t i);
+    void go_back(std::uint32_t i) {
+        statement const& one = code_.statements()[i];
+        if (has_no_value(one))
+            return;
+        std::uint32_t const reason = find_reason(i);
+        for (std::size_t k = 0; k < one.left; ++k)
+            (reason == none ? makers_ : reasons_of_)[versions_.at(one, k)] =
+                reason == none ? i : reason;
+    }
 
     /// Why a statement cannot be undone, or `none`.
-    std::uint32_t find_reason(std::uint32_t i);
+    std::uint32_t find_reason(std::uint32_t i) {
+        statement const& one = code_.statements()[i];
+        for (std::size_t k = 0; k < one.right; ++k)
+            if (std::uint32_t const made = versions_.at(one, one.left + k); !is_recoverable(made))
+                return reasons_of_[made] != none ? reasons_of_[made] : add(i, unused(made));
+        if (one.attributes == 0)
+            return none;
+        try {
+            inverse(i);
+            return none;
+        } catch (statement_error const& error) {
+            return add(i, error);
+        }
+    }
 
-    std::uint32_t add(std::uint32_t i, statement_error error);
+    std::uint32_t add(std::uint32_t i, statement_error error) {
+        reasons_.push_back({i, std::move(error)});
+        return static_cast<std::uint32_t>(reasons_.size() - 1);
+    }
 
-    statement_error unused(std::uint32_t version) const;
+    statement_error unused(std::uint32_t version) const {
+        name const& called = versions_.called(version);
+        std::string const key(code_.text(called));
+        return {errc::not_invertible,
+                "'" + key + "', which this statement makes, is " +
+                    (versions_.is_last(version)
+                         ? "neither read nor a tensor of the target"
+                         : "made again by a later statement before anything reads it"),
+                called.where, key};
+    }
 
     program const& code_;
     source_names const& made_;
@@ -112,9 +211,5 @@ private:
 };
 
 } // namespace reshard::aoa::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/impl/recovery.ipp>
-#endif
 
 #endif

@@ -36,9 +36,7 @@ struct reversal {
         {}; ///< of the program as it stands, those that are allowed too
 };
 
-} // namespace reshard::aoa
-
-namespace reshard::aoa::detail {
+namespace detail {
 
 /// Finds losses by key.
 class lost_elements {
@@ -56,9 +54,7 @@ private:
     std::unordered_map<std::string_view, loss const*> by_key_;
 };
 
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
+} // namespace detail
 
 /// The program that makes the tensors of `source` of those of `target`, and what there is to say.
 ///

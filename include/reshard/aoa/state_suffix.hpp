@@ -44,9 +44,8 @@ RESHARD_DECL std::string_view parameter_of(std::string_view key,
 
 /// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
 /// state by its parameter's. A key that only ends like state has both, its own last.
-template <class Visit>
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
-                             std::vector<state_suffix> const& suffixes, Visit const& visit) {
+                             std::vector<state_suffix> const& suffixes, auto const& visit) {
     std::string_view const parameter = parameter_of(entry.key, suffixes);
     visit(parameter);
     if (parameter.size() < entry.key.size() && !keys.find(parameter))

@@ -39,8 +39,7 @@ private:
     std::vector<std::uint32_t> behind(std::uint32_t version) const;
 
     /// The statements that lead to a text from the tensors that `begins` is true for.
-    template <class Begins>
-    std::vector<std::size_t> makers(std::optional<std::uint32_t> id, Begins const& begins) const {
+    std::vector<std::size_t> makers(std::optional<std::uint32_t> id, auto const& begins) const {
         if (!id || last_[*id] == detail::name_chain::none)
             return {};
         std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from such a tensor

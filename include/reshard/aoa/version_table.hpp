@@ -5,6 +5,9 @@
 
 #include <reshard/aoa/program.hpp>
 
+#include <boost/assert.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,13 +24,17 @@ public:
     static constexpr std::uint32_t none = 0xffffffff;
 
     /// \pre the program has been expanded; it has to outlive this
-    explicit version_table(program const& code);
+    explicit version_table(program const& code)
+        : code_(code), places_(code.text_count() + code.fresh_count()) {
+        for (std::uint32_t i = 0; i < code.statements().size(); ++i)
+            record(i);
+    }
 
     std::size_t size() const { return versions_.size(); }
 
     /// The value that name number `i` of a statement means: what is read left of the arrow, what is
     /// bound right of it. `_`, and the name beside it, have none.
-    std::uint32_t at(statement const& of, std::size_t i) const;
+    std::uint32_t at(statement const& of, std::size_t i) const { return version_of_[of.names + i]; }
 
     /// The name that a value is bound to.
     name const& called(std::uint32_t version) const { return versions_[version].called; }
@@ -65,13 +72,37 @@ private:
         std::uint32_t added_by = none;
     };
 
-    std::size_t place(name const& one) const;
+    std::size_t place(name const& one) const {
+        BOOST_ASSERT(one.kind != name::kind_type::nothing);
+        return one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0);
+    }
 
-    std::uint32_t make(name const& one, std::uint32_t maker);
+    std::uint32_t make(name const& one, std::uint32_t maker) {
+        versions_.push_back({one, maker});
+        return places_[place(one)].last = static_cast<std::uint32_t>(versions_.size() - 1);
+    }
 
-    std::uint32_t read(name const& one);
+    std::uint32_t read(name const& one) {
+        name_entry& meant = places_[place(one)];
+        if (meant.last == none)
+            meant.source = make(one, none);
+        return meant.last;
+    }
 
-    void record(std::uint32_t i);
+    void record(std::uint32_t i) {
+        statement const& one = code_.statements()[i];
+        std::size_t const end = one.names + one.left + one.right;
+        version_of_.resize(std::max(version_of_.size(), end), none);
+        if (is_removal(code_, one))
+            places_[place(code_.left(one)[0])].removed_by = i;
+        else if (is_addition(code_, one))
+            places_[place(code_.right(one)[0])].added_by = i;
+        else
+            for (std::uint32_t k = 0; k < one.left + one.right; ++k) {
+                name const& each_name = code_.names(one)[k];
+                version_of_[one.names + k] = k < one.left ? read(each_name) : make(each_name, i);
+            }
+    }
 
     program const& code_;
     std::vector<entry> versions_;
@@ -80,9 +111,5 @@ private:
 };
 
 } // namespace reshard::aoa::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/impl/version_table.ipp>
-#endif
 
 #endif

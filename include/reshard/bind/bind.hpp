@@ -14,7 +14,9 @@
 /// \file
 /// A transfer meets memory: from global coordinates to an affine copy.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// Where the elements of a box lie in a shard's memory.
 ///
@@ -34,8 +36,7 @@ struct memory_place {
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
 ///             part, and in one block where the shard is blocks
 /// \tparam     Shards `shard_table` or `tensor_shards`
-template <class Shards>
-memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vector const& global,
+memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector const& global,
                             index_vector const& view_strides) {
     box const region = shards.region(shard);
     index_vector local = global;
@@ -51,12 +52,6 @@ memory_place place_in_shard(Shards const& shards, std::size_t shard, index_vecto
         stride *= step;
     return place;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///

@@ -14,7 +14,9 @@
 /// \file
 /// One element from any data type to any other: what every faster conversion must agree with.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// `significand * 2^exponent` with its sign, an infinity or a NaN.
 ///
@@ -146,12 +148,6 @@ constexpr std::uint64_t to_integer(number const& value, std::uint64_t largest_po
     magnitude = std::min(magnitude, limit);
     return value.negative ? 0 - magnitude : magnitude;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// The format of a floating-point data type; nothing for integers, `bool` and complex numbers.
 constexpr std::optional<float_format> float_format_of(data_type dtype) {

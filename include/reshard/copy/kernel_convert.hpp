@@ -70,8 +70,7 @@ void convert_run(Convert const& convert, element_sizes sizes, memory const& at, 
 ///
 /// \par Units strides, offsets and `sizes` in bytes
 /// \pre       `copy.ndim() >= 1`; the last axis is contiguous on both sides
-template <class Convert>
-void convert_rows(affine_copy const& copy, Convert const& convert, element_sizes sizes,
+void convert_rows(affine_copy const& copy, auto const& convert, element_sizes sizes,
                   memory const& at) {
     float_environment const as_usual;
     std::size_t const last = copy.ndim() - 1;
@@ -107,8 +106,7 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
 ///
 /// \par Units strides, offsets and `sizes` in bytes
 /// \pre       as `copy_transposed`, each side with its own size
-template <class Convert>
-void convert_transposed(affine_copy const& copy, Convert const& convert, element_sizes sizes,
+void convert_transposed(affine_copy const& copy, auto const& convert, element_sizes sizes,
                         memory const& at) {
     float_environment const as_usual;
     alignas(line_bytes) unsigned char tile[tile_bytes];

@@ -209,8 +209,7 @@ using place_visitor = visitor<index_t, index_t>;
 /// of them running fastest.
 ///
 /// \pre no extent is zero
-template <class Visit>
-void for_each_place(affine_copy const& copy, std::size_t axes, Visit visit) {
+void for_each_place(affine_copy const& copy, std::size_t axes, auto visit) {
     index_t position[max_ndim] = {};
     index_t source = copy.source_offset;
     index_t target = copy.target_offset;
@@ -234,8 +233,7 @@ void for_each_place(affine_copy const& copy, std::size_t axes, Visit visit) {
 
 /// Calls `visit(begin, end)` for pieces of `0 .. extent`, each `piece` long but the first and the
 /// last; the first is `first` long.
-template <class Visit>
-void for_each_piece(index_t extent, index_t first, index_t piece, Visit visit) {
+void for_each_piece(index_t extent, index_t first, index_t piece, auto visit) {
     for (index_t begin = 0, end = std::min(first, extent); begin < extent;
          begin = end, end = std::min(end + piece, extent))
         visit(begin, end);

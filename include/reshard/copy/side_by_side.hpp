@@ -5,8 +5,9 @@
 
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_blocks.hpp>
-#include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
 
+#include <boost/assert.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
@@ -24,6 +25,9 @@
 
 namespace reshard::detail {
 
+/// One end of a copy: of its loop's strides, those of the source or those of the target.
+using copy_end = index_vector affine_copy::*;
+
 /// Prepared copies, each different one once.
 ///
 /// A block-cyclic array has a hundred thousand transfers of a few hundred shapes; fusing axes and
@@ -33,7 +37,13 @@ public:
     /// The number of the copy, which is prepared if it is new.
     ///
     /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how);
+    std::uint32_t add(affine_copy const& copy, element_conversion const& conversion, stores how) {
+        auto const number = static_cast<std::uint32_t>(copies_.size());
+        auto const [place, is_new] = numbers_.try_emplace({copy, conversion, how}, number);
+        if (is_new)
+            copies_.push_back(prepare(copy, conversion, how));
+        return place->second;
+    }
 
     /// \pre `add` gave that number
     prepared_copy const& operator[](std::uint32_t number) const { return copies_[number]; }
@@ -50,21 +60,34 @@ private:
     };
 
     struct hash {
-        std::size_t operator()(description const& one) const;
+        std::size_t operator()(description const& one) const {
+            affine_copy const& copy = one.copy;
+            return digest_of_all(copy.extent, copy.source_strides, copy.target_strides,
+                                 copy.source_offset, copy.target_offset);
+        }
     };
 
     boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
     std::vector<prepared_copy> copies_;
 };
 
-/// One end of a copy: of its loop's strides, those of the source or those of the target.
-using copy_end = index_vector affine_copy::*;
+/// True where the copy is a loop over runs of bytes, one loop and no more.
+inline bool is_block(prepared_copy const& copy) {
+    return copy.kernel == copy_kernel::rows && copy.loop.ndim() == 2;
+}
 
 /// True where two copies are blocks of equally many rows, equally far apart in the array at `end`.
-RESHARD_DECL bool are_alike(prepared_copy const& a, prepared_copy const& b, copy_end end);
+inline bool are_alike(prepared_copy const& a, prepared_copy const& b, copy_end end) {
+    return is_block(a) && is_block(b) && a.streaming == b.streaming &&
+           a.loop.extent[0] == b.loop.extent[0] && (a.loop.*end)[0] == (b.loop.*end)[0];
+}
 
 /// True where `next`, which is not before `first`, is less than a row's distance behind it.
-RESHARD_DECL bool is_in_row(void const* first, void const* next, index_t pitch);
+inline bool is_in_row(void const* first, void const* next, index_t pitch) {
+    auto const distance =
+        reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(first);
+    return pitch > 0 && distance < static_cast<std::uintptr_t>(pitch);
+}
 
 /// Puts copies into the order of their addresses at `end`, and marks those that continue in the
 /// same rows.
@@ -93,24 +116,46 @@ public:
     ///
     /// \pre where `joins_next`, this copy and the next one are blocks of equally many rows, and a
     ///      copy that joins none follows
-    void add(prepared_copy const& copy, void const* source, void* target, bool joins_next);
+    void add(prepared_copy const& copy, void const* source, void* target, bool joins_next) {
+        if (count_ == 0 && !joins_next)
+            return run(copy, source, target);
+        BOOST_ASSERT(is_block(copy));
+        auto const* const from = static_cast<unsigned char const*>(source);
+        auto* const to = static_cast<unsigned char*>(target);
+        affine_copy const& loop = copy.loop;
+        append({from + loop.source_offset, to + loop.target_offset, loop.source_strides[0],
+                loop.target_strides[0],
+                static_cast<std::size_t>(loop.extent[1] * copy.sizes.source)});
+        if (!joins_next || count_ == most)
+            run_blocks(loop.extent[0], copy.streaming);
+    }
 
 private:
     static constexpr std::size_t most = 64;
 
     /// Adds a block, or makes the last one wider where that ends at its beginning on both sides.
-    void append(row_block const& one);
+    void append(row_block const& one) {
+        if (count_ > 0 && continues(blocks_[count_ - 1], one))
+            blocks_[count_ - 1].bytes += one.bytes;
+        else
+            blocks_[count_++] = one;
+    }
 
-    void run_blocks(index_t rows, bool streaming);
+    void run_blocks(index_t rows, bool streaming) {
+        std::span<row_block const> const blocks(blocks_, count_);
+        if (streaming) {
+            stream_blocks(widest_vectors(), blocks, rows);
+            streaming_fence();
+        } else {
+            copy_blocks(blocks, rows, false);
+        }
+        count_ = 0;
+    }
 
     row_block blocks_[most];
     std::size_t count_ = 0;
 };
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/copy/impl/side_by_side.ipp>
-#endif
 
 #endif

@@ -125,12 +125,18 @@ constexpr void add_value(hasher& digest, T const& value) {
     }
 }
 
-/// A digest of all members of a value; equal values have equal digests on every machine.
+/// A digest of all that some values say; equal values have equal digests on every machine.
+template <class... T>
+constexpr std::uint64_t digest_of_all(T const&... values) {
+    hasher digest;
+    (add_value(digest, values), ...);
+    return digest.value();
+}
+
+/// The same of all members of one value.
 template <storable T>
 constexpr std::uint64_t digest_of(T const& value) {
-    hasher digest;
-    add_value(digest, value);
-    return digest.value();
+    return digest_of_all(value);
 }
 
 } // namespace reshard::detail

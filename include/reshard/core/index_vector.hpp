@@ -159,9 +159,7 @@ constexpr index_t element_count(index_vector const& shape) {
 /// `[2, 3]`; `[]` for a scalar.
 RESHARD_DECL std::string to_string(index_vector const& numbers);
 
-} // namespace reshard
-
-namespace reshard::detail {
+namespace detail {
 
 /// An `index_vector` that is as large as its numbers: 24 bytes for up to two of them, not 72.
 ///
@@ -205,9 +203,7 @@ private:
     short_list<index_t, 2> numbers_;
 };
 
-} // namespace reshard::detail
-
-namespace reshard {
+} // namespace detail
 
 /// Strides in which the last axis runs fastest ("C order"); all 1 where there is no element.
 ///

@@ -114,8 +114,7 @@ private:
 class key_index {
 public:
     /// The place of `key`, if the list has it.
-    template <class KeyAt>
-    std::optional<std::uint32_t> find(std::string_view key, KeyAt&& key_at) const {
+    std::optional<std::uint32_t> find(std::string_view key, auto&& key_at) const {
         if (slots_.empty())
             return std::nullopt;
         slot const& found = slots_[slot_of(key, hash_of(key), key_at)];
@@ -157,8 +156,7 @@ private:
     std::size_t mask() const { return slots_.size() - 1; }
 
     /// The slot that has `key`, or the empty one that it would be put into.
-    template <class KeyAt>
-    std::size_t slot_of(std::string_view key, std::uint32_t hash, KeyAt& key_at) const {
+    std::size_t slot_of(std::string_view key, std::uint32_t hash, auto& key_at) const {
         std::size_t at = hash & mask();
         while (slots_[at].place != none &&
                (slots_[at].hash != hash || key_at(slots_[at].place) != key))

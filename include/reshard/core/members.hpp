@@ -28,9 +28,7 @@
 /// type: it throws an `error` where the invariant of the type does not hold. It is called for each
 /// value that was read, a part before the whole, and for recipes before anything is made of them.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The first `count` of an array, as one member: the elements behind them say nothing.
 template <class Array, class Count>
@@ -96,8 +94,6 @@ concept storable = listing_members<std::remove_cv_t<T>> || made_by_recipe<std::r
 template <class T>
 concept storable_alone = storable<T> && form_of<std::remove_cv_t<T>>.number != 0;
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

@@ -81,9 +81,8 @@ constexpr void check_scaled(piece const& p, index_vector const& block) {
 ///             errc::unsupported where it is reshaped
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
 ///             Flex Checkpoint has no such rule, there scales have statements of their own
-template <class SourceOf>
 constexpr expression block_scales(expression const& tensor, index_vector const& block,
-                                  data_type dtype, SourceOf&& source_of) {
+                                  data_type dtype, auto&& source_of) {
     std::optional<index_vector> permuted_block;
     piece_list pieces(tensor.ndim());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {

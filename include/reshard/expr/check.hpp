@@ -14,7 +14,9 @@
 /// \file
 /// Everything that can be said of a mapping before any byte moves.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The keys of a mapping by what happens to them; those of the target, but for `removed`.
 struct key_classes {
@@ -30,12 +32,6 @@ struct key_classes {
 /// Sorts the keys of a mapping over `source` into classes. A tensor without elements that the
 /// source has under another name is renamed.
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source);
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// A fault of a mapping, or something worth knowing.
 ///

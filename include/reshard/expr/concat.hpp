@@ -29,9 +29,8 @@ inline std::string operand(std::size_t number) {
 
 /// Refuses an operand whose axes, data type or other extents are not those of the first; `name_of`
 /// gives what the operand of a number is called.
-template <class NameOf>
 constexpr void check_operands(std::span<expression const* const> tensors, std::size_t axis,
-                              NameOf const& name_of) {
+                              auto const& name_of) {
     expression const& first = *tensors.front();
     for (std::size_t k = 1; k < tensors.size(); ++k) {
         expression const& other = *tensors[k];

@@ -145,8 +145,7 @@ constexpr std::optional<std::size_t> factor_to_cut(piece const& whole, index_vec
 }
 
 /// Calls `take(p)` for each piece that a box of factors is.
-template <class Take>
-constexpr void take_factors(piece const& whole, box factors, Take& take) {
+constexpr void take_factors(piece const& whole, box factors, auto& take) {
     auto const k = factor_to_cut(whole, factors.shape);
     if (!k)
         return take(part_of(whole, factors));
@@ -186,8 +185,7 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
 }
 
 /// Calls `take(p)` for each piece that boxes of factors are.
-template <class Take>
-constexpr void take_all(piece const& whole, std::vector<box> const& boxes, Take&& take) {
+constexpr void take_all(piece const& whole, std::vector<box> const& boxes, auto&& take) {
     piece_limit limit;
     auto counted = [&](piece const& p) {
         limit.count(whole);
@@ -218,8 +216,7 @@ constexpr piece cut_to_target(piece whole, box const& region) {
 ///
 /// \pre    `contains(whole.target_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-template <class Take>
-constexpr void cut_to_target(piece const& whole, box const& region, Take&& take) {
+constexpr void cut_to_target(piece const& whole, box const& region, auto&& take) {
     if (!whole.joins.any())
         return take(cut_to_target(whole, region));
     take_all(
@@ -245,8 +242,7 @@ constexpr box target_box_of(piece const& p, box const& region) {
 ///
 /// \pre    `contains(whole.source_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-template <class Take>
-constexpr void cut_to_source(piece const& whole, box const& region, Take&& take) {
+constexpr void cut_to_source(piece const& whole, box const& region, auto&& take) {
     if (!whole.joins.any())
         return take(cut_to_target(whole, target_box_of(whole, region)));
     std::vector<box> boxes = factor_boxes(relative_to(region, whole.source_offset),

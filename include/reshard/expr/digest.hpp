@@ -3,7 +3,8 @@
 #ifndef RESHARD_EXPR_DIGEST_HPP
 #define RESHARD_EXPR_DIGEST_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
+#include <reshard/expr/mapping.hpp>
 
 #include <cstdint>
 
@@ -14,19 +15,21 @@ namespace reshard {
 
 class mapping;
 
-namespace detail {
+} // namespace reshard
+
+namespace reshard::detail {
 
 /// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
 /// so it is not that of all members.
 /// Equal mappings have equal digests on every machine.
-RESHARD_DECL std::uint64_t digest_of(mapping const& program);
+inline std::uint64_t digest_of(mapping const& program) {
+    hasher digest;
+    add_value(digest, program.sources());
+    add_value(digest, program.outputs());
+    add_value(digest, program.removed());
+    return digest.value();
+}
 
-} // namespace detail
-
-} // namespace reshard
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/expr/impl/digest.ipp>
-#endif
+} // namespace reshard::detail
 
 #endif

@@ -41,8 +41,7 @@ public:
     /// shared ones.
     ///
     /// \pre `region.ndim()` is that of the pieces
-    template <class Visitor>
-    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+    constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (!pieces_ || pieces_->size() == 0)
             return;
         if (!axis_)
@@ -105,13 +104,16 @@ private:
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and stay what it is.
-    explicit mapping_index(mapping const& program);
+    explicit mapping_index(mapping const& program) {
+        for (mapping_output const& output : program.outputs())
+            if (output.value.pieces.size() > few)
+                indices_.emplace(&output, piece_index(output.value.pieces));
+    }
 
     /// Calls `visit(p)` for each piece that makes up `region` of a target tensor, cut to it.
     ///
     /// \pre `output` is one of the mapping, and `region` is a box of its tensor
-    template <class Visitor>
-    void for_each_piece(mapping_output const& output, box const& region, Visitor&& visit) const {
+    void for_each_piece(mapping_output const& output, box const& region, auto&& visit) const {
         piece_list const& pieces = output.value.pieces;
         auto const cut = [&](std::size_t i, box const& common) {
             cut_to_target(pieces[i], common, visit);
@@ -130,9 +132,5 @@ private:
 };
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/expr/impl/mapping_index.ipp>
-#endif
 
 #endif

@@ -16,9 +16,7 @@
 /// The algebra as types: an operation whose shapes or data types do not fit does not compile, and
 /// says why.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Whether shapes have as many axes, and the same extent along all axes but one.
 constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
@@ -66,9 +64,9 @@ constexpr index_t sum_of(index_vector const& sizes) {
     return sum;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// Tensors one behind the other along an axis: `concat`.
 template <std::size_t Axis, expression First, expression... Others>
@@ -87,8 +85,7 @@ struct concat {
         (detail::extent_of(First::shape, Axis) + ... + detail::extent_of(Others::shape, Axis)));
     static constexpr data_type dtype = First::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return reshard::concat({First::value(source), Others::value(source)...}, Axis);
     }
 };
@@ -108,8 +105,7 @@ struct split {
         detail::with_extent(Of::shape, Axis, detail::extent_of(Sizes, Part));
     static constexpr data_type dtype = Of::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return std::move(
             reshard::split(Of::value(source), Axis, {Sizes.begin(), Sizes.size()})[Part]);
     }
@@ -133,8 +129,7 @@ struct permute {
     }();
     static constexpr data_type dtype = Of::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return reshard::permute(Of::value(source), Order);
     }
 };
@@ -151,8 +146,7 @@ struct reshape {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return reshard::reshape(Of::value(source), Shape);
     }
 };
@@ -176,8 +170,7 @@ struct slice {
     }();
     static constexpr data_type dtype = Of::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         std::vector<detail::axis_range> ranges;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             ranges.push_back({First[axis], Last[axis]});
@@ -197,8 +190,7 @@ struct resize {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = Of::dtype;
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return reshard::resize(Of::value(source), Shape);
     }
 };
@@ -235,14 +227,11 @@ struct cast {
     static constexpr index_vector shape = Of::shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return reshard::cast(Of::value(source), dtype);
     }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

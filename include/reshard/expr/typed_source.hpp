@@ -15,9 +15,7 @@
 /// \file
 /// Source tensors as types: what the typed algebra begins with.
 
-namespace reshard {
-
-namespace typed {
+namespace reshard::typed {
 
 /// An expression whose shape and data type are known to the compiler, a type of
 /// `typed_expression.hpp`.
@@ -33,9 +31,9 @@ concept expression = requires {
     { T::dtype } -> std::convertible_to<data_type>;
 };
 
-} // namespace typed
+} // namespace reshard::typed
 
-namespace detail {
+namespace reshard::detail {
 
 /// A tensor of the source without its key: equal expressions of different tensors are one of these.
 template <class T, index_vector Shape>
@@ -46,15 +44,12 @@ struct typed_operand {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr expression value(SourceOf&& source) {
-        return source(std::string_view());
-    }
+    static constexpr expression value(auto&& source) { return source(std::string_view()); }
 };
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// A tensor of the source.
 template <detail::fixed_string Key, class T, index_vector Shape>
@@ -70,14 +65,11 @@ struct source {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&& source) {
+    static constexpr reshard::expression value(auto&& source) {
         return source(std::string_view(Key));
     }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

@@ -3,9 +3,11 @@
 #ifndef RESHARD_FORMAT_HF_INDEX_HPP
 #define RESHARD_FORMAT_HF_INDEX_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/format/json_document.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 /// \file
@@ -32,31 +35,6 @@ inline std::string file_number_text(std::size_t number, std::size_t count) {
     return std::to_string(number + 1) + " of " + std::to_string(count);
 }
 
-/// Counts the files of a checkpoint as they are opened.
-class file_counter {
-public:
-    /// Takes note of one file; one without the key, which others wrote, does not count.
-    ///
-    /// \throws error with errc::corrupt_file for a text that is no such number, or where two files
-    ///         contradict one another; it names `file`
-    void add(std::map<std::string, std::string> const& metadata, std::string const& file);
-
-    /// \throws error with errc::missing_file where a file is not there; it names `directory`
-    void check_complete(std::string const& directory) const;
-
-private:
-    struct position {
-        std::size_t number = 0;
-        std::size_t count = 0;
-    };
-
-    static position parse(std::string const& text, std::string const& file);
-
-    std::set<std::size_t> numbers_;
-    std::size_t count_ = 0;
-    std::string first_file_;
-};
-
 inline constexpr std::string_view hf_index_name = "model.safetensors.index.json";
 inline constexpr std::string_view hf_single_name = "model.safetensors";
 
@@ -68,20 +46,118 @@ struct hf_index {
     bool operator==(hf_index const&) const = default;
 };
 
+/// Counts the files of a checkpoint as they are opened.
+class file_counter {
+public:
+    /// Takes note of one file; one without the key, which others wrote, does not count.
+    ///
+    /// \throws error with errc::corrupt_file for a text that is no such number, or where two files
+    ///         contradict one another; it names `file`
+    void add(std::map<std::string, std::string> const& metadata, std::string const& file) {
+        auto const found = metadata.find(std::string(file_number_name));
+        if (found == metadata.end())
+            return;
+        auto const [number, count] = parse(found->second, file);
+        if (count_ != 0 && count != count_)
+            fail(errc::corrupt_file, file, ": the file is one of ", count, ", and ", first_file_,
+                 " is one of ", count_);
+        if (!numbers_.insert(number).second)
+            fail(errc::corrupt_file, file, ": another file is number ", number, " of ", count,
+                 " too");
+        if (count_ == 0)
+            first_file_ = file;
+        count_ = count;
+    }
+
+    /// \throws error with errc::missing_file where a file is not there; it names `directory`
+    void check_complete(std::string const& directory) const {
+        for (std::size_t number = 1; number <= count_; ++number)
+            if (!numbers_.contains(number))
+                fail(errc::missing_file, directory, ": file ", number, " of ", count_,
+                     " is missing: ", numbers_.size(), " are there, and ", first_file_,
+                     " says how many there were");
+    }
+
+private:
+    struct position {
+        std::size_t number = 0;
+        std::size_t count = 0;
+    };
+
+    static position parse(std::string const& text, std::string const& file) {
+        position result;
+        char const* const end = text.data() + text.size();
+        auto const first = std::from_chars(text.data(), end, result.number);
+        std::string_view const between = " of ";
+        auto const rest = static_cast<std::size_t>(first.ptr - text.data());
+        bool good = first.ec == std::errc{} && text.compare(rest, between.size(), between) == 0;
+        if (good) {
+            auto const second = std::from_chars(first.ptr + between.size(), end, result.count);
+            good = second.ec == std::errc{} && second.ptr == end && result.number > 0 &&
+                   result.number <= result.count;
+        }
+        if (!good)
+            fail(errc::corrupt_file, file, ": ", file_number_name, " is '", text,
+                 "', and should be like '1 of 2'");
+        return result;
+    }
+
+    std::set<std::size_t> numbers_;
+    std::size_t count_ = 0;
+    std::string first_file_;
+};
+
+/// Refuses a file name that would lead out of the directory.
+inline void check_file_name(json_cursor const& place, std::string const& name) {
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
+        name.find('\0') != name.npos)
+        place.refuse(json_quoted(name) + " is not the name of a file beside the index");
+}
+
 /// \throws error with errc::corrupt_file that names `file` and the place in it
 /// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
 ///             and a `total_size` that is not a whole number counts as none
-RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view file);
+inline hf_index parse_hf_index(std::string_view text, std::string_view file) {
+    auto const document = parse_json(text, file, errc::corrupt_file);
+    json_cursor const root(document, file, errc::corrupt_file);
+    hf_index index;
+    for (auto const& [key, name] : root.at("weight_map").members()) {
+        check_file_name(name, name.text());
+        index.weight_map.emplace(key, name.text());
+    }
+    if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
+        if (auto const total = metadata->find("total_size"); total && total->is_count())
+            index.total_bytes = total->count();
+    return index;
+}
 
 /// The text of the file, a line a tensor.
-RESHARD_DECL std::string to_json(hf_index const& index);
+inline std::string to_json(hf_index const& index) {
+    std::string text = "{\n  \"metadata\": {";
+    if (index.total_bytes)
+        text += "\n    \"total_size\": " + std::to_string(*index.total_bytes) + "\n  ";
+    text += "},\n  \"weight_map\": {";
+    std::string_view separator = "\n    ";
+    for (auto const& [key, file] : index.weight_map) {
+        text += std::string(separator) + json_quoted(key) + ": " + json_quoted(file);
+        separator = ",\n    ";
+    }
+    return text + "\n  }\n}\n";
+}
 
 /// `7` as `00007`.
-RESHARD_DECL std::string five_digits(std::size_t number);
+inline std::string five_digits(std::size_t number) {
+    std::string const digits = std::to_string(number);
+    return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
+}
 
 /// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` where it is
 /// alone.
-RESHARD_DECL std::string hf_file_name(std::size_t number, std::size_t count);
+inline std::string hf_file_name(std::size_t number, std::size_t count) {
+    if (count == 1)
+        return std::string(hf_single_name);
+    return "model-" + five_digits(number + 1) + "-of-" + five_digits(count) + ".safetensors";
+}
 
 /// Which tensors go into each file, in the given order.
 ///
@@ -89,13 +165,21 @@ RESHARD_DECL std::string hf_file_name(std::size_t number, std::size_t count);
 ///
 /// \par Units  bytes
 /// \par Source Hugging Face transformers, `max_shard_size`, 5 GB by default
-RESHARD_DECL std::vector<std::vector<std::size_t>>
-split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes = 5'000'000'000);
+inline std::vector<std::vector<std::size_t>> split_into_files(std::span<index_t const> tensor_bytes,
+                                                              index_t most_bytes = 5'000'000'000) {
+    std::vector<std::vector<std::size_t>> files(1);
+    index_t bytes = 0;
+    for (std::size_t i = 0; i < tensor_bytes.size(); ++i) {
+        if (!files.back().empty() && (bytes > most_bytes || tensor_bytes[i] > most_bytes - bytes)) {
+            files.emplace_back();
+            bytes = 0;
+        }
+        files.back().push_back(i);
+        bytes += tensor_bytes[i];
+    }
+    return files;
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/format/impl/hf_index.ipp>
-#endif
 
 #endif

@@ -92,8 +92,7 @@ inline std::string json_quoted(std::string_view text) {
 }
 
 /// `[2,3]`.
-template <class Numbers>
-std::string json_list(Numbers const& numbers) {
+std::string json_list(auto const& numbers) {
     std::string text = "[";
     for (auto const number : numbers)
         text += (text.size() > 1 ? "," : "") + std::to_string(number);

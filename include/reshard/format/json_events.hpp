@@ -3,8 +3,6 @@
 #ifndef RESHARD_FORMAT_JSON_EVENTS_HPP
 #define RESHARD_FORMAT_JSON_EVENTS_HPP
 
-#include <reshard/core/config.hpp>
-
 #include <boost/json/basic_parser_impl.hpp>
 
 #include <cmath>
@@ -128,7 +126,13 @@ private:
     }
 };
 
-RESHARD_DECL std::string sentence(boost::json::error_code ec);
+inline std::string sentence(boost::json::error_code ec) {
+    if (ec == boost::json::error::too_deep)
+        return "arrays and objects are nested too deeply";
+    if (ec == boost::json::error::incomplete)
+        return "the JSON text ends too early";
+    return "JSON " + ec.message();
+}
 
 /// Sends the events of `text` to `handler`; returns what is wrong with the text, or nothing.
 ///
@@ -153,9 +157,5 @@ std::optional<json_fault> send_json_events(std::string_view text, Handler& handl
 }
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/format/impl/json_events.ipp>
-#endif
 
 #endif

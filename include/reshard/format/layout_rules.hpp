@@ -22,8 +22,7 @@
 namespace reshard::detail {
 
 /// Calls `make`; its errors are refused at `place`.
-template <class Make>
-auto checked_at(json_cursor const& place, Make make) {
+auto checked_at(json_cursor const& place, auto make) {
     try {
         return make();
     } catch (error const& thrown) {

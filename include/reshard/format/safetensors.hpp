@@ -72,10 +72,6 @@ namespace detail {
 /// The verdict that a message of `fail` above ends with, or nothing for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
-} // namespace detail
-
-namespace detail {
-
 /// One tensor of a safetensors file, as its header has it.
 ///
 /// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
@@ -161,12 +157,6 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
 RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
                              std::string_view file);
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// A tensor that is to be written.
 struct safetensors_tensor {
     std::string name;
@@ -242,7 +232,9 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
                                                         safetensors_options const& options = {});
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/safetensors.ipp>

@@ -3,18 +3,23 @@
 #ifndef RESHARD_FORMAT_SHARDED_SAFETENSORS_HPP
 #define RESHARD_FORMAT_SHARDED_SAFETENSORS_HPP
 
-#include <reshard/core/config.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/json_document.hpp>
 #include <reshard/format/safetensors.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -37,15 +42,6 @@ struct file_shard {
     bool operator==(file_shard const&) const = default;
 };
 
-/// The number of elements; an error names `what`.
-RESHARD_DECL index_t element_count_of(index_vector const& shape, std::string_view what);
-
-/// A tensor that stands whole in its file.
-///
-/// \throws error with errc::limit_exceeded for more than `max_ndim` axes
-RESHARD_DECL file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
-                                         std::string_view file);
-
 /// The metadata keys of the format: torch's, and ours for what torch's cannot say.
 ///
 /// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text
@@ -55,36 +51,182 @@ RESHARD_DECL file_shard whole_file_shard(safetensors_entry const& entry, std::ui
 inline constexpr std::string_view sharding_info_name = "DCP_SHARDING_INFO";
 inline constexpr std::string_view reshard_info_name = "RESHARD";
 
+/// The shape as our own numbers. Beside a zero, extents beyond 2^63 - 1 count as that.
+///
+/// \throws error with errc::limit_exceeded for more axes than we have, naming file and tensor
+inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
+    if (entry.shape.size() > max_ndim)
+        fail(errc::limit_exceeded, file, ": ", quoted(entry), "shape ", to_string(entry.shape),
+             " has ", entry.shape.size(), " axes; at most ", max_ndim, " are possible");
+    constexpr std::uint64_t most = std::numeric_limits<index_t>::max();
+    index_vector shape;
+    for (std::uint64_t const extent : entry.shape)
+        shape.push_back(static_cast<index_t>(std::min(extent, most)));
+    return shape;
+}
+
+/// The number of elements; an error names `what`.
+inline index_t element_count_of(index_vector const& shape, std::string_view what) {
+    try {
+        return element_count(shape);
+    } catch (error const& thrown) {
+        fail(errc::corrupt_file, what, thrown.what());
+    }
+}
+
+/// A tensor that stands whole in its file.
+///
+/// \throws error with errc::limit_exceeded for more than `max_ndim` axes
+inline file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
+                                   std::string_view file) {
+    index_vector const shape = index_shape(entry, file);
+    return {entry.name,
+            entry.dtype,
+            whole(shape),
+            {},
+            shape,
+            data_offset + entry.begin,
+            data_offset + entry.end};
+}
+
 /// `shard-00001-model-00001-of-00001.safetensors` for the first (0) of all three.
-RESHARD_DECL std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
-                                           std::size_t count = 1);
+inline std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
+                                     std::size_t count = 1) {
+    return "shard-" + five_digits(rank + 1) + "-model-" + five_digits(number + 1) + "-of-" +
+           five_digits(count) + ".safetensors";
+}
 
 /// True where the metadata of a file says which shards its tensors are, as torch writes it.
-RESHARD_DECL bool is_sharded(safetensors_header const& header);
+inline bool is_sharded(safetensors_header const& header) {
+    return header.metadata.contains(std::string(sharding_info_name));
+}
 
-RESHARD_DECL void check_flat(file_shard const& shard, index_vector const& stored,
-                             std::string_view what);
+inline flat_range flat_range_from(json_cursor const& place) {
+    auto const ends = place.elements();
+    if (ends.size() != 2)
+        place.refuse(words("expected a flat range of 2 numbers, found ", ends.size()));
+    return {ends[0].count(), ends[1].count()};
+}
 
-RESHARD_DECL void check_region(file_shard const& shard, std::string_view what);
+/// What `RESHARD` says of a shard.
+inline void read_own_info(json_cursor const& place, file_shard& shard) {
+    if (auto const shape = place.find("shape"))
+        shard.global_shape = shape->extents();
+    if (auto const region = place.find("region"))
+        shard.region = {region->at("offset").extents(), region->at("shape").extents()};
+    if (auto const flat = place.find("flat_range"))
+        shard.flat = flat_range_from(*flat);
+}
+
+inline void check_flat(file_shard const& shard, index_vector const& stored, std::string_view what) {
+    auto const wrong = [&](std::string const& text) {
+        fail(errc::corrupt_file, what, "flat range ", *shard.flat, text);
+    };
+    if (stored != index_vector{shard.flat->size()})
+        wrong(" has " + std::to_string(shard.flat->size()) +
+              " elements, but the tensor in the file has the shape " + to_string(stored));
+    index_t const elements = element_count_of(shard.region.shape, what);
+    if (shard.flat->end > elements)
+        wrong(" exceeds its region of " + std::to_string(elements) + " elements");
+}
+
+inline void check_region(file_shard const& shard, std::string_view what) {
+    std::size_t const ndim = shard.region.shape.size();
+    if (shard.region.offset.size() != ndim)
+        fail(errc::corrupt_file, what, shard.region.offset.size(), " offsets, but a shape of ",
+             ndim, " axes");
+    if (shard.global_shape && shard.global_shape->size() != ndim)
+        fail(errc::corrupt_file, what, "a global shape of ", shard.global_shape->size(),
+             " axes, but a shard of ", ndim, " axes");
+    for (std::size_t axis = 0; axis < ndim; ++axis) {
+        index_t const offset = shard.region.offset[axis];
+        index_t const room = (shard.global_shape ? (*shard.global_shape)[axis]
+                                                 : std::numeric_limits<index_t>::max()) -
+                             offset;
+        if (room < shard.region.shape[axis])
+            fail(errc::corrupt_file, what, "axis ", axis, ": ", shard.region.shape[axis],
+                 " elements from ", offset, " on exceed the global extent ", offset + room);
+    }
+}
+
+/// What `DCP_SHARDING_INFO` or `RESHARD` is about, but the file does not hold.
+inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors) {
+    std::set<std::string_view> names;
+    for (safetensors_entry const& tensor : tensors)
+        names.insert(tensor.name);
+    for (auto const& [key, place] : info.members())
+        if (!names.contains(key))
+            place.refuse("the file has no such tensor");
+}
+
+inline std::string info_text(safetensors_header const& header, std::string_view key) {
+    auto const found = header.metadata.find(std::string(key));
+    return found == header.metadata.end() ? "{}" : found->second;
+}
 
 /// What a file with `DCP_SHARDING_INFO` holds, in the order of its data.
 ///
 /// \pre    `is_sharded(header)`
 /// \throws error with errc::corrupt_file where header and metadata contradict one another; it names
 ///         file, tensor, axis and both numbers
-RESHARD_DECL std::vector<file_shard> sharded_contents(safetensors_header const& header,
-                                                      std::string_view file);
+inline std::vector<file_shard> sharded_contents(safetensors_header const& header,
+                                                std::string_view file) {
+    BOOST_ASSERT(is_sharded(header));
+    std::string const offsets_name = std::string(file) + ": " + std::string(sharding_info_name);
+    std::string const own_name = std::string(file) + ": " + std::string(reshard_info_name);
+    auto const offsets_document =
+        parse_json(info_text(header, sharding_info_name), offsets_name, errc::corrupt_file);
+    auto const own_document =
+        parse_json(info_text(header, reshard_info_name), own_name, errc::corrupt_file);
+    json_cursor const offsets(offsets_document, offsets_name, errc::corrupt_file);
+    json_cursor const own(own_document, own_name, errc::corrupt_file);
+    check_known(offsets, header.tensors);
+    check_known(own, header.tensors);
+    std::vector<file_shard> shards;
+    for (safetensors_entry const& entry : header.tensors) {
+        std::string const what = std::string(file) + ": " + quoted(entry);
+        file_shard shard = whole_file_shard(entry, header.data_offset, file);
+        index_vector const stored = shard.region.shape;
+        shard.global_shape.reset();
+        shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
+        if (auto const place = own.find(entry.name))
+            read_own_info(*place, shard);
+        check_region(shard, what);
+        if (shard.flat)
+            check_flat(shard, stored, what);
+        else if (shard.region.shape != stored)
+            fail(errc::corrupt_file, what, "a region of shape ", shard.region.shape,
+                 ", but the tensor in the file has the shape ", stored);
+        shards.push_back(std::move(shard));
+    }
+    return shards;
+}
 
 /// The `__metadata__` of a file that holds these shards.
 ///
 /// \pre each shard has a global shape
-RESHARD_DECL std::map<std::string, std::string>
-sharding_metadata(std::span<file_shard const> shards);
+inline std::map<std::string, std::string> sharding_metadata(std::span<file_shard const> shards) {
+    std::string offsets;
+    std::string own;
+    for (file_shard const& shard : shards) {
+        BOOST_ASSERT(shard.global_shape);
+        std::string const begin = (offsets.empty() ? "{" : ",") + json_quoted(shard.key) + ":{";
+        index_vector const saved =
+            shard.flat ? index_vector{shard.flat->begin} : shard.region.offset;
+        offsets += begin + "\"saved_offsets\":" + json_list(saved) + "}";
+        own += begin + "\"shape\":" + json_list(*shard.global_shape);
+        if (shard.flat)
+            own += ",\"region\":{\"offset\":" + json_list(shard.region.offset) +
+                   ",\"shape\":" + json_list(shard.region.shape) + "},\"flat_range\":" +
+                   json_list(index_vector{shard.flat->begin, shard.flat->end});
+        own += "}";
+    }
+    return {{"format", "pt"},
+            {"DCP_VERSION", "1.0"},
+            {std::string(sharding_info_name), offsets.empty() ? "{}" : offsets + "}"},
+            {std::string(reshard_info_name), own.empty() ? "{}" : own + "}"}};
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/format/impl/sharded_safetensors.ipp>
-#endif
 
 #endif

@@ -3,14 +3,18 @@
 #ifndef RESHARD_FORMAT_TEXT_FILE_HPP
 #define RESHARD_FORMAT_TEXT_FILE_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 /// \file
 /// Reading the beginning of a file, or all of a small one.
@@ -72,25 +76,50 @@ struct open_file {
 
 /// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot
 ///         be read
-RESHARD_DECL open_file open_to_read(std::filesystem::path const& path);
+inline open_file open_to_read(std::filesystem::path const& path) {
+    std::error_code ec;
+    if (!std::filesystem::exists(path, ec))
+        fail(errc::missing_file, path.string(), ": there is no such file");
+    if (!std::filesystem::is_regular_file(path, ec))
+        fail(errc::io, path.string(), ": this is not a file");
+    std::uint64_t const bytes = std::filesystem::file_size(path, ec);
+    std::ifstream stream(path, std::ios::binary);
+    if (ec || !stream)
+        fail(errc::io, path.string(), ": the file cannot be opened for reading");
+    return {std::move(stream), bytes};
+}
 
 /// The next `bytes` bytes.
 ///
 /// Memory grows with what is really read, so that a length from the file itself may be asked for.
 ///
 /// \throws error with errc::io where the file ends before, or cannot be read
-RESHARD_DECL std::string read_bytes(open_file& file, std::uint64_t bytes, std::string const& path);
+inline std::string read_bytes(open_file& file, std::uint64_t bytes, std::string const& path) {
+    constexpr std::uint64_t step = 1 << 20;
+    std::string text;
+    while (text.size() < bytes) {
+        std::size_t const before = text.size();
+        text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
+        file.stream.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
+        if (!file.stream)
+            fail(errc::io, path, ": the file cannot be read from byte ", before,
+                 " on, though it has ", file.bytes, " bytes");
+    }
+    return text;
+}
 
 /// All of a file.
 ///
 /// \throws error with errc::limit_exceeded for more than `limit` bytes; see also `open_to_read`
-RESHARD_DECL std::string read_text_file(std::filesystem::path const& path,
-                                        std::uint64_t limit = std::uint64_t{1} << 32);
+inline std::string read_text_file(std::filesystem::path const& path,
+                                  std::uint64_t limit = std::uint64_t{1} << 32) {
+    open_file file = open_to_read(path);
+    if (file.bytes > limit)
+        fail(errc::limit_exceeded, path.string(), ": the file has ", file.bytes, " bytes; at most ",
+             limit, " are read");
+    return read_bytes(file, file.bytes, path.string());
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/format/impl/text_file.ipp>
-#endif
 
 #endif

@@ -55,8 +55,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank
 ///         begins another call
-template <group Group>
-void agree(Group const& world, detail::local_error const& mine) {
+void agree(group auto const& world, detail::local_error const& mine) {
     std::vector<std::string> const all = world.all_gather(detail::encode(mine));
     for (std::string const& bytes : all)
         if (auto const problem = detail::decode(bytes))
@@ -84,8 +83,7 @@ namespace detail {
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks
-template <group Group>
-void agree_to_run(Group const& world, std::string_view operation, std::uint64_t digest,
+void agree_to_run(group auto const& world, std::string_view operation, std::uint64_t digest,
                   local_error const& mine = std::nullopt) {
     std::string const call = std::string(operation) + '#' + std::to_string(digest);
     std::vector<std::string> const all = world.all_gather(mine ? encode(mine) : '\0' + call);
@@ -102,19 +100,12 @@ void agree_to_run(Group const& world, std::string_view operation, std::uint64_t 
         }
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// Refuses ranks whose `digest` of `what` differs, or which have an error already.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; else errc::ranks_disagree, which
 ///         names the first two ranks that differ, and both digests
-template <group Group>
-void agree_on_digest(Group const& world, std::string_view what, std::uint64_t digest,
+void agree_on_digest(group auto const& world, std::string_view what, std::uint64_t digest,
                      local_error const& mine = std::nullopt) {
     std::vector<std::string> const all =
         world.all_gather(mine ? encode(mine) : '\0' + std::to_string(digest));
@@ -128,7 +119,9 @@ void agree_on_digest(Group const& world, std::string_view what, std::uint64_t di
                  "; every rank must have the same");
 }
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/agree.ipp>

@@ -118,8 +118,7 @@ RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form);
 RESHARD_DECL void check_head(byte_reader& from, stored_form const& form);
 
 /// A value without anything in front.
-template <class T>
-std::string content_bytes(T const& value) {
+std::string content_bytes(auto const& value) {
     byte_writer to;
     to.add(value);
     return to.take();

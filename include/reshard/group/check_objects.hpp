@@ -60,12 +60,6 @@ inline std::string tensor_key(object_cell const& cell) {
     return cell.key + "/shard_" + dotted(cell.index) + "_" + dotted(cell.array);
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// A cell and what is in it.
 struct held_object {
     object_cell cell;
@@ -103,8 +97,7 @@ RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 /// \throws error as `check` of cells; with errc::not_covered for a cell that nobody has,
 ///         errc::overlap for copies that differ, errc::bad_layout for one key that is two arrays,
 ///         naming ranks, errc::ranks_disagree where ranks do something else; on every rank alike
-template <group Group>
-void check_objects(Group const& world, std::vector<held_object> const& objects) {
+void check_objects(group auto const& world, std::vector<held_object> const& objects) {
     agree_to_run(world, "check_objects", 0, attempt([&] {
                      for (held_object const& object : objects)
                          check(object.cell);
@@ -112,7 +105,9 @@ void check_objects(Group const& world, std::vector<held_object> const& objects) 
     check_copies(joined(gather_values(world, copies_of(objects))));
 }
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/group/impl/check_objects.ipp>

@@ -104,8 +104,7 @@ RESHARD_DECL std::size_t unused_rule(std::size_t rules,
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree where the
 ///         rules differ; on every rank alike
-template <group Group>
-void check_rules(Group const& world, shard_rules const& layer,
+void check_rules(group auto const& world, shard_rules const& layer,
                  std::vector<detail::named_tensor> const& tensors,
                  detail::ruled_shards const& result) {
     detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
@@ -134,8 +133,7 @@ RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int the
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names the mesh and both numbers, or
 ///         errc::ranks_disagree; on every rank alike
-template <group Group>
-void check_world(Group const& world, mesh const& ranks) {
+void check_world(group auto const& world, mesh const& ranks) {
     hasher digest;
     for (mesh_axis const& axis : ranks.axes()) {
         digest.add(axis.name());
@@ -151,8 +149,7 @@ void check_world(Group const& world, mesh const& ranks) {
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree where ranks
 ///         do something else; on every rank alike
-template <group Group>
-void check_world(Group const& world, layout const& held) {
+void check_world(group auto const& world, layout const& held) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
                      check_ranks("a layout of " + std::to_string(held.tensors.size()) +
                                      (held.tensors.size() == 1 ? " tensor" : " tensors"),

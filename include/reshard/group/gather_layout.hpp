@@ -22,7 +22,9 @@
 /// \file
 /// Every rank tells all others what it holds.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The lowest rank that gave a text, or nothing.
 ///
@@ -35,8 +37,7 @@ RESHARD_DECL std::string digest_text(std::string const& bytes);
 /// What `replicate_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-std::optional<layout> replicate_known(Group const& world, std::optional<layout> mine,
+std::optional<layout> replicate_known(group auto const& world, std::optional<layout> mine,
                                       std::string_view what) {
     std::string bytes, digest;
     agree_on(world, [&] {
@@ -65,8 +66,7 @@ std::optional<layout> replicate_known(Group const& world, std::optional<layout> 
 /// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
 /// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
 ///         different things; on every rank alike
-template <group Group>
-std::optional<layout> replicate_layout(Group const& world, std::optional<layout> mine,
+std::optional<layout> replicate_layout(group auto const& world, std::optional<layout> mine,
                                        std::string_view what) {
     detail::agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
     return detail::replicate_known(world, std::move(mine), what);
@@ -100,24 +100,16 @@ RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& rank
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, as `merge_cuts`
-template <group Group>
-catalog gather_catalog(Group const& world, std::vector<shard_descriptor> const& shards) {
+catalog gather_catalog(group auto const& world, std::vector<shard_descriptor> const& shards) {
     std::vector<cut_tensor> mine;
     agree_on(world, [&] { mine = cuts_of(shards); });
     return merge_cuts(gather_values(world, mine));
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// What `gather_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-layout layout_of_all(Group const& world, std::vector<shard_descriptor> const& held) {
+layout layout_of_all(group auto const& world, std::vector<shard_descriptor> const& held) {
     return layout_of(gather_values(world, held));
 }
 
@@ -129,8 +121,7 @@ layout layout_of_all(Group const& world, std::vector<shard_descriptor> const& he
 /// \post   rank `r` is holder `r` of the result
 /// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types;
 ///         errc::ranks_disagree where ranks do something else
-template <group Group>
-layout gather_layout(Group const& world, std::vector<shard_descriptor> const& held) {
+layout gather_layout(group auto const& world, std::vector<shard_descriptor> const& held) {
     detail::agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, held);
 }

@@ -59,8 +59,7 @@ RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> co
 ///             errc::ranks_disagree for parts that are of no one tensor, naming key and ranks;
 ///             errc::bad_layout for a duplicate key or a negative extent; errc::overflow
 /// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
-template <group Group>
-std::vector<shard_descriptor> gather_parts(Group const& world,
+std::vector<shard_descriptor> gather_parts(group auto const& world,
                                            std::vector<local_part> const& tensors) {
     std::vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)

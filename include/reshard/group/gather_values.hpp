@@ -68,13 +68,10 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 /// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
 ///             ranks do something else; on every rank alike
 /// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
-template <group Group>
-void check_common(Group const& world, std::vector<common_value> const& values) {
+void check_common(group auto const& world, std::vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // which values differ is told in more words
     value_digests const mine = digests_of(values);
-    hasher digest;
-    add_value(digest, mine);
-    auto const digests = gather_values(world, digest.value());
+    auto const digests = gather_values(world, digest_of_all(mine));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==
         static_cast<std::ptrdiff_t>(digests.size()))
         return;

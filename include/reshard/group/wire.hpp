@@ -40,8 +40,7 @@ T from_archived_bytes(std::string const& bytes) {
 }
 
 /// \par Units the text grows by what was read, whatever its length is said to be
-template <class Archive>
-std::string read_bytes(Archive& archive) {
+std::string read_bytes(auto& archive) {
     std::uint64_t left = 0;
     archive >> left;
     std::string text;

@@ -13,11 +13,9 @@
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>
 #include <reshard/mpi/impl/node_reach.ipp>
-#include <reshard/mpi/impl/node_rings.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>
 #include <reshard/mpi/impl/shard_directory.ipp>
 #include <reshard/mpi/impl/shared_arena.ipp>
-#include <reshard/mpi/impl/sparse_exchange.ipp>
 
 #endif

@@ -48,8 +48,7 @@ public:
     /// order; `common` are the shared ones.
     ///
     /// \pre `region.ndim()` is that of the boxes
-    template <class Visitor>
-    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+    constexpr void for_each_overlap(box const& region, auto&& visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             node const& here = nodes_[at];
             if (!intersect(around_[at], region)) {

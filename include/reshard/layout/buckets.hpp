@@ -25,9 +25,8 @@ constexpr index_t bucket_extent(index_t extent, index_t level) {
 }
 
 /// Calls `visit` for the buckets in which the axes before `axis` are those of `bucket`.
-template <class Visitor>
 constexpr void visit_buckets(box const& region, index_vector const& extents, std::size_t axis,
-                             index_vector& bucket, Visitor& visit) {
+                             index_vector& bucket, auto& visit) {
     if (axis == extents.size())
         return visit(static_cast<index_vector const&>(bucket));
     index_t const last = (region.end(axis) - 1) / extents[axis];
@@ -63,9 +62,8 @@ constexpr bucket_level level_of(box const& region, index_vector const& shape, in
 /// with `region`.
 ///
 /// \pre `region` is not empty, and `contains(whole(shape), region)`
-template <class Visitor>
 constexpr void for_each_bucket(box const& region, index_vector const& shape,
-                               bucket_level const& level, Visitor&& visit) {
+                               bucket_level const& level, auto&& visit) {
     index_vector extents;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         extents.push_back(bucket_extent(shape[axis], level[axis]));

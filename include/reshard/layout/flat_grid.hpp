@@ -153,8 +153,7 @@ public:
     /// the shared ones. Takes time in proportion to their number.
     ///
     /// \pre `region` has as many axes as the tensor
-    template <class Visitor>
-    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+    constexpr void for_each_overlap(box const& region, auto&& visit) const {
         grid_.for_each_overlap(relative_to(region, offset_),
                                [&](std::uint32_t number, box const& common) {
                                    if (sharing_)
@@ -254,8 +253,7 @@ private:
 
     /// Visits the boxes of the slices of box `number` of the grid; `common` is the part of it that
     /// is sought.
-    template <class Visitor>
-    constexpr void visit_slices(std::uint32_t number, box const& common, Visitor& visit) const {
+    constexpr void visit_slices(std::uint32_t number, box const& common, auto& visit) const {
         box const region = grid_.box_at(number);
         index_t const elements = element_count(region);
         box const sought = relative_to(common, region.offset);

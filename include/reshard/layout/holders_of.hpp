@@ -188,9 +188,8 @@ constexpr axis_set replicating_axes(distribution const& how) {
 /// placement is strided or the ranks are listed.
 ///
 /// \pre `wanted` lies in the tensor
-template <class Visit>
 constexpr void for_each_holder(distribution const& how, box const& wanted, copies which,
-                               Visit const& visit) {
+                               auto const& visit) {
     BOOST_ASSERT(contains(whole(how.shape()), wanted));
     if (is_empty(wanted))
         return;

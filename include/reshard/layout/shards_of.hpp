@@ -73,8 +73,7 @@ struct shared_region {
     /// Calls `visit(rank, region, flat)` for those that have some of `wanted`.
     ///
     /// \pre `wanted` lies in the region
-    template <class Visit>
-    constexpr void for_each(box const& wanted, Visit const& visit) const {
+    constexpr void for_each(box const& wanted, auto const& visit) const {
         sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
         index_t const elements = element_count(region);
         flat_slices const slices = slices_of(*segment.flat, elements, ranks.count());
@@ -93,9 +92,8 @@ struct shared_region {
 
 /// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, which
 /// lies in the part and counts in it.
-template <class Visit>
 constexpr void for_each_holder_of_part(sharding_part const& segment, box const& wanted,
-                                       copies which, Visit const& visit) {
+                                       copies which, auto const& visit) {
     axis_set axes = which == copies::main ? replicating_axes(segment.how) : axis_set{};
     if (segment.flat)
         axes = static_cast<axis_set>(axes | segment.flat->axes);
@@ -115,9 +113,8 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
 /// Takes time in proportion to the number of calls and of the tensor's parts.
 ///
 /// \pre `wanted` lies in the tensor
-template <class Visit>
 constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted, copies which,
-                               Visit const& visit) {
+                               auto const& visit) {
     BOOST_ASSERT(contains(whole(tensor.shape), wanted));
     for (sharding_part const& segment : tensor.parts) {
         if (segment.is_copy && which == copies::main)

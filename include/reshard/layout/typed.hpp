@@ -45,12 +45,6 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// A type with a data type as its `value`, such as `data_type_constant`.
 template <class T>
 concept names_data_type = requires {
@@ -100,9 +94,9 @@ constexpr bool lies_inside(box const& region, index_vector const& shape) {
     return true;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// A shard whose key, element type, global shape and region are part of its type.
 ///
@@ -146,9 +140,9 @@ struct flat_shard : Shard {
     }
 };
 
-} // namespace typed
+} // namespace reshard::typed
 
-namespace detail {
+namespace reshard::detail {
 
 /// A type that says what a `shard_descriptor` says.
 template <class T>
@@ -226,9 +220,9 @@ consteval bool shards_agree() {
     return true;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// What one rank holds, as a list of shard types that mp11 can work on.
 ///
@@ -249,8 +243,6 @@ struct state_dict {
     operator std::vector<shard_descriptor>() const { return descriptors(); }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

@@ -18,9 +18,7 @@
 /// \file
 /// Questions to typed layouts for a `static_assert`; tensors that are alike are looked at once.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// True where the boxes of a kind, which share no elements, are all of the tensor.
 template <typed::kind const* Kind>
@@ -122,9 +120,9 @@ constexpr bool is_held(keyed_table const& tensor) {
     return !find_cover_fault(whole(tensor.shape), box_index(distinct(held).boxes));
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// True where every element of every tensor has a holder: so it is for all typed layouts that
 /// compile; `typed_ranks` may leave gaps.
@@ -154,8 +152,6 @@ inline constexpr bool has_same_keys = [] {
     return true;
 }();
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

@@ -14,9 +14,7 @@
 /// \file
 /// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, over whatever cuts it already.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Whether an axis of the mesh behind `mesh_axis` cuts that axis of the tensor.
 constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
@@ -27,9 +25,9 @@ constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
     return false;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The distribution in which the ranks along `mesh_axis` cut what they would all hold by `how`.
 ///
@@ -63,9 +61,7 @@ constexpr distribution fully_shard(distribution const& how, std::string_view mes
 RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
                                          std::size_t axis = 0);
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/model/impl/fully_shard.ipp>

@@ -13,9 +13,7 @@
 /// \file
 /// Fused weights: block after block, a part of each of several tensors.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// \throws error with errc::shape_mismatch for less than one block, or more than an extent has rows
 constexpr void check_blocks(index_t extent, index_t blocks) {
@@ -24,9 +22,9 @@ constexpr void check_blocks(index_t extent, index_t blocks) {
              " along the axis cannot be interleaved in ", blocks, " equal blocks");
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The tensor that has, for each of `blocks`, that part of each of `tensors`, along an axis.
 ///
@@ -83,8 +81,6 @@ constexpr std::vector<expression> deinterleave(expression const& fused, std::siz
     return tensors;
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -83,12 +83,6 @@ struct expert_layers {
     }
 };
 
-} // namespace reshard::model
-
-namespace reshard {
-
-namespace model {
-
 /// The degrees of parallelism of a training job.
 ///
 /// A pipeline stage has `tp * cp * dp` ranks. Experts divide the same ranks into `etp * ep`, and
@@ -112,9 +106,9 @@ struct parallelism {
 
 inline constexpr std::string_view parallelism_names[] = {"tp", "cp", "ep", "dp", "pp"};
 
-} // namespace model
+} // namespace reshard::model
 
-namespace detail {
+namespace reshard::detail {
 
 /// \pre `name` is one of `parallelism_names`
 constexpr index_t degree_of(model::parallelism const& job, std::string_view name) {
@@ -174,9 +168,9 @@ constexpr index_t distance_along(mesh const& ranks, std::string_view axis) {
     return row_major_strides(ranks.shape())[ranks.axis(axis)];
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all but experts.
 ///
@@ -220,8 +214,6 @@ constexpr mesh expert_mesh(parallelism const& job) {
     return experts;
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

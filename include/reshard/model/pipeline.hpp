@@ -13,9 +13,7 @@
 /// \file
 /// Which layers of a model stand on which pipeline stage.
 
-namespace reshard {
-
-namespace model {
+namespace reshard::model {
 
 /// Where a layer stands.
 struct layer_place {
@@ -101,9 +99,9 @@ private:
     std::vector<index_t> begins_{0};
 };
 
-} // namespace model
+} // namespace reshard::model
 
-namespace detail {
+namespace reshard::detail {
 
 /// Refuses less than one stage, less than one chunk, and more chunks than can be.
 constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
@@ -113,9 +111,9 @@ constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
              chunks, " chunks is not possible");
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// Equally many layers in each chunk.
 ///
@@ -158,8 +156,6 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
     return {stages, counts};
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -16,9 +16,7 @@
 /// \file
 /// The ranks that differ along some axes of a mesh only: tensor-parallel groups and their like.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// The number of the axis of that name, or nothing.
 constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_view name) {
@@ -28,9 +26,9 @@ constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_vi
     return std::nullopt;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The axes of these names.
 ///
@@ -63,9 +61,9 @@ constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, detai
     return holders_of(distribution(ranks, std::move(placements), {}), box{});
 }
 
-} // namespace model
+} // namespace reshard::model
 
-namespace detail {
+namespace reshard::detail {
 
 /// The place of a rank in its group: they count along the last axis first.
 ///
@@ -80,9 +78,9 @@ constexpr index_t rank_in_group(mesh const& ranks, holder_t rank, detail::axis_s
     return place;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The mesh in which an axis is two: `outer` of them, and within each the rest, named `inner_name`.
 ///
@@ -120,8 +118,6 @@ constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_v
     return mesh(axes);
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -122,12 +122,6 @@ constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index
     return slots;
 }
 
-} // namespace model
-
-} // namespace reshard
-
-namespace reshard::model {
-
 /// A tensor by name and number of elements.
 struct named_size {
     std::string_view key;
@@ -146,9 +140,7 @@ struct named_size {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks);
 
-} // namespace reshard::model
-
-namespace reshard {
+} // namespace model
 
 namespace detail {
 
@@ -174,9 +166,8 @@ namespace model {
 ///             that data-parallel ranks cut already
 /// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, where
 ///             ranges count the padding too
-template <class Rules>
 std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
-                                           Rules const& rules) {
+                                           auto const& rules) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups()) {
         index_t const ranks = detail::sharing_count(tensors, group, members.front());

@@ -125,9 +125,8 @@ public:
 
     /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the
     /// order of the target's axes; calls `take(copy)`.
-    template <class Take>
     void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
-                       Take&& take) const {
+                       auto&& take) const {
         element_conversion const conversion = conversion_of(bound_.whole, moved);
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
         auto const& [source, target] = ends;

@@ -16,8 +16,7 @@ namespace reshard::detail {
 
 /// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in
 /// order.
-template <class Take>
-void cut_to_size(box const& region, index_t limit, Take&& take) {
+void cut_to_size(box const& region, index_t limit, auto&& take) {
     std::size_t axis = 0;
     while (axis < region.ndim() && region.shape[axis] == 1)
         ++axis;
@@ -56,8 +55,7 @@ constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometr
 
 /// Blocks of two axes of a box, each as nearly square as it can be, for every place along the
 /// others.
-template <class Take>
-void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit, Take&& take) {
+void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit, auto&& take) {
     auto const [source_last, last] = axes;
     index_t side = 1;
     while (4 * side * side <= limit)
@@ -85,8 +83,7 @@ void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit
 /// Where elements change their order, pieces are blocks that are long on both sides: rows of the
 /// target alone would be read a few bytes at a time. A pure function of the geometry, which both
 /// ends evaluate.
-template <class Take>
-void cut_transfer(cut const& geometry, index_t limit, Take&& take) {
+void cut_transfer(cut const& geometry, index_t limit, auto&& take) {
     box const all = whole(geometry.extent);
     auto const axes = find_transposed_axes(geometry);
     if (!axes || element_count(all) <= limit ||

@@ -4,14 +4,18 @@
 #define RESHARD_MPI_NODE_RINGS_HPP
 
 #include <reshard/bind/options.hpp>
-#include <reshard/core/config.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/os/slot_ring.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,12 +50,28 @@ public:
     }
 
     /// All chunks are to be moved, again.
-    void rewind();
+    void rewind() {
+        for (auto& one : sends_)
+            one.next = 0;
+        for (auto& one : receives_)
+            one.next = 0;
+    }
 
     /// Moves at most one chunk of each lane. False where none could be moved.
-    bool advance();
+    bool advance() {
+        bool any = false;
+        for (auto& one : receives_)
+            any |= unpack(one);
+        for (auto& one : sends_)
+            any |= pack(one);
+        return any;
+    }
 
-    bool is_done() const;
+    bool is_done() const {
+        auto const ended = [](auto const& one) { return one.is_done(); };
+        return std::all_of(sends_.begin(), sends_.end(), ended) &&
+               std::all_of(receives_.begin(), receives_.end(), ended);
+    }
 
 private:
     template <class Byte, class Ring>
@@ -63,9 +83,17 @@ private:
         bool is_done() const { return next == chunks.chunks.size(); }
     };
 
-    bool pack(lane_state<std::byte const, ring_sender>& lane) const;
+    bool pack(lane_state<std::byte const, ring_sender>& lane) const {
+        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
+            blocks.add(copy, one.memory, slot + one.wire, one.joins_next);
+        });
+    }
 
-    bool unpack(lane_state<std::byte, ring_receiver>& lane) const;
+    bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
+        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
+            blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
+        });
+    }
 
     /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that.
     template <class Lane, class Add>
@@ -102,10 +130,20 @@ public:
 
     /// \par Collective every rank of the node, in the same order
     /// \throws error with errc::io, on every rank of the node alike, where one is refused something
-    node_rings(node_ranks const& node, segment_request const& wanted);
+    node_rings(node_ranks const& node, segment_request const& wanted)
+        : node_(node),
+          segments_(node.group, bytes_for(static_cast<int>(node.numbers.size())), wanted) {
+        for (int peer = 0; peer < size(); ++peer)
+            new (state_at(node_.group.rank(), peer)) ring_state;
+        agree(node_.group, std::nullopt); // before others use them
+    }
 
     /// The most bytes of a chunk on a node of that many ranks.
-    static std::size_t slot_bytes_for(int ranks);
+    static std::size_t slot_bytes_for(int ranks) {
+        index_t const share = budget_bytes / (std::max(1, ranks - 1) * slots_each);
+        return static_cast<std::size_t>(
+            std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 128 << 10));
+    }
 
     /// The same on this node.
     std::size_t slot_bytes() const { return slot_bytes_for(size()); }
@@ -113,19 +151,36 @@ public:
     node_ranks const& node() const { return node_; }
 
     /// \pre called once for each other rank of the node, by its number there; here and below
-    ring_sender sender_to(int peer) const;
-    ring_receiver receiver_from(int peer) const;
+    ring_sender sender_to(int peer) const {
+        return {state_of(node_.group.rank(), peer), slots_of(node_.group.rank(), peer)};
+    }
+    ring_receiver receiver_from(int peer) const {
+        return {state_of(peer, node_.group.rank()), slots_of(peer, node_.group.rank())};
+    }
 
 private:
     /// All states, then all slots.
-    static index_t states_bytes(int ranks);
-    static index_t bytes_for(int ranks);
+    static index_t states_bytes(int ranks) {
+        return (index_t{ranks} * static_cast<index_t>(sizeof(ring_state)) + 4095) / 4096 * 4096;
+    }
+    static index_t bytes_for(int ranks) {
+        return states_bytes(ranks) +
+               index_t{ranks} * slots_each * static_cast<index_t>(slot_bytes_for(ranks));
+    }
 
-    int size() const;
+    int size() const { return static_cast<int>(node_.numbers.size()); }
 
-    std::byte* state_at(int from, int to) const;
-    ring_state& state_of(int from, int to) const;
-    ring_slots slots_of(int from, int to) const;
+    std::byte* state_at(int from, int to) const {
+        return segments_.data(from) + static_cast<std::size_t>(to) * sizeof(ring_state);
+    }
+    ring_state& state_of(int from, int to) const {
+        return *std::launder(reinterpret_cast<ring_state*>(state_at(from, to)));
+    }
+    ring_slots slots_of(int from, int to) const {
+        auto const each = static_cast<std::size_t>(slots_each) * slot_bytes();
+        return {segments_.data(from) + states_bytes(size()) + static_cast<std::size_t>(to) * each,
+                slot_bytes(), slots_each};
+    }
 
     node_ranks node_;
     node_segments segments_;
@@ -134,8 +189,13 @@ private:
 /// Rings, or null where a rank of the node is alone or is refused shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
-RESHARD_DECL std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
-                                                          system_calls const& calls = {});
+inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
+                                                    system_calls const& calls = {}) {
+    std::string refusal; // messages do as well
+    return with_segments(node.group, refusal, [&](segment_kind kind) {
+        return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
+    });
+}
 
 /// The rings through which a redistribution passes what ranks of a node have in memory of their
 /// own; null where it passes messages: where there is little to pass, or more ranks than rings are
@@ -144,13 +204,25 @@ RESHARD_DECL std::shared_ptr<node_rings const> make_rings(node_ranks const& node
 /// \param bytes what this rank and each other one give one another, the larger of both ways
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `agreed_node_of`
-RESHARD_DECL std::shared_ptr<node_rings const>
-rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchange how);
+inline std::shared_ptr<node_rings const>
+rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchange how) {
+    constexpr index_t worth_it = index_t{1} << 20;
+    if (how == node_exchange::messages || ranks.size() == 1)
+        return nullptr;
+    index_t const most = *std::max_element(bytes.begin(), bytes.end());
+    if (how == node_exchange::chosen &&
+        std::ranges::max(gather_values(ranks, most)) < worth_it / ranks.size())
+        return nullptr;
+    node_ranks const node = agreed_node_of(ranks);
+    index_t on_node = 0;
+    for (int const rank : node.numbers)
+        on_node += bytes[static_cast<std::size_t>(rank)];
+    bool const is_little = std::ranges::max(gather_values(node.group, on_node)) < worth_it;
+    if ((how == node_exchange::chosen && is_little) || node.numbers.size() > node_rings::most_ranks)
+        return nullptr;
+    return make_rings(node);
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/mpi/impl/node_rings.ipp>
-#endif
 
 #endif

@@ -67,14 +67,8 @@ inline constexpr stored_form form_of<directory_entry>{"record"};
 /// \throws error with errc::bad_layout where a level is none of the tensor's
 RESHARD_DECL void validate(directory_key const& one);
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
-inline int rank_of(hasher const& digest, int ranks) {
-    return static_cast<int>(digest.value() % static_cast<std::uint64_t>(ranks));
+inline int rank_of(std::uint64_t digest, int ranks) {
+    return static_cast<int>(digest % static_cast<std::uint64_t>(ranks));
 }
 
 /// All keys of which some rank holds a shard, sorted; on every rank.
@@ -152,9 +146,7 @@ private:
     std::vector<std::vector<directory_entry>> filed_; ///< by key
 };
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/mpi/impl/shard_directory.ipp>

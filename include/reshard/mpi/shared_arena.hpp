@@ -47,8 +47,7 @@ public:
     ///
     /// \par Collective every rank of the node, in the same order
     /// \throws error with errc::io, on every rank of the node alike, where one is refused something
-    template <group Group>
-    node_segments(Group const& node, index_t bytes, segment_request const& wanted) {
+    node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
         told_segment told;
         auto const problem = attempt([&] {
             all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,

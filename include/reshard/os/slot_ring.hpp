@@ -40,7 +40,11 @@ public:
     ring_sender(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// A slot to write to, or null while all are full.
-    std::byte* slot();
+    std::byte* slot() {
+        if (filled_ - freed_ == slots_.count)
+            freed_ = shared_->freed.load(std::memory_order_acquire);
+        return filled_ - freed_ == slots_.count ? nullptr : slots_.at(filled_);
+    }
 
     /// Hands over the slot; what was written to it is seen by who gets it.
     ///
@@ -61,7 +65,11 @@ public:
     ring_receiver(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// The next slot that was handed over, or null while there is none.
-    std::byte const* slot();
+    std::byte const* slot() {
+        if (filled_ == freed_)
+            filled_ = shared_->filled.load(std::memory_order_acquire);
+        return filled_ == freed_ ? nullptr : slots_.at(freed_);
+    }
 
     /// Gives back the slot.
     ///
@@ -76,9 +84,5 @@ private:
 };
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/os/impl/slot_ring.ipp>
-#endif
 
 #endif

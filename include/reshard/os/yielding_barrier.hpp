@@ -37,8 +37,7 @@ public:
     ///
     /// \param idle called between looks, before the core is given away: work that others may wait
     ///             for
-    template <class Idle>
-    void wait(Idle&& idle) const {
+    void wait(auto&& idle) const {
         std::uint32_t const round = shared_->round.load(std::memory_order_acquire);
         if (shared_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
             shared_->arrived.store(0, std::memory_order_relaxed);

@@ -46,9 +46,8 @@ public:
 
     /// What source box `source_box` of tensor `source` gives to the target shards that `wanted`
     /// accepts.
-    template <class Wanted>
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
-                                   shard_index const& targets, Wanted&& wanted,
+                                   shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
         sources_.of(source).for_each_block_of(source_box, [&](box const& held) {
             find_targets_of_block({source, source_box}, held, targets, wanted, cuts);
@@ -62,9 +61,8 @@ private:
         std::uint32_t box;
     };
 
-    template <class Wanted>
     constexpr void find_targets_of_block(source_place from, box const& held,
-                                         shard_index const& targets, Wanted&& wanted,
+                                         shard_index const& targets, auto&& wanted,
                                          placed_pattern& cuts) const {
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
             if (target_.pieces->source(i) != from.source)
@@ -93,9 +91,8 @@ private:
 
     /// What a box of the source gives to one of the target: cut to the target first, as the
     /// receiver does, or the two would not cut alike.
-    template <class Take>
     static constexpr void cut_between(piece const& whole, box const& target, box const& source,
-                                      Take&& take) {
+                                      auto&& take) {
         cut_to_target(whole, target, [&](piece const& p) {
             if (auto const common = intersect(p.source_box(), source))
                 cut_to_source(p, *common, [&](piece const& one) { take(geometry_of(one)); });

@@ -83,8 +83,7 @@ public:
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
 
     /// Calls `visit(flow)` for each transfer of one tensor of that kind.
-    template <class Visitor>
-    constexpr void for_each(std::size_t kind, Visitor&& visit) const {
+    constexpr void for_each(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
         detail::target_side const& target = problem_.targets[t];
         detail::placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];

@@ -3,11 +3,13 @@
 #ifndef RESHARD_PLAN_KEPT_PLAN_HPP
 #define RESHARD_PLAN_KEPT_PLAN_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 /// \file
 /// A plan that is kept, with what tells later whether it is still the right one, and unharmed.
@@ -25,11 +27,15 @@ struct kept_plan_recipe {
     }
 
     /// Of the plan's bytes and of the digest that they belong to.
-    std::uint64_t right_checksum() const;
+    std::uint64_t right_checksum() const { return digest_of_all(digest, bytes); }
 };
 
 /// \throws error with errc::bad_layout where a byte is not what it was; it names both checksums
-RESHARD_DECL void validate(kept_plan_recipe const& kept);
+inline void validate(kept_plan_recipe const& kept) {
+    if (std::uint64_t const found = kept.right_checksum(); found != kept.checksum)
+        fail(errc::bad_layout, "it holds a plan with checksum ", found, " that had checksum ",
+             kept.checksum, " when it was written: it has been altered");
+}
 
 /// A plan and the digest of what it was made from (`plan_digest`).
 struct kept_plan {
@@ -37,12 +43,17 @@ struct kept_plan {
     plan whole;
 
     kept_plan() = default;
-    kept_plan(std::uint64_t made_from, plan kept);
+    kept_plan(std::uint64_t made_from, plan kept) : digest(made_from), whole(std::move(kept)) {}
 
     /// \throws error as `from_bytes`
-    explicit kept_plan(kept_plan_recipe const& recipe);
+    explicit kept_plan(kept_plan_recipe const& recipe)
+        : kept_plan(recipe.digest, from_bytes<plan>(recipe.bytes)) {}
 
-    kept_plan_recipe recipe() const;
+    kept_plan_recipe recipe() const {
+        kept_plan_recipe result{digest, 0, to_bytes(whole)};
+        result.checksum = result.right_checksum();
+        return result;
+    }
 
     bool operator==(kept_plan const&) const = default;
 };
@@ -51,9 +62,5 @@ template <>
 inline constexpr stored_form form_of<kept_plan>{"kept plan", 8};
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/plan/impl/kept_plan.ipp>
-#endif
 
 #endif

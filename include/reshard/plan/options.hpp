@@ -125,8 +125,7 @@ inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 /// the holder at place `i`.
 ///
 /// \pre `count > 0`
-template <class HolderAt>
-constexpr std::size_t choose_replica(std::size_t count, HolderAt&& holder_at, holder_t target,
+constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder_t target,
                                      plan_options const& options) {
     if (count == 1 || options.shared_sources)
         return 0;

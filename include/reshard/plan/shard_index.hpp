@@ -109,8 +109,7 @@ public:
 
     /// Calls `visit(block)` for each block of box `i`, where blocks are dealt out; else for all of
     /// it.
-    template <class Visitor>
-    constexpr void for_each_block_of(std::size_t i, Visitor&& visit) const {
+    constexpr void for_each_block_of(std::size_t i, auto&& visit) const {
         for_each_block((*this)[i], cycles(i), visit);
     }
 
@@ -136,8 +135,7 @@ public:
 
     /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of
     /// it where blocks are dealt out; `common` are the shared ones.
-    template <class Visitor>
-    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+    constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (grid_)
             grid_->for_each_overlap(region, visit);
         else if (grids_)

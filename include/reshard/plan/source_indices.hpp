@@ -33,8 +33,7 @@ public:
     };
 
     /// The slot of the class of that digest for which `is_it(number)`, or the empty one for it.
-    template <class IsIt>
-    constexpr slot& find(std::uint64_t digest, IsIt&& is_it) {
+    constexpr slot& find(std::uint64_t digest, auto&& is_it) {
         std::size_t at = digest & mask();
         while (slots_[at].number != none &&
                (slots_[at].digest != digest || !is_it(slots_[at].number)))
@@ -67,8 +66,7 @@ private:
 ///
 /// \pre  equal things have equal digests
 /// \post classes are numbered as their first things come, which represent them
-template <class Equal>
-constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, Equal&& equal) {
+constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto&& equal) {
     equal_classes result;
     result.class_of.reserve(digests.size());
     class_table table;

@@ -16,9 +16,7 @@
 /// \file
 /// What a target tensor is, as a type, and the sentences for what does not fit.
 
-namespace reshard {
-
-namespace typed {
+namespace reshard::typed {
 
 /// Says that the target tensor `Key` is what the typed expression yields.
 template <detail::fixed_string Key, expression Value>
@@ -27,9 +25,9 @@ struct definition {
     static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
 };
 
-} // namespace typed
+} // namespace reshard::typed
 
-namespace detail {
+namespace reshard::detail {
 
 /// The tensor of that key without its key, or null.
 template <class Layout>
@@ -143,16 +141,14 @@ struct source_in {
     using type = typed::source<Key, typename tensor::element_type, tensor::shape>;
 };
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// The tensor of that key of a typed layout, as an expression.
 template <class Layout, detail::fixed_string Key>
 using source_of = typename detail::source_in<Layout, Key>::type;
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

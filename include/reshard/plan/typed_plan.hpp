@@ -22,9 +22,7 @@
 /// \file
 /// The plan from one typed layout to another as a type; tensors of a kind are planned once.
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// What a list of moves becomes when it has to outlive its making.
 template <std::size_t Moves, std::size_t Copies>
@@ -75,9 +73,9 @@ constexpr move_list plan_kind(typed::kind const& target,
     return move_finder(problem).find();
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// All moves that make tensors of the kind `Target` of tensors of the kinds `Sources`: a constant.
 ///
@@ -114,9 +112,9 @@ private:
         detail::plan_kind<Value>(*Target, {Sources...})};
 };
 
-} // namespace typed
+} // namespace reshard::typed
 
-namespace detail {
+namespace reshard::detail {
 
 /// Lists of numbers, one a target, behind each other.
 template <std::size_t Targets, std::size_t Total>
@@ -180,9 +178,9 @@ struct defined_pattern<Source, Target, Definition, boost::mp11::mp_list<Operands
                                 Source::kinds[Source::keys.find(Operands::hashed)]...>;
 };
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace typed {
+namespace reshard::typed {
 
 /// How the tensors of the layout `Target` are made of those of `Source`, all of it constants.
 ///
@@ -255,8 +253,6 @@ private:
     }
 };
 
-} // namespace typed
-
-} // namespace reshard
+} // namespace reshard::typed
 
 #endif

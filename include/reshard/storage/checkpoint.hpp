@@ -112,8 +112,7 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks
 ///         see different files
-template <group Group>
-checkpoint open_checkpoint(Group const& world, std::filesystem::path const& path,
+checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            detail::safetensors_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;

@@ -3,11 +3,11 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
-#include <reshard/core/config.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/mapped_file.hpp>
+#include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/put_in_place.hpp>
 #include <reshard/storage/target_files.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -15,9 +15,12 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 /// \file
@@ -29,11 +32,63 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// Refuses a target that must not be written.
-RESHARD_DECL void check_target(std::filesystem::path const& target, bool replace);
+/// True for the names that the files of a checkpoint have.
+inline bool is_checkpoint_name(std::filesystem::path const& path) {
+    return path.extension() == ".safetensors" ||
+           path.filename().string().ends_with(".safetensors.index.json");
+}
 
-RESHARD_DECL void create_temporary(std::filesystem::path const& temporary,
-                                   std::filesystem::path const& target);
+/// What would be lost if a checkpoint replaced `path`: the first name that no file of a checkpoint
+/// has, of `path` itself or of what is in it.
+inline std::optional<std::filesystem::path> lost_with(std::filesystem::path const& path) {
+    if (!std::filesystem::is_directory(path))
+        return is_checkpoint_name(path) ? std::nullopt : std::optional(path);
+    std::optional<std::filesystem::path> first;
+    for (auto const& entry : std::filesystem::directory_iterator(path))
+        if ((entry.is_directory() || !is_checkpoint_name(entry.path())) &&
+            (!first || entry.path() < *first))
+            first = entry.path();
+    return first;
+}
+
+inline void check_parent(std::filesystem::path const& target) {
+    std::filesystem::path const parent = target.parent_path();
+    std::error_code ignored;
+    if (parent.empty() || std::filesystem::is_directory(parent, ignored))
+        return;
+    fail(errc::io, target.string(), ": ", parent.string(), ", its parent directory, ",
+         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
+}
+
+/// Refuses a target that must not be written.
+inline void check_target(std::filesystem::path const& target, bool replace) {
+    if (target.empty())
+        fail(errc::usage, "the target is an empty path; give the name of a directory");
+    std::error_code problem;
+    auto const found = std::filesystem::symlink_status(target, problem).type();
+    if (found == std::filesystem::file_type::none)
+        fail_io(target, "cannot be examined", problem.value());
+    bool const is_there = found != std::filesystem::file_type::not_found;
+    if (is_there && !replace)
+        fail(errc::already_exists, target.string(),
+             ": already exists; give another target, or allow it to be replaced");
+    if (auto const lost = is_there ? lost_with(target) : std::nullopt)
+        fail(
+            errc::already_exists, target.string(), ": is not replaced, for ", lost->string(),
+            " is not part of a checkpoint and would be lost; move it away, or give another target");
+    check_parent(target);
+}
+
+inline void create_temporary(std::filesystem::path const& temporary,
+                             std::filesystem::path const& target) {
+    std::error_code problem;
+    if (std::filesystem::create_directory(temporary, problem))
+        return;
+    if (problem)
+        fail_io(target, "cannot be written", problem.value());
+    fail(errc::already_exists, target.string(), ": cannot be written, since ", temporary.string(),
+         " of an earlier process is there; remove it first");
+}
 
 /// A temporary directory beside a target: files are written there, and the whole is renamed last.
 ///
@@ -46,8 +101,7 @@ public:
     /// \throws error with errc::already_exists where the target is there and `replace` is false, or
     ///         it holds what is no part of a checkpoint; with errc::io where it could not be
     ///         created; on every rank alike
-    template <group Group>
-    staging(Group const& world, std::filesystem::path const& target, bool replace)
+    staging(group auto const& world, std::filesystem::path const& target, bool replace)
         : target_(without_slash(target)), replace_(replace) {
         std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
         temporary_ = target_;
@@ -64,7 +118,11 @@ public:
     staging& operator=(staging const&) = delete;
 
     /// Removes what was not committed, or what the commit replaced.
-    ~staging();
+    ~staging() {
+        std::error_code ignored;
+        if (created_)
+            std::filesystem::remove_all(temporary_, ignored);
+    }
 
     std::filesystem::path const& path() const { return temporary_; }
 
@@ -72,8 +130,7 @@ public:
     ///
     /// \par Collective every rank of the group, after all of them have written what they had to
     /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
-    template <group Group>
-    void commit(Group const& world) {
+    void commit(group auto const& world) {
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
@@ -101,8 +158,7 @@ public:
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
-    template <group Group>
-    checkpoint_writer(Group const& world, std::filesystem::path const& target,
+    checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& files, bool replace)
         : plan_(files), directory_(world, target, replace) {
         agree_on(world, [&] {
@@ -116,14 +172,21 @@ public:
     std::vector<std::byte*> const& files() const { return files_; }
 
     /// The shards in the files that this process writes.
-    state_dict tensors() const;
+    state_dict tensors() const {
+        state_dict all;
+        for (checkpoint_tensor const& tensor : plan_.metadata.tensors)
+            for (checkpoint_shard const& shard : tensor.shards)
+                if (std::byte* const file = files_[shard.file])
+                    all.add({tensor.key, tensor.dtype, tensor.shape, shard.region, shard.flat},
+                            view_in_file<tensor_view>(tensor, shard, file));
+        return all;
+    }
 
     /// Waits for the disk, then makes the whole checkpoint appear; the index is written last.
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
-    template <group Group>
-    void commit(Group const& world) {
+    void commit(group auto const& world) {
         agree_on(world, [&] {
             for (mapped_output& file : outputs_)
                 file.sync();
@@ -137,7 +200,13 @@ public:
     }
 
 private:
-    void create(holder_t number);
+    void create(holder_t number) {
+        checkpoint_file const& file = plan_.metadata.files[number];
+        std::string const& header = plan_.headers[number];
+        outputs_.emplace_back(directory_.path() / file.path, static_cast<std::size_t>(file.bytes));
+        files_[number] = outputs_.back().data();
+        std::memcpy(files_[number], header.data(), header.size());
+    }
 
     checkpoint_plan const& plan_;
     staging directory_;
@@ -146,9 +215,5 @@ private:
 };
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/storage/impl/checkpoint_writer.ipp>
-#endif
 
 #endif

@@ -25,7 +25,9 @@
 /// \file
 /// Are two checkpoints the same tensors, however each of them is cut?
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The shards of each key.
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
@@ -101,12 +103,6 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
 struct tensor_difference {
     std::string key;
@@ -147,8 +143,7 @@ using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
 /// The lowest number that some rank has, or `none` where all have that.
-template <group Group>
-std::size_t lowest(Group const& world, std::size_t mine, std::size_t none) {
+std::size_t lowest(group auto const& world, std::size_t mine, std::size_t none) {
     std::size_t least = none;
     for (std::size_t const one : gather_values(world, mine))
         least = std::min(least, one);
@@ -165,8 +160,7 @@ RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const&
 /// \throws error on every rank alike, about the tensors that both have: errc::not_covered or
 ///         errc::overlap where the shards are not the whole tensor, naming checkpoint, key and
 ///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
-template <group Group>
-comparison compare(Group const& world, checkpoint const& a, checkpoint const& b) {
+comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b) {
     detail::agree_to_run(
         world, "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
         detail::digest_of_pair(a, b));

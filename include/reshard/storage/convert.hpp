@@ -20,7 +20,9 @@
 /// \file
 /// From a checkpoint to a checkpoint, without tensors in between.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The memory of this process that is there now and belongs to no file, or 0 where the system does
 /// not say.
@@ -39,12 +41,6 @@ private:
     index_t before_ = own_memory_bytes();
     index_t most_ = 0;
 };
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// How much is done: called with bytes done and bytes in all, of this process.
 using progress_function = std::function<void(index_t, index_t)>;

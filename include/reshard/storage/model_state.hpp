@@ -72,12 +72,6 @@ RESHARD_DECL std::vector<common_value> common_values(model_state const& state);
 /// The objects of a state. They refer to it.
 RESHARD_DECL std::vector<held_object> held_objects(model_state const& state);
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// What the key of a common value begins with in a checkpoint; its name follows.
 inline constexpr std::string_view common_prefix = "common/";
 
@@ -118,7 +112,9 @@ struct bytes_to_load {
 /// Memory for the objects that a state wants, and for all common values that a checkpoint has.
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/model_state.ipp>

@@ -38,8 +38,7 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
 /// \par Collective every rank of the group, in the same order, each with a file of its own
 /// \throws error on every rank alike: the lowest failing rank's, as `read_plan`; else with
 ///         errc::ranks_disagree where ranks have different structures or do something else
-template <group Group>
-plan read_plan(Group const& world, std::filesystem::path const& path, std::uint64_t structure,
+plan read_plan(group auto const& world, std::filesystem::path const& path, std::uint64_t structure,
                detail::plan_scope const& scope) {
     plan whole;
     detail::local_error const problem =

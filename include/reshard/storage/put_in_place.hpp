@@ -3,18 +3,58 @@
 #ifndef RESHARD_STORAGE_PUT_IN_PLACE_HPP
 #define RESHARD_STORAGE_PUT_IN_PLACE_HPP
 
-#include <reshard/core/config.hpp>
+#include <reshard/os/mapped_file.hpp>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 /// \file
 /// A directory takes its place, or that of another one, in one step.
 
 namespace reshard::detail {
 
-RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_view text);
+/// Gives `source` the name `target`; returns 0 or what the system says.
+inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {
+    return ::rename(source.c_str(), target.c_str()) == 0 ? 0 : errno;
+}
+
+} // namespace reshard::detail
+
+namespace reshard::detail {
+
+inline void write_new_file(std::filesystem::path const& path, std::string_view text) {
+    mapped_output file(path, text.size());
+    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(file.data()));
+    file.sync();
+}
+
+/// A name beside `target` that no other writer has, be it of this process or another.
+inline std::filesystem::path name_beside(std::filesystem::path const& target) {
+    static std::atomic<unsigned> writers = 0;
+    auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
+    std::filesystem::path fresh = target;
+    fresh.replace_filename("." + target.filename().string() + ".partial-" +
+                           std::to_string(::getpid()) + "-" + std::to_string(now) + "-" +
+                           std::to_string(++writers));
+    return fresh;
+}
+
+/// Waits until the names in a directory are on the disk.
+inline void sync_directory(std::filesystem::path const& path) {
+    file_descriptor const directory = file_descriptor::open(path, O_RDONLY | O_DIRECTORY);
+    if (::fsync(directory.number()) != 0 && errno != EINVAL)
+        fail_io(path, "cannot be written");
+}
 
 /// Writes a file beside `target` and gives it that name when it is complete; a file that is there
 /// is replaced.
@@ -22,35 +62,72 @@ RESHARD_DECL void write_new_file(std::filesystem::path const& path, std::string_
 /// A process that dies leaves `.NAME.partial-` and numbers, never half a file.
 ///
 /// \throws error with errc::io, naming the target; then what is there is what it was
-RESHARD_DECL void write_whole_file(std::filesystem::path const& target, std::string_view text);
+inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(target, ignored))
+        fail(errc::io, target.string(), ": cannot be written, since this is a directory");
+    std::filesystem::path const fresh = name_beside(target);
+    try {
+        write_new_file(fresh, text);
+        if (int const problem = try_rename(fresh, target))
+            fail_io(target, "cannot be put in place", problem);
+        sync_directory(target.has_parent_path() ? target.parent_path() : ".");
+    } catch (error const& problem) {
+        std::filesystem::remove(fresh, ignored);
+        fail(problem.code(), target.string(), ": cannot be written: ", problem.what());
+    }
+}
 
-/// Gives `source` the name `target`; returns 0 or what the system says.
-inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {
-    return ::rename(source.c_str(), target.c_str()) == 0 ? 0 : errno;
+/// Lets two names change their places; returns 0 or what the system says.
+inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
+    constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
+    return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both) == 0
+               ? 0
+               : errno;
 }
 
 /// The same where the file system cannot: for a moment there is no `target`.
 ///
 /// \post where it fails, both are what they were; where even that fails, the message says where the
 ///       old one is
-RESHARD_DECL void exchange_in_steps(std::filesystem::path const& fresh,
-                                    std::filesystem::path const& target);
-
-/// Waits until the names in a directory are on the disk.
-RESHARD_DECL void sync_directory(std::filesystem::path const& path);
+inline void exchange_in_steps(std::filesystem::path const& fresh,
+                              std::filesystem::path const& target) {
+    std::filesystem::path aside = fresh;
+    aside += ".old";
+    if (int const problem = try_rename(target, aside))
+        fail_io(target, "cannot be replaced", problem);
+    if (int const problem = try_rename(fresh, target)) {
+        bool const is_back = try_rename(aside, target) == 0;
+        fail_io(target,
+                is_back ? "cannot be replaced" : "cannot be replaced; it is now " + aside.string(),
+                problem);
+    }
+    try_rename(aside, fresh);
+}
 
 /// Puts the directory `fresh` in the place of `target`, in one step where the system can.
 ///
 /// \post   `fresh` is gone, or is what `target` was
 /// \throws error with errc::already_exists where something is at the target by now and `replace` is
 ///         false; with errc::io where the system refuses; then both are what they were
-RESHARD_DECL void put_in_place(std::filesystem::path const& fresh,
-                               std::filesystem::path const& target, bool replace);
+inline void put_in_place(std::filesystem::path const& fresh, std::filesystem::path const& target,
+                         bool replace) {
+    sync_directory(fresh);
+    int problem = try_rename(fresh, target);
+    if (problem == 0)
+        return;
+    if (problem != EEXIST && problem != ENOTEMPTY && problem != ENOTDIR)
+        fail_io(target, "cannot be put in place", problem);
+    if (!replace)
+        fail(errc::already_exists, target.string(),
+             ": another process created it while the new one was written; give another target");
+    problem = try_exchange(fresh, target);
+    if (problem == EINVAL || problem == ENOSYS)
+        exchange_in_steps(fresh, target);
+    else if (problem != 0)
+        fail_io(target, "cannot be replaced", problem);
+}
 
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/storage/impl/put_in_place.ipp>
-#endif
 
 #endif

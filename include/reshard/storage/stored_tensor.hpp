@@ -66,8 +66,7 @@ public:
     /// The element at a global index, as `text(view, place)` has it.
     ///
     /// \pre `check_cover()`
-    template <class Text>
-    std::string element(index_vector const& global, Text&& text) const {
+    std::string element(index_vector const& global, auto&& text) const {
         box const wanted{global, index_vector::filled(global.size(), 1)};
         std::size_t i = 0;
         while (!contains(boxes()[i], wanted))
@@ -113,8 +112,7 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
 /// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,
 ///         on every rank alike
-template <group Group>
-void check_replicas(Group const& world, checkpoint const& source,
+void check_replicas(group auto const& world, checkpoint const& source,
                     std::vector<std::size_t> const& numbers) {
     agree_on(world, [&] {
         auto const step = static_cast<std::size_t>(world.size());

@@ -206,8 +206,7 @@ public:
     bool operator==(basic_state_dict const& other) const { return shards_ == other.shards_; }
 
 private:
-    template <class Work>
-    void keep_error(Work&& work) {
+    void keep_error(auto&& work) {
         try {
             work();
         } catch (error const& problem) {

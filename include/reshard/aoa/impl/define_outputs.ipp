@@ -86,8 +86,7 @@ public:
 private:
     /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the
     /// name that binds the key, if one does.
-    template <class Step>
-    bool guarded(std::string const& key, Step const& step) {
+    bool guarded(std::string const& key, auto const& step) {
         try {
             step();
             return true;

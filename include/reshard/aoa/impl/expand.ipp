@@ -15,7 +15,9 @@
 #include <string>
 #include <utility>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// Whether a statement has the word of a macro, which knows its attributes itself.
 inline bool has_macro_word(std::vector<attribute> const& list) {
@@ -93,12 +95,6 @@ RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<stateme
     like.origin = context.code.make_origin({{}, 0, {}, true});
     statements.insert(statements.begin(), context.code.make_statement(left, right, like));
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 RESHARD_DECL bool needs_chain(macro_context const& context,
                               std::vector<statement> const& statements) {

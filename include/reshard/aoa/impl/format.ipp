@@ -11,7 +11,9 @@
 #include <string_view>
 #include <utility>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// `text` without the blanks around it.
 constexpr std::string_view trimmed(std::string_view text) {
@@ -65,12 +67,6 @@ RESHARD_DECL statement_comments comments_of(std::string_view text) {
     found.below = comment_lines(text);
     return found;
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// The columns that a line has at most, where it can be broken.
 inline constexpr std::size_t page_width = 100;

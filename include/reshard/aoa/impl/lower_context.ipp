@@ -192,8 +192,8 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
                               std::string(key)};
     };
     if (source_.is_state(key))
-        refuse("is the state of '" + std::string(parameter_of(key, source_.suffixes())) +
-               "'; statements name parameters, and their state follows");
+        refuse(words("is the state of '", parameter_of(key, source_.suffixes()),
+                     "'; statements name parameters, and their state follows"));
     key_id id = source(one);
     if (id == source_names::none)
         id = source_.find_parameter(key);

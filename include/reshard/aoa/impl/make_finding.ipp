@@ -17,7 +17,9 @@
 #include <span>
 #include <utility>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 RESHARD_DECL statement_group::statement_group(program const& whole, statement const& one)
     : whole_(whole), first_(&one), last_(&one + 1) {
@@ -58,12 +60,6 @@ RESHARD_DECL void statement_group::look_before(statement const& one) {
         if (read.kind == name::kind_type::fresh)
             unmade_.insert(read.id);
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// Whether a name is the temporary that stands for `x^T`.
 inline bool stands_for_transpose(program const& whole, name const& one) {

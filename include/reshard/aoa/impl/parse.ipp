@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 /// Whether a text begins with one of those.
 constexpr bool begins_with(std::string_view text, std::initializer_list<std::string_view> any) {
@@ -148,12 +150,6 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
         found = comma_advice(before, rest, expected);
     return found.empty() ? name_advice(before, rest) : found;
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// The error of a text that the grammar does not know.
 [[noreturn]] inline void fail_syntax(program const& whole, std::size_t offset,

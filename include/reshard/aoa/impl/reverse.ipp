@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
-namespace reshard::aoa::detail {
+namespace reshard::aoa {
+
+namespace detail {
 
 RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
     for (loss const& one : losses)
@@ -62,12 +64,6 @@ inline void add_errors(reversal& result, std::vector<finding> findings) {
         result.findings.push_back(std::move(one));
     }
 }
-
-} // namespace reshard::aoa::detail
-
-namespace reshard::aoa {
-
-namespace detail {
 
 /// What a program stands between: what it reads, what it makes, and how one becomes the other.
 struct reverse_sides {
@@ -220,11 +216,10 @@ private:
         for (std::size_t k = 0; k < one.left; ++k)
             if (!seen.insert(found_.versions().at(one, k)).second || !found_.gives(i, k)) {
                 std::string const key(code_.text(code_.left(one)[k]));
-                note(
-                    one, key,
-                    "'" + key +
-                        "' can be recovered from several copies; the one that this statement makes "
-                        "is not used");
+                note(one, key,
+                     words("'", key,
+                           "' can be recovered from several copies; the one that this statement "
+                           "makes is not used"));
             }
     }
 

@@ -110,8 +110,7 @@ public:
 private:
     /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a
     /// value.
-    template <class Step>
-    void guarded(statement const& one, Step const& step) {
+    void guarded(statement const& one, auto const& step) {
         try {
             return step();
         } catch (statement_error const& error) {
@@ -214,10 +213,11 @@ private:
                          "' is already made by an earlier statement, so adding it has no effect");
         else if (!in_.target || !in_.target->find(key))
             in_.warn(one, "no_effect", key,
-                     "'" + key + "' is not " +
-                         (in_.target ? "in the target, so the shape of what is added is not known" +
-                                           in_.names.near(key, *in_.target)
-                                     : "added: without a target its shape is not known"));
+                     words("'", key, "' is not ",
+                           in_.target
+                               ? "in the target, so the shape of what is added is not known" +
+                                     in_.names.near(key, *in_.target)
+                               : "added: without a target its shape is not known"));
     }
 
     /// Rename, concat, split, and whatever the attributes do.
@@ -306,9 +306,9 @@ private:
         bound.is_shadow = bound.is_shadow || is_shadow;
         if (is_shadow)
             in_.warn(one, "shadowed", std::string(in_.code.text(which)),
-                     "'" + std::string(in_.code.text(which)) +
-                         "' is what an earlier statement made; the source's tensor of that name "
-                         "is not used");
+                     words("'", in_.code.text(which),
+                           "' is what an earlier statement made; the source's tensor of that name "
+                           "is not used"));
         return in_.names.read(which);
     }
 

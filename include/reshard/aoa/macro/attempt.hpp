@@ -4,9 +4,10 @@
 #define RESHARD_AOA_MACRO_ATTEMPT_HPP
 
 #include <reshard/aoa/macro/context.hpp>
-#include <reshard/core/config.hpp>
+#include <reshard/aoa/make_finding.hpp>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,22 +19,49 @@ namespace reshard::aoa {
 namespace detail {
 
 /// Whether a statement can still say of a name that it has no value; one with open numbers is lost.
-RESHARD_DECL bool keeps(macro_context& context, name const& one, bool is_read);
+inline bool keeps(macro_context& context, name const& one, bool is_read) {
+    if (one.kind == name::kind_type::pattern) {
+        context.lost.push_back({one, is_read});
+        if (!is_read)
+            context.lost_outlines.insert(outline_of(context.code.pattern(one)));
+    }
+    return one.kind == name::kind_type::text || one.kind == name::kind_type::fresh;
+}
 
 /// What is left of a statement that has an error: the names that it would have read and bound.
-RESHARD_DECL statement broken(macro_context& context, statement const& one);
+inline statement broken(macro_context& context, statement const& one) {
+    std::vector<name> names[2];
+    for (std::size_t i = 0; i < one.left + one.right; ++i) {
+        name each_name = context.code.names(one)[i];
+        each_name.transposed = false;
+        if (keeps(context, each_name, i < one.left))
+            names[i >= one.left].push_back(each_name);
+    }
+    statement like = one;
+    like.attributes = 0;
+    like.origin = context.code.make_origin({{}, 0, one.where, true});
+    return context.code.make_statement(names[0], names[1], like);
+}
 
 /// Adds the finding that an error is.
-RESHARD_DECL void add_error(macro_context& context, failed_statement const& failure);
+inline void add_error(macro_context& context, failed_statement const& failure) {
+    if (!context.first_error)
+        context.first_error = failure.problem.code;
+    context.findings.push_back(make_finding(context.code, failure.about, failure.problem));
+}
 
 /// The same for an error that belongs to no statement.
-RESHARD_DECL void add_error(macro_context& context, error const& problem);
+inline void add_error(macro_context& context, error const& problem) {
+    if (!context.first_error)
+        context.first_error = problem.code();
+    context.findings.push_back(
+        {severity::error, std::string(reshard::name(problem.code())), {}, problem.what(), {}, 0});
+}
 
 /// Runs a step for a statement; whether that went well. An error is a finding.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-template <class Step>
-bool succeeds(macro_context& context, statement const& one, Step const& step) {
+bool succeeds(macro_context& context, statement const& one, auto const& step) {
     try {
         step();
         return true;
@@ -52,17 +80,15 @@ bool succeeds(macro_context& context, statement const& one, Step const& step) {
 /// broken.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-template <class Step>
-void attempt(macro_context& context, statement& one, Step const& step) {
+void attempt(macro_context& context, statement& one, auto const& step) {
     statement const written = one;
     if (!succeeds(context, written, step))
         one = broken(context, written);
 }
 
 /// The same for a step that is given the statement and appends to `expanded` what becomes of it.
-template <class Step>
 void attempt(macro_context& context, statement one, std::vector<statement>& expanded,
-             Step const& step) {
+             auto const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
     if (succeeds(context, one, [&] { step(std::as_const(one)); }))
         return;
@@ -96,9 +122,5 @@ void each(macro_context& context, std::vector<statement>& statements) {
 }
 
 } // namespace reshard::aoa
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/macro/impl/attempt.ipp>
-#endif
 
 #endif

@@ -39,8 +39,7 @@ public:
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
 
     /// Calls `visit` with each statement that reads a version.
-    template <class Visit>
-    void for_each_reader(std::uint32_t version, Visit const& visit) const {
+    void for_each_reader(std::uint32_t version, auto const& visit) const {
         for (std::uint32_t i = versions_[version].first_read; i != none; i = reads_[i].next)
             visit(statements_[reads_[i].reader]);
     }

@@ -5,8 +5,10 @@
 
 #include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/expand.hpp>
-#include <reshard/core/config.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/core/key_index.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -14,33 +16,17 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
 /// What every macro works on.
-
-namespace reshard::aoa::detail {
-
-/// A key with each run of digits replaced by one `0`.
-RESHARD_DECL void append_outline(std::string& outline, std::string_view text);
-
-/// The outline of all keys that a name with open numbers may mean.
-RESHARD_DECL std::string outline_of(std::vector<segment> const& segments);
-
-} // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 
 namespace detail {
 
 class name_chain;
-
-} // namespace detail
-
-namespace detail {
-
-/// How many characters a name has, about.
-RESHARD_DECL std::size_t name_length(program const& code, name const& one);
 
 /// What a macro throws: a statement, and its error.
 struct failed_statement {
@@ -61,6 +47,51 @@ struct lost_name {
     bool is_read;
 };
 
+namespace detail {
+
+/// A key with each run of digits replaced by one `0`.
+inline void append_outline(std::string& outline, std::string_view text) {
+    for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
+        std::size_t const digit = next_digit(text, at);
+        outline += text.substr(at, digit - at);
+        at = digit;
+        if (at < text.size() && !outline.ends_with('0'))
+            outline += '0';
+    }
+}
+
+/// The outline of all keys that a name with open numbers may mean.
+inline std::string outline_of(std::vector<segment> const& segments) {
+    std::string outline;
+    for (segment const& one : segments)
+        append_outline(outline, one.kind == segment::kind_type::text    ? one.text
+                                : one.kind == segment::kind_type::array ? "_0"
+                                                                        : "0");
+    return outline;
+}
+
+/// How many characters a name has, about.
+inline std::size_t name_length(program const& code, name const& one) {
+    if (one.kind != name::kind_type::pattern)
+        return code.text(one).size();
+    std::size_t length = 0;
+    for (segment const& each_segment : code.pattern(one))
+        length += each_segment.text.size() + 1;
+    return length;
+}
+
+/// How many characters the attributes of a statement have, about.
+inline std::size_t attribute_length(program const& code, statement const& one) {
+    std::size_t length = 0;
+    for (attribute const& each_attribute : code.attributes(one)) {
+        auto const* const text = std::get_if<std::string>(&each_attribute.value);
+        length += each_attribute.word.size() + (text ? text->size() : 1);
+    }
+    return length;
+}
+
+} // namespace detail
+
 /// The program that is being expanded and what it is expanded for.
 struct macro_context {
     program& code;
@@ -78,29 +109,73 @@ struct macro_context {
     int searches_left = 32; ///< for what was meant; each looks at all keys
 
     /// Whether a name with open numbers may mean what a broken statement would have made.
-    bool is_lost(std::vector<segment> const& open) const;
+    bool is_lost(std::vector<segment> const& open) const {
+        return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
+    }
 
     /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers;
     /// nothing once it has been asked too often.
-    std::string near(catalog const* keys, std::vector<segment> const& open);
+    std::string near(catalog const* keys, std::vector<segment> const& open) {
+        if (!keys || searches_left == 0)
+            return {};
+        --searches_left;
+        std::string const wanted = detail::outline_of(open);
+        std::string outline;
+        detail::nearest_text search(wanted, true);
+        for (catalog_entry const& entry : *keys) {
+            outline.clear();
+            detail::append_outline(outline, entry.key);
+            search.look_at(outline, entry.key);
+        }
+        return search.question();
+    }
 
     /// What a statement that `macro` makes of `parent` has in common with it.
-    statement derive(statement const& parent, std::string_view macro) const;
+    statement derive(statement const& parent, std::string_view macro) const {
+        statement made = parent;
+        made.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
+        return made;
+    }
 
     /// Counts what is about to be made, or done, for a statement.
     ///
     /// \throws failed_statement with errc::limit_exceeded when the program grows too large
-    void spend(statement const& about, budget& of, std::size_t amount) const;
+    void spend(statement const& about, budget& of, std::size_t amount) const {
+        if (!of.take(amount))
+            fail_in(about, {errc::limit_exceeded, of.refusal(), {}});
+    }
 
     /// The same for names, and for the characters that all of them have.
-    void count(statement const& about, std::size_t new_names, std::size_t new_characters);
+    void count(statement const& about, std::size_t new_names, std::size_t new_characters) {
+        spend(about, names, new_names);
+        spend(about, characters, new_characters);
+    }
 
     /// A statement of these names, otherwise like `like`.
-    statement make(std::span<name const> from, std::span<name const> to, statement const& like);
+    statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
+        std::size_t length = detail::attribute_length(code, like);
+        for (std::span<name const> const side : {from, to})
+            for (name const& one : side)
+                length += detail::name_length(code, one);
+        count(like, from.size() + to.size(), length);
+        return code.make_statement(from, to, like);
+    }
 
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
-    void warn(statement const& about, std::string kind, std::string key, std::string message);
+    void warn(statement const& about, std::string kind, std::string key, std::string message) {
+        findings.push_back({detail::severity::warning, std::move(kind), std::move(key),
+                            std::move(message), about.where, about.origin});
+    }
 };
+
+/// The first attribute of that word, or null.
+inline attribute const* find_attribute(program const& code, statement const& one,
+                                       std::string_view word) {
+    for (attribute const& candidate : code.attributes(one))
+        if (candidate.word == word)
+            return &candidate;
+    return nullptr;
+}
 
 namespace detail {
 
@@ -109,26 +184,20 @@ inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
 }
 
-} // namespace detail
-
-/// The first attribute of that word, or null.
-RESHARD_DECL attribute const* find_attribute(program const& code, statement const& one,
-                                             std::string_view word);
-
-namespace detail {
-
 /// Whether a name has a segment of that kind.
-RESHARD_DECL bool has_segment(program const& code, name const& one, segment::kind_type kind);
+inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
+    return one.kind == name::kind_type::pattern &&
+           std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
+}
 
 /// Whether any name of a statement has a segment of that kind.
-RESHARD_DECL bool has_segment(program const& code, statement const& one, segment::kind_type kind);
+inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
+    return std::ranges::any_of(code.names(one),
+                               [&](name const& n) { return has_segment(code, n, kind); });
+}
 
 } // namespace detail
 
 } // namespace reshard::aoa
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/macro/impl/context.ipp>
-#endif
 
 #endif

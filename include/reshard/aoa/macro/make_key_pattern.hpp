@@ -42,8 +42,7 @@ RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments);
 RESHARD_DECL std::string attribute_text(attribute const& one);
 
 /// `left -> right, attributes`, with names as `spell` writes them.
-template <class Spell>
-std::string statement_text(program const& whole, statement const& one, Spell const& spell) {
+std::string statement_text(program const& whole, statement const& one, auto const& spell) {
     std::string line;
     for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
         line += i == one.left ? " -> " : i > 0 ? ", " : "";
@@ -108,8 +107,7 @@ RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
 /// `capture_of` says; the other open numbers match, and are forgotten.
 ///
 /// \throws statement_error with errc::bad_macro when only digits stand between two open numbers
-template <class CaptureOf>
-key_pattern make_key_pattern(std::vector<segment> const& segments, CaptureOf const& capture_of) {
+key_pattern make_key_pattern(std::vector<segment> const& segments, auto const& capture_of) {
     key_pattern result;
     result.pieces.emplace_back();
     for (segment const& one : segments) {

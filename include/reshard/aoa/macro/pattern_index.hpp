@@ -48,8 +48,7 @@ public:
 
     /// Calls `visit(patterns)`, with the numbers of those that may match `key`, once for each form
     /// of patterns that have its outline, until it returns false; there may be none.
-    template <class Visit>
-    void for_each_form(std::string_view key, Visit const& visit) {
+    void for_each_form(std::string_view key, auto const& visit) {
         key_.assign(key);
         auto const outline = outlines_.find(key_.outline);
         if (!outline)
@@ -151,8 +150,7 @@ public:
     /// found, until it returns false.
     ///
     /// \throws error with errc::limit_exceeded when that takes more steps than `search` was given
-    template <class Visit>
-    void for_each_match(std::string_view key, Visit const& visit) {
+    void for_each_match(std::string_view key, auto const& visit) {
         buckets_.for_each_form(key, [&](std::span<std::size_t const> candidates) {
             take_steps(std::max<std::size_t>(1, candidates.size()));
             for (std::size_t const candidate : candidates) {

@@ -19,14 +19,9 @@
 namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t digest_of_call(options const& how) {
-    hasher digest;
-    digest.add(digest_of(how));
-    add_value(digest, how.strict);
-    digest.add(std::uint64_t{how.cache != nullptr});
-    digest.add(std::uint64_t{how.allocate != nullptr});
     mapping const* const known = how.program.known();
-    digest.add(known ? digest_of(*known) : std::uint64_t{how.program.is_by_name()});
-    return digest.value();
+    return digest_of_all(digest_of(how), how.strict, how.cache != nullptr, how.allocate != nullptr,
+                         known ? digest_of(*known) : std::uint64_t{how.program.is_by_name()});
 }
 
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,

@@ -59,13 +59,8 @@ inline std::optional<mapping> mapping_of_call(any_program const& program, catalo
 
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& how) {
-    hasher digest;
-    digest.add(planner_version);
-    digest.add(digest_of_call(how));
-    digest.add(program ? digest_of(*program) : 0);
-    digest.add(digest_of(layouts.source));
-    digest.add(digest_of(layouts.target));
-    return digest.value();
+    return digest_of_all(planner_version, digest_of_call(how), program ? digest_of(*program) : 0,
+                         digest_of(layouts.source), digest_of(layouts.target));
 }
 
 } // namespace detail

@@ -124,18 +124,17 @@ private:
             catalog_entry const* const entry = source_.find(key);
             if (!entry)
                 add(errc::unknown_key, key,
-                    "the mapping was made for '" + key + "', which the source does not have" +
-                        (searches_left-- > 0 ? did_you_mean_key(key, source_, &catalog_entry::key)
-                                             : std::string()));
+                    words("the mapping was made for '", key, "', which the source does not have",
+                          searches_left-- > 0 ? did_you_mean_key(key, source_, &catalog_entry::key)
+                                              : std::string()));
             else if (entry->shape != wanted.shape)
                 add(errc::shape_mismatch, key,
-                    "'" + key + "' has the shape " + to_string(entry->shape) +
-                        " in the source, and the mapping was made for " + to_string(wanted.shape));
+                    words("'", key, "' has the shape ", entry->shape,
+                          " in the source, and the mapping was made for ", wanted.shape));
             else if (entry->dtype != wanted.dtype)
                 add(errc::dtype_mismatch, key,
-                    "'" + key + "' is " + std::string(name(entry->dtype)) +
-                        " in the source, and the mapping was made for " +
-                        std::string(name(wanted.dtype)));
+                    words("'", key, "' is ", entry->dtype,
+                          " in the source, and the mapping was made for ", wanted.dtype));
         }
     }
 
@@ -149,22 +148,22 @@ private:
                 check_target(wanted, output->value);
             else
                 add(errc::unknown_key, wanted.key,
-                    "the target wants '" + wanted.key + "', which the mapping does not make" +
-                        (searches_left-- > 0
-                             ? did_you_mean_key(wanted.key, map_.outputs(), &mapping_output::key)
-                             : ""));
+                    words("the target wants '", wanted.key, "', which the mapping does not make",
+                          searches_left-- > 0
+                              ? did_you_mean_key(wanted.key, map_.outputs(), &mapping_output::key)
+                              : ""));
         }
     }
 
     void check_target(catalog_entry const& wanted, expression const& value) {
         if (value.shape != wanted.shape)
             add(errc::shape_mismatch, wanted.key,
-                "'" + wanted.key + "' has the shape " + to_string(value.shape) +
-                    ", and the target wants " + to_string(wanted.shape));
+                words("'", wanted.key, "' has the shape ", value.shape, ", and the target wants ",
+                      wanted.shape));
         else if (value.dtype != wanted.dtype)
             add(errc::dtype_mismatch, wanted.key,
-                "'" + wanted.key + "' is " + std::string(name(value.dtype)) +
-                    ", and the target wants " + std::string(name(wanted.dtype)));
+                words("'", wanted.key, "' is ", value.dtype, ", and the target wants ",
+                      wanted.dtype));
     }
 
     void note(std::string code, std::string const& key, std::string message) {

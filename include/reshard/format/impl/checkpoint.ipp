@@ -24,7 +24,9 @@
 #include <utility>
 #include <vector>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// The names in a directory, sorted.
 inline std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
@@ -83,12 +85,6 @@ inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
              ": this is a file whose name does not end in .safetensors, not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// Tensors that grow file by file.
 class tensor_union {
@@ -166,19 +162,19 @@ private:
         holder_t const first = one.tensor.shards.front().file;
         if (one.tensor.dtype != shard.dtype)
             refuse(shard.key, first, file,
-                   "the data type is " + std::string(code(shard.dtype)) + " in the former and " +
-                       std::string(code(one.tensor.dtype)) + " in the latter");
+                   words("the data type is ", code(shard.dtype), " in the former and ",
+                         code(one.tensor.dtype), " in the latter"));
         if (one.tensor.shape.size() != shard.region.ndim())
             refuse(shard.key, first, file,
-                   "it has " + std::to_string(shard.region.ndim()) + " axes in the former and " +
-                       std::to_string(one.tensor.shape.size()) + " in the latter");
+                   words("it has ", shard.region.ndim(), " axes in the former and ",
+                         one.tensor.shape.size(), " in the latter"));
     }
 
     void state(entry& one, holder_t file, index_vector const& shape) const {
         if (one.stated_by && one.tensor.shape != shape)
             refuse(one.tensor.key, *one.stated_by, file,
-                   "the global shape is " + to_string(shape) + " in the former and " +
-                       to_string(one.tensor.shape) + " in the latter");
+                   words("the global shape is ", shape, " in the former and ", one.tensor.shape,
+                         " in the latter"));
         if (!one.stated_by)
             one.stated_by = file;
         one.tensor.shape = shape;
@@ -189,10 +185,9 @@ private:
             for (std::size_t axis = 0; axis < one.tensor.shape.size(); ++axis)
                 if (shard.region.end(axis) > one.tensor.shape[axis])
                     refuse(one.tensor.key, *one.stated_by, shard.file,
-                           "axis " + std::to_string(axis) + ": a shard of the former ends at " +
-                               std::to_string(shard.region.end(axis)) +
-                               ", beyond the global extent " +
-                               std::to_string(one.tensor.shape[axis]) + " that the latter states");
+                           words("axis ", axis, ": a shard of the former ends at ",
+                                 shard.region.end(axis), ", beyond the global extent ",
+                                 one.tensor.shape[axis], " that the latter states"));
     }
 
     std::vector<checkpoint_file> const& files_;

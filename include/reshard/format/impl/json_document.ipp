@@ -29,7 +29,7 @@ RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) 
 RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
     auto const member = find(key);
     if (!member)
-        refuse("'" + std::string(key) + "' is missing");
+        refuse(words("'", key, "' is missing"));
     return *member;
 }
 
@@ -51,7 +51,7 @@ RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
 RESHARD_DECL void json_cursor::check_names(std::initializer_list<std::string_view> known) const {
     for (auto const& member : object())
         if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
-            refuse("'" + std::string(member.key()) + "' is unknown" + listed(known));
+            refuse(words("'", member.key(), "' is unknown", listed(known)));
 }
 
 RESHARD_DECL std::string json_cursor::text() const {
@@ -68,8 +68,7 @@ RESHARD_DECL index_t json_cursor::count() const {
 
 RESHARD_DECL index_vector json_cursor::extents() const {
     if (array().size() > max_ndim)
-        refuse("a tensor has at most " + std::to_string(max_ndim) + " axes, found " +
-               std::to_string(array().size()));
+        refuse(words("a tensor has at most ", max_ndim, " axes, found ", array().size()));
     index_vector result;
     for (json_cursor const& element : elements())
         result.push_back(element.count());

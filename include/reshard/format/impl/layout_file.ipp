@@ -41,9 +41,8 @@ inline std::optional<data_type> dtype_from(json_cursor const& place) {
 inline holder_t rank_from(json_cursor const& place) {
     index_t const rank = place.count();
     if (rank >= most_ranks)
-        place.refuse(errc::limit_exceeded,
-                     "rank " + std::to_string(rank) + " exceeds the largest, " +
-                         std::to_string(most_ranks - 1) + ": ranks are counted from 0");
+        place.refuse(errc::limit_exceeded, words("rank ", rank, " exceeds the largest, ",
+                                                 most_ranks - 1, ": ranks are counted from 0"));
     return static_cast<holder_t>(rank);
 }
 
@@ -61,7 +60,7 @@ inline std::optional<flat_range> flat_from(json_cursor const& place) {
         return std::nullopt;
     auto const ends = member->elements();
     if (ends.size() != 2)
-        member->refuse("expected a flat range of 2 numbers, found " + std::to_string(ends.size()));
+        member->refuse(words("expected a flat range of 2 numbers, found ", ends.size()));
     return flat_range{ends[0].count(), ends[1].count()};
 }
 
@@ -72,8 +71,8 @@ inline axis_cycles cycles_from(json_cursor const& place) {
         for (json_cursor const& element : member->elements()) {
             auto const numbers = element.elements();
             if (numbers.size() != 3)
-                element.refuse("expected axis, block and period, found " +
-                               std::to_string(numbers.size()) + " numbers");
+                element.refuse(
+                    words("expected axis, block and period, found ", numbers.size(), " numbers"));
             cycles.push_back({static_cast<std::size_t>(numbers[0].count()), numbers[1].count(),
                               numbers[2].count()});
         }
@@ -111,8 +110,8 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
     for (layout_row const& row : rows)
         for (holder_t const rank : row.shards.holders()) {
             if (stated && rank >= count)
-                root.refuse("'" + row.key + "' has a shard on rank " + std::to_string(rank) +
-                            ", but there are " + std::to_string(count) + " ranks");
+                root.refuse(words("'", row.key, "' has a shard on rank ", rank, ", but there are ",
+                                  count, " ranks"));
             needed = std::max(needed, rank + 1);
         }
     return stated ? count : needed;

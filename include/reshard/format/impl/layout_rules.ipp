@@ -16,13 +16,14 @@
 #include <system_error>
 #include <vector>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
     if (ranks > most_ranks)
-        place.refuse(errc::limit_exceeded, "a layout of " + std::to_string(ranks) +
-                                               " ranks; at most " + std::to_string(most_ranks) +
-                                               " are possible, so use fewer");
+        place.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
+                                                 most_ranks, " are possible, so use fewer"));
 }
 
 inline mesh mesh_from(json_cursor const& place) {
@@ -105,9 +106,8 @@ inline void layers_from(json_cursor const& place, mesh const& ranks, layout_stag
     stages.counts = counts_from(place.at("counts"));
     mesh_axis const& axis = ranks.all_axes[stages.axis];
     if (static_cast<index_t>(stages.counts.size()) != axis.extent)
-        place.at("counts").refuse(std::to_string(stages.counts.size()) +
-                                  " counts, but mesh axis '" + std::string(axis.name()) + "' has " +
-                                  std::to_string(axis.extent) + " stages");
+        place.at("counts").refuse(words(stages.counts.size(), " counts, but mesh axis '",
+                                        axis.name(), "' has ", axis.extent, " stages"));
 }
 
 inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
@@ -133,12 +133,6 @@ RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string
             result.rules.push_back(rule_from(rule, result.ranks));
     return result;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// The number of the layer that a key belongs to, or nothing.
 inline std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages) {

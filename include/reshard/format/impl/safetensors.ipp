@@ -113,12 +113,6 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
                    " bytes of data", end > there ? "; it has been cut off" : ""));
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
-
 /// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal
 /// files.
 inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
@@ -307,6 +301,8 @@ RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path co
     return parse_safetensors_json(read_bytes(file, bytes, name), file.bytes, name, options);
 }
 
-} // namespace reshard::detail
+} // namespace detail
+
+} // namespace reshard
 
 #endif

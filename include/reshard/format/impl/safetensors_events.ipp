@@ -73,9 +73,8 @@ public:
         case place::row: return end_tensor();
         case place::shape: return end_field();
         case place::offsets:
-            return offset_count_ == 2 ||
-                           refuse("tensor '" + current_.name + "' has " +
-                                  std::to_string(offset_count_) + " data offsets instead of 2")
+            return offset_count_ == 2 || refuse("tensor '", current_.name, "' has ", offset_count_,
+                                                " data offsets instead of 2")
                        ? end_field()
                        : false;
         default: return end_ignored();
@@ -104,13 +103,13 @@ public:
 
     bool number(std::string_view text, json_number kind) {
         if (kind == json_number::infinite)
-            return refuse("the number " + std::string(text.substr(0, 40)) + " is too large");
+            return refuse("the number ", text.substr(0, 40), " is too large");
         bool const is_count = place_ == place::shape || place_ == place::offsets;
         if (!is_count)
             return scalar("the number " + std::string(text.substr(0, 40)));
         auto const value = kind == json_number::integer ? unsigned_number(text) : std::nullopt;
         if (!value)
-            return refuse("tensor '" + current_.name + "': " + std::string(text.substr(0, 40)) +
+            return refuse("tensor '", current_.name, "': ", text.substr(0, 40),
                           " is not a whole number from 0 to 2^64 - 1");
         return place_ == place::shape ? push_extent(*value) : push_offset(*value);
     }
@@ -150,8 +149,9 @@ private:
         return true;
     }
 
-    bool refuse(std::string const& why) {
-        refusal_ = why;
+    template <class... Words>
+    bool refuse(Words const&... why) {
+        refusal_ = words(why...);
         return false;
     }
 
@@ -172,8 +172,8 @@ private:
         if (place_ == place::document || place_ == place::end)
             return refuse("the header is " + what + " instead of an object");
         if (place_ == place::header || place_ == place::metadata)
-            return refuse(what + " is given under " + quoted_key() + " instead of " +
-                          (place_ == place::metadata ? "a string" : "an object"));
+            return refuse(what, " is given under ", quoted_key(), " instead of ",
+                          place_ == place::metadata ? "a string" : "an object");
         return refuse("tensor '" + current_.name + "': " + what + " is out of place");
     }
 
@@ -216,8 +216,7 @@ private:
             return bend("tensor '" + current_.name + "' has the unknown field '" +
                         std::string(name) + "'");
         if (has_field_[static_cast<std::size_t>(field_)])
-            return refuse("tensor '" + current_.name + "' has the field '" + std::string(name) +
-                          "' twice");
+            return refuse("tensor '", current_.name, "' has the field '", name, "' twice");
         return true;
     }
 
@@ -233,8 +232,8 @@ private:
     bool set_dtype(std::string_view text) {
         auto const dtype = data_type_from_code(text);
         if (!dtype)
-            return refuse("tensor '" + current_.name + "' has the unknown data type '" +
-                          std::string(text.substr(0, 40)) + "'");
+            return refuse("tensor '", current_.name, "' has the unknown data type '",
+                          text.substr(0, 40), "'");
         current_.dtype = *dtype;
         return has_dtype_ = true;
     }
@@ -264,8 +263,7 @@ private:
         constexpr std::string_view names[] = {"dtype", "shape", "data_offsets"};
         for (std::size_t i = 0; i < has_field_.size(); ++i)
             if (!has_field_[i])
-                return refuse("tensor '" + current_.name + "' has no '" + std::string(names[i]) +
-                              "'");
+                return refuse("tensor '", current_.name, "' has no '", names[i], "'");
         auto const [known, is_new] = numbers_.try_emplace(current_.name, tensors.size());
         if (!is_new)
             bend("the name '" + current_.name + "' occurs twice");

@@ -14,9 +14,7 @@
 /// \file
 /// Names with numbers of a stage or of an expert-parallel rank, and with those of the model.
 
-namespace reshard {
-
-namespace model {
+namespace reshard::model {
 
 /// A number in a name, between two other parts of it.
 struct numbered_name {
@@ -25,9 +23,9 @@ struct numbered_name {
     std::string_view tail; ///< from behind it on
 };
 
-} // namespace model
+} // namespace reshard::model
 
-namespace detail {
+namespace reshard::detail {
 
 /// The number that stands behind `before` in a name, as a segment of its own: that of
 /// `layers.3.mlp.weight` behind `layers.`. Nothing where there is none; an empty `before` means the
@@ -39,8 +37,7 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
 
 /// The name in which `change` gives the number behind `before` another value; without one, the name
 /// as it is.
-template <class Change>
-std::string renumbered(std::string_view name, std::string_view before, Change const& change) {
+std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const found = number_behind(name, before);
     if (!found)
         return std::string(name);
@@ -48,9 +45,9 @@ std::string renumbered(std::string_view name, std::string_view before, Change co
            std::string(found->tail);
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// The name in the model of what a chunk of a stage knows by a number of its own.
 ///
@@ -75,9 +72,7 @@ RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view b
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        expert_numbers const& experts, index_t rank);
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/names/impl/numbered_names.ipp>

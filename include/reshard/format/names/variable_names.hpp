@@ -50,9 +50,7 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
 
 } // namespace reshard::model
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
@@ -64,9 +62,9 @@ RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view nam
 /// Takes the segment `master_weights` out of a name; tells whether there was one.
 RESHARD_DECL bool take_master_segment(std::string& name);
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 /// What a variable is: the parameter's own, or which state of it.
 struct variable_name {
@@ -113,9 +111,7 @@ RESHARD_DECL std::vector<std::string>
 state_variables(std::string_view parameter, variable_form form,
                 std::vector<state_kind> const& kinds = paddle_states());
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/names/impl/variable_names.ipp>

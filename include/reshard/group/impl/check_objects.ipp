@@ -39,11 +39,8 @@ RESHARD_DECL std::string dotted(index_vector const& numbers) {
 
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects) {
     std::vector<object_copy> copies;
-    for (held_object const& object : objects) {
-        hasher digest;
-        digest.add(object.bytes);
-        copies.push_back({object.cell, 0, object.bytes.size(), digest.value(), 0});
-    }
+    for (held_object const& object : objects)
+        copies.push_back({object.cell, 0, object.bytes.size(), digest_of_all(object.bytes), 0});
     return copies;
 }
 

@@ -31,9 +31,7 @@ RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> co
 }
 
 RESHARD_DECL std::string digest_text(std::string const& bytes) {
-    hasher digest;
-    digest.add(bytes);
-    return std::to_string(digest.value());
+    return std::to_string(digest_of_all(bytes));
 }
 
 /// A tensor of several ranks, and the rank that was the first to have it.

@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace reshard {
-
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<state_kind> paddle_states() {
     return {{.suffix = ".w_0", .is_master = true},
@@ -32,9 +30,9 @@ RESHARD_DECL std::vector<state_kind> torch_states() {
             {.prefix = "state.", .suffix = ".step", .scalar_shape = index_vector{}}};
 }
 
-} // namespace model
+} // namespace reshard::model
 
-namespace detail {
+namespace reshard::detail {
 
 /// Where a number lies that belongs to a tensor: on the stages, experts and owners that have some
 /// of it.
@@ -65,9 +63,9 @@ inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
     return scalar;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
                                                     std::vector<state_kind> const& kinds) {
@@ -94,8 +92,6 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding>
     return states;
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -22,8 +22,8 @@ public:
     std::vector<sharding_part> segments(model::tensor_cut const& cut) {
         using kind = model::tensor_cut::kind;
         if (cut.what != kind::none && cut.axis >= shape_.size())
-            refuse("tensor parallelism cuts axis " + std::to_string(cut.axis) + " of a tensor of " +
-                   std::to_string(shape_.size()) + " axes");
+            refuse("tensor parallelism cuts axis ", cut.axis, " of a tensor of ", shape_.size(),
+                   " axes");
         axis_ = cut.axis;
         switch (cut.what) {
         case kind::none: return {segment(0, shape_, on_.ranks, {})};
@@ -36,12 +36,9 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(std::string const& why) const {
-        fail(errc::bad_layout, "'", key_, "': ", why);
-    }
-
-    std::string on_axis(std::string const& why) const {
-        return "axis " + std::to_string(axis_) + ": " + why;
+    template <class... Words>
+    [[noreturn]] void refuse(Words const&... why) const {
+        fail(errc::bad_layout, "'", key_, "': ", words(why...));
     }
 
     index_t extent() const { return shape_[axis_]; }
@@ -74,9 +71,8 @@ private:
     sharding_part vocabulary(index_t padded) const {
         index_t const ranks = rank_count();
         if (padded < extent() || padded % ranks != 0)
-            refuse(on_axis("a vocabulary of " + std::to_string(extent()) +
-                           " words cannot be padded to " + std::to_string(padded) + " for " +
-                           degree() + "; use padded_vocabulary"));
+            refuse("axis ", axis_, ": a vocabulary of ", extent(), " words cannot be padded to ",
+                   padded, " for ", degree(), "; use padded_vocabulary");
         std::vector<index_t> sizes;
         for (index_t i = 0, left = extent(); i < ranks; ++i, left -= sizes.back())
             sizes.push_back(std::min(left, padded / ranks));
@@ -86,8 +82,8 @@ private:
     /// The elements of each of `count` equal units.
     index_t unit(index_t count, std::string const& what) const {
         if (count < 1 || extent() % count != 0)
-            refuse(on_axis("the extent " + std::to_string(extent()) + " cannot be divided into " +
-                           std::to_string(count) + " equal " + what));
+            refuse("axis ", axis_, ": the extent ", extent(), " cannot be divided into ", count,
+                   " equal ", what);
         return extent() / count;
     }
 
@@ -95,8 +91,8 @@ private:
     void check_shares(index_t count, std::string const& what) const {
         index_t const ranks = rank_count();
         if (count % ranks != 0 && ranks % count != 0)
-            refuse(on_axis(std::to_string(count) + " " + what + " and " + degree() +
-                           ": one must divide the other"));
+            refuse("axis ", axis_, ": ", count, " ", what, " and ", degree(),
+                   ": one must divide the other");
     }
 
     /// The mesh in which the ranks that share one of `count` things stand along an axis `sharing`.
@@ -119,15 +115,15 @@ private:
 
     std::vector<sharding_part> qkv(index_t query_heads, index_t groups) const {
         if (query_heads < 1 || groups < 1 || query_heads % groups != 0)
-            refuse(on_axis(std::to_string(query_heads) + " query heads cannot be divided into " +
-                           std::to_string(groups) + " equal groups"));
+            refuse("axis ", axis_, ": ", query_heads, " query heads cannot be divided into ",
+                   groups, " equal groups");
         index_t const head = unit(query_heads + 2 * groups, "query, key and value heads");
         check_shares(groups, "groups");
         if (rank_count() <= groups)
             return {even(0, extent())};
         if (query_heads % rank_count() != 0)
-            refuse(on_axis(std::to_string(query_heads) +
-                           " query heads cannot be divided equally by " + degree()));
+            refuse("axis ", axis_, ": ", query_heads, " query heads cannot be divided equally by ",
+                   degree());
         return shared_groups(query_heads / groups * head, head, groups);
     }
 

@@ -12,9 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 /// Appends what a part has, its own tensors first.
 inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
@@ -44,9 +42,9 @@ inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
              "'; sibling parts need different names");
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
                                                      std::string const& prefix) {
@@ -55,12 +53,6 @@ RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
     detail::check_keys(all);
     return all;
 }
-
-} // namespace model
-
-} // namespace reshard
-
-namespace reshard::model {
 
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
                                                        std::vector<tied_key> const& ties) {

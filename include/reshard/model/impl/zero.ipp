@@ -48,9 +48,7 @@ RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> co
 
 } // namespace reshard::model
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::vector<index_t> sizes_of(std::vector<group_member> const& members) {
     std::vector<index_t> sizes;
@@ -81,9 +79,9 @@ inline distribution held_by(distribution const& how, index_t owner, std::string_
     return {how.ranks(), std::move(placements), how.shape(), key};
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
                                                        index_t largest_whole) {
@@ -125,8 +123,6 @@ RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_shardin
     return tensors;
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

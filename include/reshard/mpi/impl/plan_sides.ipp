@@ -38,11 +38,8 @@ inline void check_arena(mpi_group const& world, shared_arena const* arena) {
 
 RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
                                           target_tensors const& want) {
-    hasher digest;
-    digest.add(digest_of_call(how));
-    digest.add(have.arena ? have.arena->state()->number : 0);
-    digest.add(want.arena ? want.arena->state()->number : 0);
-    return digest.value();
+    return digest_of_all(digest_of_call(how), have.arena ? have.arena->state()->number : 0,
+                         want.arena ? want.arena->state()->number : 0);
 }
 
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,

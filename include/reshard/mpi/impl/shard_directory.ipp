@@ -25,12 +25,6 @@ RESHARD_DECL void validate(directory_key const& one) {
     }
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// Lists for other ranks, as texts.
 template <class T>
 std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists) {
@@ -81,11 +75,8 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     std::vector<addressed_text> texts;
     agree_on(world, [&] {
         std::map<int, std::vector<shard_descriptor>> lists;
-        for (shard_descriptor const& shard : held) {
-            hasher digest;
-            digest.add(shard.key);
-            lists[rank_of(digest, world.size())].push_back(shard);
-        }
+        for (shard_descriptor const& shard : held)
+            lists[rank_of(digest_of_all(shard.key), world.size())].push_back(shard);
         texts = addressed(lists);
     });
     auto const told = exchange.run(std::move(texts));
@@ -108,10 +99,6 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     });
     return keys;
 }
-
-} // namespace detail
-
-namespace detail {
 
 RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
                                    std::vector<shard_table> shards, holder_t holders) {
@@ -163,11 +150,7 @@ RESHARD_DECL void shard_directory::file(directory_entry const& one, box const& r
     if (is_empty(region))
         return;
     for_each_bucket(region, keys_[one.key].shape, level, [&](index_vector const& bucket) {
-        hasher digest;
-        digest.add(std::uint64_t{one.key});
-        digest.add(level);
-        digest.add(bucket);
-        auto& list = all[rank_of(digest, world_.size())];
+        auto& list = all[rank_of(digest_of_all(one.key, level, bucket), world_.size())];
         if (list.empty() || list.back() != one)
             list.push_back(one);
     });
@@ -258,8 +241,6 @@ RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& 
     found.erase(rest.begin(), rest.end());
 }
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #endif

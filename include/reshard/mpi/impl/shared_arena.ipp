@@ -12,7 +12,9 @@
 #include <new>
 #include <utility>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 RESHARD_DECL std::byte* node_segments::data(int rank) const { return at(rank).data() + head_bytes; }
 
@@ -31,12 +33,6 @@ RESHARD_DECL void node_segments::open_others(std::vector<told_segment> const& to
     opened.insert(opened.begin() + me, std::move(all_.back()));
     all_ = std::move(opened);
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 /// The number of a new arena: rank 0 counts for all.
 ///

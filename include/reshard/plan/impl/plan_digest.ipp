@@ -13,20 +13,12 @@ namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
                                             layout const& target, plan_options const& options) {
-    hasher digest;
-    digest.add(planner_version);
-    digest.add(digest_of(program));
-    digest.add(digest_of(source));
-    digest.add(digest_of(target));
-    add_value(digest, options);
-    return digest.value();
+    return digest_of_all(planner_version, digest_of(program), digest_of(source), digest_of(target),
+                         options);
 }
 
 RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope) {
-    hasher digest;
-    digest.add(structure);
-    add_value(digest, scope);
-    return digest.value();
+    return digest_of_all(structure, scope);
 }
 
 } // namespace reshard::detail

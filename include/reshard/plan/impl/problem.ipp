@@ -24,8 +24,7 @@ public:
     key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
 
     /// The thing of that key, or null; `search()` finds it anywhere, or returns the end.
-    template <class Search>
-    auto find(std::string_view key, Search&& search) {
+    auto find(std::string_view key, auto&& search) {
         if (next_ == last_ || next_->key != key)
             next_ = search();
         return next_ == last_ ? nullptr : &*next_++;

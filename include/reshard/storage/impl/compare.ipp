@@ -43,8 +43,7 @@ T element_as(const_tensor_view const& elements, index_t place) {
     return value;
 }
 
-template <class T>
-std::string number_text(T value) {
+std::string number_text(auto value) {
     std::array<char, 32> digits{};
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     return {digits.data(), end};
@@ -122,10 +121,7 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
 }
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {
-    hasher digest;
-    digest.add(digest_of(a.metadata()));
-    digest.add(digest_of(b.metadata()));
-    return digest.value();
+    return digest_of_all(digest_of(a.metadata()), digest_of(b.metadata()));
 }
 
 } // namespace reshard::detail

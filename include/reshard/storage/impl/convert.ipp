@@ -22,7 +22,9 @@
 #include <fstream>
 #include <utility>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 RESHARD_DECL index_t own_memory_bytes() {
     std::ifstream counts("/proc/self/statm");
@@ -30,12 +32,6 @@ RESHARD_DECL index_t own_memory_bytes() {
     counts >> all >> resident >> shared;
     return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
 }
-
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
 
 inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
                                 strict_verdict& verdict) {
@@ -75,25 +71,18 @@ inline index_t data_bytes(checkpoint_metadata const& written) {
 
 inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
                                     checkpoint_plan const& files, convert_options const& how) {
-    hasher digest;
-    digest.add(digest_of(source.metadata()));
-    digest.add(digest_of(program));
-    digest.add(digest_of(files.metadata));
-    add_value(digest, how.writing);
-    add_value(digest, how.strict);
-    return digest.value();
+    return digest_of_all(digest_of(source.metadata()), digest_of(program),
+                         digest_of(files.metadata), how.writing, how.strict);
 }
 
-template <group Group>
-index_t largest_over(Group const& world, index_t mine) {
+index_t largest_over(group auto const& world, index_t mine) {
     index_t largest = mine;
     for (index_t const one : gather_values(world, mine))
         largest = std::max(largest, one);
     return largest;
 }
 
-template <group Group>
-index_t sum_over(Group const& world, index_t mine) {
+index_t sum_over(group auto const& world, index_t mine) {
     index_t sum = 0;
     for (index_t const one : gather_values(world, mine))
         sum = checked_add(sum, one, "what the processes count,");
@@ -113,8 +102,7 @@ inline mapping mapping_of_call(convert_options const& how, checkpoint const& sou
 }
 
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-convert_report convert_as(Group const& world, checkpoint const& source,
+convert_report convert_as(group auto const& world, checkpoint const& source,
                           std::filesystem::path const& target, convert_options const& how) {
     mapping program;
     memory_watch memory;

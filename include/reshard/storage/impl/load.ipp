@@ -28,10 +28,7 @@ namespace reshard {
 namespace detail {
 
 inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
-    hasher digest;
-    digest.add(digest_of(source.metadata()));
-    digest.add(digest_of_call(how));
-    return digest.value();
+    return digest_of_all(digest_of(source.metadata()), digest_of_call(how));
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
@@ -75,15 +72,13 @@ inline void check_load(target_tensors const& want, options const& how) {
 }
 
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-layout layout_wanted(Group const& world, target_tensors& want) {
+layout layout_wanted(group auto const& world, target_tensors& want) {
     auto known = replicate_known(world, std::move(want.layout), "target");
     return known ? *known : layout_of_all(world, want.tensors.descriptors());
 }
 
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-strict_verdict load_as(Group const& world, checkpoint const& source, target_tensors want,
+strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
                        options const& how) {
     std::filesystem::path const& path = source.metadata().path;
     agree_to_run(world, "load " + path.string(), digest_of_load(source, how),

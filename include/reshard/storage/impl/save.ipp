@@ -26,8 +26,7 @@ inline checkpoint_plan files_to_save(layout const& all, save_options const& how)
 }
 
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-void save_as(Group const& world, source_tensors have, std::filesystem::path const& target,
+void save_as(group auto const& world, source_tensors have, std::filesystem::path const& target,
              save_options const& how) {
     agree_to_run(world, "save to " + target.string(), digest_of(how),
                  attempt([&] { have.tensors.check(); }));

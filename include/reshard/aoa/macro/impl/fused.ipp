@@ -33,15 +33,15 @@ public:
           form_(form) {}
 
     /// Refuses attributes that are none of these and not the macro's own word.
-    void allow(std::initializer_list<std::string_view> words) const {
+    void allow(std::initializer_list<std::string_view> others) const {
         for (attribute const& each_attribute : context_.code.attributes(one_)) {
             bool const known = each_attribute.word == word_ ||
-                               std::ranges::find(words, each_attribute.word) != words.end();
+                               std::ranges::find(others, each_attribute.word) != others.end();
             if (!known)
-                refuse("has no attribute '" + each_attribute.word + "'" +
-                           (find_attribute_word(each_attribute.word)
-                                ? ", which goes into a statement of its own"
-                                : did_you_mean(each_attribute.word, words)),
+                refuse(words("has no attribute '", each_attribute.word, "'",
+                             find_attribute_word(each_attribute.word)
+                                 ? ", which goes into a statement of its own"
+                                 : did_you_mean(each_attribute.word, others)),
                        each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
                 refuse("has the attribute '" + each_attribute.word + "' twice",
@@ -56,7 +56,7 @@ public:
             return std::nullopt;
         auto const* const value = std::get_if<index_t>(&found->value);
         if (!value)
-            refuse("has a " + std::string(word) + " that is not a number", found->where);
+            refuse(words("has a ", word, " that is not a number"), found->where);
         return *value;
     }
 
@@ -64,16 +64,12 @@ public:
     index_t heads(std::string_view name, std::string_view other) const {
         auto const value = number(name), older = number(other);
         if (!value && !older)
-            refuse("lacks " + std::string(name), {});
+            refuse(words("lacks ", name), {});
         if (value && older && *value != *older)
-            refuse("has " + std::string(name) + '=' + std::to_string(*value) + " and " +
-                       std::string(other) + '=' + std::to_string(*older),
-                   {});
+            refuse(words("has ", name, '=', *value, " and ", other, '=', *older), {});
         index_t const found = value ? *value : *older;
         if (found < 1)
-            refuse("has " + std::string(name) + '=' + std::to_string(found) +
-                       ", which is less than 1",
-                   {});
+            refuse(words("has ", name, '=', found, ", which is less than 1"), {});
         return found;
     }
 
@@ -88,8 +84,7 @@ public:
     /// Refuses a number of names that no form of the macro has, and a result that stands twice.
     void check_form(bool is_known) const {
         if (!is_known)
-            refuse("has " + std::to_string(one_.left) + " names on the left and " +
-                       std::to_string(one_.right) + " on the right",
+            refuse(words("has ", one_.left, " names on the left and ", one_.right, " on the right"),
                    {});
         if (context_.options.reverse)
             return;
@@ -188,9 +183,8 @@ inline head_counts read_heads(fused_statement const& fused) {
     head_counts const heads{fused.heads("num_heads", "num_q_heads"),
                             fused.heads("num_key_value_groups", "num_kv_heads")};
     if (heads.query % heads.key != 0)
-        fused.refuse("has " + std::to_string(heads.query) +
-                         " query heads, which is not a multiple of " + std::to_string(heads.key) +
-                         " key/value heads",
+        fused.refuse(words("has ", heads.query, " query heads, which is not a multiple of ",
+                           heads.key, " key/value heads"),
                      {});
     return heads;
 }
@@ -212,9 +206,8 @@ inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::siz
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
-        fused.refuse("cannot give equal shares of " + std::to_string(count.key) +
-                         " key/value heads to the " + std::to_string(parts) + " parts that the " +
-                         std::string(side) + " has",
+        fused.refuse(words("cannot give equal shares of ", count.key, " key/value heads to the ",
+                           parts, " parts that the ", side, " has"),
                      {});
 }
 
@@ -307,8 +300,8 @@ inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name co
 inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
     index_t const step = source / std::gcd(source, target);
     if (step > 1'000'000'000 / target)
-        fused.refuse("would need more than 1000000000 pieces: " + std::to_string(source) +
-                         " parts in the source, " + std::to_string(target) + " in the target",
+        fused.refuse(words("would need more than 1000000000 pieces: ", source,
+                           " parts in the source, ", target, " in the target"),
                      {});
     return step * target;
 }

@@ -88,7 +88,7 @@ inline void check_star(macro_context const& context, statement const& one, std::
         fail_in(one, {errc::bad_macro, std::move(message), starred.where});
     };
     if (stars > 1)
-        refuse("a name may have at most one '*'; this one has " + std::to_string(stars));
+        refuse(words("a name may have at most one '*'; this one has ", stars));
     if (starred.transposed)
         refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
                "own");

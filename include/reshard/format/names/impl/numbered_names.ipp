@@ -10,9 +10,7 @@
 #include <cstddef>
 #include <system_error>
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
                                                                std::string_view before) {
@@ -33,9 +31,9 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
     return std::nullopt;
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        pipeline const& stages, layer_place chunk) {
@@ -56,8 +54,6 @@ RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view b
                               [&](index_t local) { return experts.global(rank, local); });
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif

@@ -46,9 +46,7 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
 
 } // namespace reshard::model
 
-namespace reshard {
-
-namespace detail {
+namespace reshard::detail {
 
 inline constexpr std::string_view slice_prefix = "slice@";
 
@@ -112,9 +110,9 @@ inline std::string master_key_suffix(std::vector<model::state_kind> const& kinds
     return {};
 }
 
-} // namespace detail
+} // namespace reshard::detail
 
-namespace model {
+namespace reshard::model {
 
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           std::vector<state_kind> const& kinds) {
@@ -156,8 +154,6 @@ RESHARD_DECL std::vector<std::string> state_variables(std::string_view parameter
     return names;
 }
 
-} // namespace model
-
-} // namespace reshard
+} // namespace reshard::model
 
 #endif
