@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 #include <reshard/mpi/look_up.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/plan_sides.hpp>

@@ -5,7 +5,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/overlap.hpp>
-#include <reshard/bind/strict_keys.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -37,8 +37,9 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
     layout const have = layout_of_ranks(source);
     layout const want = layout_of_ranks(target);
     mapping const* const known = how.program.known();
-    auto const [program, verdict] = detail::fitted_program(
-        known ? std::optional(*known) : std::nullopt, catalog_of(have), want, how);
+    auto const [program, verdict] =
+        detail::fitted_program(known ? std::optional(*known) : std::nullopt, catalog_of(have), want,
+                               {how.strict, how.shape_mismatch});
     plan_problem const problem = problem_of(program, have, want);
     plan const all = make_plan(problem, {}, {.processes_per_node = how.processes_per_node});
     shard_views<const_tensor_view> sources;

@@ -41,14 +41,13 @@
 #include <reshard/aoa/macro/impl/star.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/job.ipp>
+#include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
-#include <reshard/bind/impl/planned_job.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
 #include <reshard/copy/impl/bits.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
-#include <reshard/core/impl/axis_cycle.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
@@ -68,7 +67,6 @@
 #include <reshard/layout/impl/distribution.ipp>
 #include <reshard/layout/impl/flat_grid.ipp>
 #include <reshard/layout/impl/grid_axis.ipp>
-#include <reshard/layout/impl/grid_list.ipp>
 #include <reshard/layout/impl/key_pattern.ipp>
 #include <reshard/layout/impl/layout.ipp>
 #include <reshard/layout/impl/layout_of.ipp>
@@ -91,6 +89,7 @@
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
+#include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>

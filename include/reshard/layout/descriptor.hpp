@@ -3,7 +3,7 @@
 #ifndef RESHARD_LAYOUT_DESCRIPTOR_HPP
 #define RESHARD_LAYOUT_DESCRIPTOR_HPP
 
-#include <reshard/core/axis_cycle.hpp>
+#include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/flat_range.hpp>

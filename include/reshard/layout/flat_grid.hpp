@@ -281,6 +281,11 @@ private:
 /// \throws error with errc::bad_layout where slices do not hold the boxes that they are of
 RESHARD_DECL void validate(flat_recipe const& flat);
 
+/// Of grids side by side; whether they are disjoint is checked with the tensor that they lie in.
+///
+/// \throws error with errc::bad_layout where there is none, or where they have different axes
+RESHARD_DECL void validate(std::vector<flat_grid> const& grids);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -3,7 +3,7 @@
 #ifndef RESHARD_LAYOUT_GRID_AXIS_HPP
 #define RESHARD_LAYOUT_GRID_AXIS_HPP
 
-#include <reshard/core/axis_cycle.hpp>
+#include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/layout/placement.hpp>

@@ -65,7 +65,7 @@ public:
 
     /// Who holds shard `i`; ascending.
     ///
-    /// \pre `i < size()`
+    /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
         index_t sum = first_holder_;
         if (step_ > 0)
@@ -91,21 +91,15 @@ public:
 
     /// What shard `i` is; where it has no elements, a box at offset = extent. Where blocks are
     /// dealt out, all from its first to its last one, of which `cycles` says which are its.
-    ///
-    /// \pre `i < size()`
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
 
     /// The axes along which shard `i` is blocks of its region.
-    ///
-    /// \pre `i < size()`
     constexpr axis_cycles cycles(std::size_t i) const { return cycles_at(box_of(i)); }
 
     /// The number of different boxes.
     constexpr std::size_t box_count() const { return static_cast<std::size_t>(boxes_); }
 
     /// The box of shard `i`.
-    ///
-    /// \pre `i < size()`
     constexpr std::uint32_t box_of(std::size_t i) const {
         if (replicas_ == 1)
             return static_cast<std::uint32_t>(i);
@@ -152,11 +146,16 @@ public:
     }
 
     /// Which replica of its box shard `i` is.
-    ///
-    /// \pre `i < size()`
     constexpr std::uint32_t replica_of(std::size_t i) const {
         return static_cast<std::uint32_t>(
             sum_of(false, i, &grid_axis::shard_stride, &grid_axis::part_stride));
+    }
+
+    /// Calls `visit(shard)` for the shard of a holder, where it has one.
+    template <class Visitor>
+    constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
+        if (auto const shard = find(holder))
+            visit(*shard);
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
@@ -183,11 +182,8 @@ public:
     constexpr void add_geometry(hasher& digest) const {
         digest.add(shape_);
         for (grid_axis const& axis : axes_) {
-            digest.add(static_cast<std::uint64_t>(axis.how.what) << 32 | axis.how.axis << 1 |
-                       axis.how.strided);
+            add_value(digest, axis.how);
             digest.add(static_cast<std::uint64_t>(axis.extent));
-            digest.add(axis.how.sizes);
-            digest.add(static_cast<std::uint64_t>(axis.how.block));
         }
     }
 
@@ -209,11 +205,7 @@ private:
             for (std::uint8_t i = 0; i < axes_.size(); ++i)
                 if (axes_[i].how.cuts() && axes_[i].how.strided == strided)
                     cutting_.push_back(i);
-        find_step();
-    }
-
-    /// Holders are usually evenly spaced: then one multiplication finds them.
-    constexpr void find_step() {
+        // Holders are usually evenly spaced: then one multiplication finds them.
         step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
         for (grid_axis const& axis : axes_)
             if (axis.holder_stride != axis.shard_stride * step_)

@@ -72,6 +72,14 @@ public:
         return cycles_.empty() ? none_ : cycles_[i];
     }
 
+    /// Calls `visit(shard)` for each shard of a holder, ascending.
+    template <class Visitor>
+    constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
+        for (std::uint32_t i = 0; i < size(); ++i)
+            if (holders_[i] == holder)
+                visit(i);
+    }
+
     constexpr void reserve(std::size_t shards) {
         holders_.reserve(shards);
         regions_.reserve(shards);
@@ -113,6 +121,25 @@ public:
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
     constexpr std::vector<flat_range> const& flat_ranges() const { return flats_; }
     constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
+
+    /// True where shards of the same number are the same elements, whoever holds them.
+    constexpr bool same_geometry(shard_table const& other) const {
+        return regions_ == other.regions_ && flats_ == other.flats_ && cycles_ == other.cycles_;
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        regions_.offsets().add_to(digest);
+        regions_.shapes().add_to(digest);
+        add_value(digest, flats_);
+        add_value(digest, cycles_);
+    }
+
+    /// Adds who holds the shards.
+    constexpr void add_holders(hasher& digest) const {
+        for (holder_t const one : holders_)
+            digest.add(std::uint64_t{one});
+    }
 
     /// The memory that the shards take.
     constexpr std::size_t bytes() const {

@@ -3,14 +3,18 @@
 #ifndef RESHARD_LAYOUT_TENSOR_SHARDS_HPP
 #define RESHARD_LAYOUT_TENSOR_SHARDS_HPP
 
-#include <reshard/layout/grid_list.hpp>
+#include <reshard/layout/flat_grid.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -18,14 +22,179 @@
 
 namespace reshard::detail {
 
-/// The number of no spread: tensors that share one, a way of being held, have its number.
-inline constexpr std::uint32_t no_spread = 0xffffffff;
+/// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in
+/// memory that does not depend on the number of ranks.
+///
+/// Shards and boxes of the first grid are numbered first, then those of the second, and so on.
+///
+/// \par Units     elements
+/// \invariant     there is a grid, and no two share elements
+class grid_list {
+public:
+    /// \throws error with errc::overflow where 32 bits do not count the boxes
+    constexpr explicit grid_list(std::vector<flat_grid> grids) : grids_(std::move(grids)) {
+        BOOST_ASSERT(!grids_.empty());
+        for (flat_grid const& one : grids_) {
+            first_shard_.push_back(first_shard_.back() + one.size());
+            first_box_.push_back(first_box_.back() + one.box_count());
+        }
+        if (std::max(first_box_.back(), first_shard_.back()) >
+            std::numeric_limits<std::uint32_t>::max())
+            fail(errc::overflow, "a tensor has ", first_shard_.back(), " shards of ",
+                 first_box_.back(), " boxes; at most 4294967295 of each are supported");
+    }
+
+    constexpr std::vector<flat_grid> const& grids() const { return grids_; }
+    constexpr std::vector<flat_grid> const& recipe() const { return grids_; }
+    constexpr std::size_t ndim() const { return grids_[0].offset().size(); }
+    constexpr std::size_t size() const { return first_shard_.back(); }
+
+    /// \pre `i < size()`, here and below
+    constexpr holder_t holder(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.holder(at.number);
+    }
+    constexpr box region(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.region(at.number);
+    }
+    constexpr std::optional<flat_range> flat(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.flat(at.number);
+    }
+    constexpr axis_cycles cycles(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.cycles(at.number);
+    }
+    constexpr std::vector<box> boxes(std::size_t i) const {
+        grid_number const at = shard_place(i);
+        return at.grid.boxes(at.number);
+    }
+
+    /// Calls `visit(shard)` for each shard of a holder, ascending.
+    template <class Visitor>
+    constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
+        for (std::size_t i = 0; i < grids_.size(); ++i)
+            if (auto const shard = grids_[i].find(holder))
+                visit(static_cast<std::uint32_t>(first_shard_[i] + *shard));
+    }
+
+    /// How many numbers of boxes there are; boxes of some are empty.
+    constexpr std::size_t box_count() const { return first_box_.back(); }
+
+    /// The number of the first box of shard `i`; the others follow.
+    constexpr std::uint32_t first_box(std::size_t i) const {
+        std::size_t const grid = place_of(first_shard_, i);
+        return static_cast<std::uint32_t>(first_box_[grid]) +
+               grids_[grid].first_box(i - first_shard_[grid]);
+    }
+
+    /// \pre `number < box_count()`, here and below
+    constexpr box box_at(std::size_t number) const {
+        grid_number const at = box_place(number);
+        return at.grid.box_at(at.number);
+    }
+    constexpr axis_cycles cycles_at(std::size_t number) const {
+        grid_number const at = box_place(number);
+        return at.grid.cycles_at(at.number);
+    }
+    constexpr std::size_t replicas(std::size_t number) const {
+        return grids_[place_of(first_box_, number)].replicas();
+    }
+
+    /// \pre `which < replicas(number)`
+    constexpr shard_part replica(std::size_t number, std::size_t which) const {
+        std::size_t const grid = place_of(first_box_, number);
+        shard_part found = grids_[grid].replica(number - first_box_[grid], which);
+        found.shard += static_cast<std::uint32_t>(first_shard_[grid]);
+        return found;
+    }
+
+    /// Which replica of box `number` a holder has, or nothing where it does not have that box.
+    constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
+        grid_number const at = box_place(number);
+        return at.grid.replica_held(at.number, holder);
+    }
+
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
+    /// the shared ones.
+    ///
+    /// \pre `region.ndim() == ndim()`
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        for (std::size_t i = 0; i < grids_.size(); ++i)
+            grids_[i].for_each_overlap(region, [&](std::uint32_t number, box const& common) {
+                visit(static_cast<std::uint32_t>(first_box_[i]) + number, common);
+            });
+    }
+
+    /// True where shards of the same number are the same elements, whoever holds them.
+    constexpr bool same_geometry(grid_list const& other) const {
+        return std::equal(
+            grids_.begin(), grids_.end(), other.grids_.begin(), other.grids_.end(),
+            [](flat_grid const& a, flat_grid const& b) { return a.same_geometry(b); });
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        for (flat_grid const& one : grids_)
+            one.add_geometry(digest);
+    }
+
+    /// Adds who holds the shards, which is all else that makes two lists equal.
+    constexpr void add_holders(hasher& digest) const {
+        for (flat_grid const& one : grids_)
+            one.grid().add_holders(digest);
+    }
+
+    constexpr bool operator==(grid_list const&) const = default;
+
+private:
+    /// Which grid has the thing of that number, given the numbers of the grids' first things.
+    static constexpr std::size_t place_of(std::vector<std::size_t> const& first,
+                                          std::size_t number) {
+        auto const behind = std::upper_bound(first.begin(), first.end(), number);
+        BOOST_ASSERT(behind != first.end());
+        return static_cast<std::size_t>(behind - first.begin()) - 1;
+    }
+
+    /// A number counted in one of the grids.
+    struct grid_number {
+        flat_grid const& grid;
+        std::size_t number;
+    };
+
+    constexpr grid_number shard_place(std::size_t i) const {
+        std::size_t const grid = place_of(first_shard_, i);
+        return {grids_[grid], i - first_shard_[grid]};
+    }
+
+    constexpr grid_number box_place(std::size_t number) const {
+        std::size_t const grid = place_of(first_box_, number);
+        return {grids_[grid], number - first_box_[grid]};
+    }
+
+    std::vector<flat_grid> grids_;
+    std::vector<std::size_t> first_shard_ = std::vector<std::size_t>(1); ///< of a grid, and the end
+    std::vector<std::size_t> first_box_ = std::vector<std::size_t>(1);
+};
 
 /// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is
 /// as small as two pointers.
 ///
 /// \par Units elements
 class tensor_shards {
+    constexpr shard_table const& listed() const {
+        BOOST_ASSERT(table());
+        return *table_;
+    }
+
+    /// What `question` says of whatever the shards are.
+    template <class Question>
+    constexpr auto ask(Question&& question) const {
+        return grid() ? question(*grid_) : grids() ? question(*grids_) : question(listed());
+    }
+
 public:
     /// Nobody holds any of the tensor.
     constexpr tensor_shards() = default;
@@ -42,18 +211,18 @@ public:
 
     /// \pre somebody holds some of the tensor, here and below
     constexpr std::size_t ndim() const {
-        return grid() ? grid_->ndim() : grids() ? grids_->ndim() : listed().ndim();
+        return ask([](auto const& shards) { return shards.ndim(); });
     }
     constexpr std::size_t size() const {
-        return grid() ? grid_->size() : grids() ? grids_->size() : listed().size();
+        return ask([](auto const& shards) { return shards.size(); });
     }
 
     /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
-        return grid() ? grid_->holder(i) : grids() ? grids_->holder(i) : listed().holder(i);
+        return ask([i](auto const& shards) { return shards.holder(i); });
     }
     constexpr box region(std::size_t i) const {
-        return grid() ? grid_->region(i) : grids() ? grids_->region(i) : listed().region(i);
+        return ask([i](auto const& shards) { return shards.region(i); });
     }
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (grid())
@@ -62,7 +231,7 @@ public:
     }
     /// The axes along which shard `i` is blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const {
-        return grid() ? grid_->cycles(i) : grids() ? grids_->cycles(i) : listed().cycles(i);
+        return ask([i](auto const& shards) -> axis_cycles { return shards.cycles(i); });
     }
     constexpr std::vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
@@ -88,72 +257,34 @@ public:
     /// they are listed.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
-        if (grids())
-            return grids_->for_each_of(holder, visit);
-        if (grid()) {
-            if (auto const shard = grid_->find(holder))
-                visit(*shard);
-            return;
-        }
-        for (std::uint32_t i = 0; table() && i < table_->size(); ++i)
-            if (table_->holder(i) == holder)
-                visit(i);
+        if (*this)
+            ask([&](auto const& shards) { shards.for_each_of(holder, visit); });
     }
 
     /// True where both are the same boxes in the same order, seen without looking at all of them.
     /// Listed and computed ones are never seen to be.
     constexpr bool same_geometry(tensor_shards const& other) const {
-        if (form_ != other.form_)
-            return false;
+        if (form_ != other.form_ || !*this)
+            return form_ == other.form_;
         if (grid())
             return grid_->same_geometry(*other.grid_);
-        if (grids())
-            return grids_->same_geometry(*other.grids_);
-        if (table())
-            return table_->regions() == other.table_->regions() &&
-                   table_->flat_ranges() == other.table_->flat_ranges() &&
-                   table_->all_cycles() == other.table_->all_cycles();
-        return true;
+        return grids() ? grids_->same_geometry(*other.grids_)
+                       : table_->same_geometry(*other.table_);
     }
 
     /// Adds what `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
-        if (grid())
-            return grid_->add_geometry(digest);
-        if (grids())
-            return grids_->add_geometry(digest);
-        if (!table())
-            return;
-        table_->regions().offsets().add_to(digest);
-        table_->regions().shapes().add_to(digest);
-        for (flat_range const& flat : table_->flat_ranges()) {
-            digest.add(static_cast<std::uint64_t>(flat.begin));
-            digest.add(static_cast<std::uint64_t>(flat.end));
-        }
-        for (axis_cycles const& cycles : table_->all_cycles())
-            for (axis_cycle const& one : cycles) {
-                digest.add(static_cast<std::uint64_t>(one.axis));
-                digest.add(static_cast<std::uint64_t>(one.block));
-                digest.add(static_cast<std::uint64_t>(one.period));
-            }
+        if (*this)
+            ask([&](auto const& shards) { shards.add_geometry(digest); });
     }
 
     /// Adds who holds them.
     constexpr void add_holders(hasher& digest) const {
-        if (grid())
-            return grid_->add_holders(digest);
-        if (grids())
-            return grids_->add_holders(digest);
-        for (std::size_t i = 0; table() && i < table_->size(); ++i)
-            digest.add(std::uint64_t{table_->holder(i)});
+        if (*this)
+            ask([&](auto const& shards) { shards.add_holders(digest); });
     }
 
 private:
-    constexpr shard_table const& listed() const {
-        BOOST_ASSERT(table());
-        return *table_;
-    }
-
     enum class form : std::uint8_t { none, table, grid, grids };
 
     form form_ = form::none;

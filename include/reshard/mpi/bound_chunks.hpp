@@ -4,7 +4,7 @@
 #define RESHARD_MPI_BOUND_CHUNKS_HPP
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/bind/side_by_side.hpp>
+#include <reshard/copy/side_by_side.hpp>
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_MPI_SHARD_DIRECTORY_HPP
 #define RESHARD_MPI_SHARD_DIRECTORY_HPP
 
-#include <reshard/core/axis_cycle.hpp>
+#include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/flat_range.hpp>

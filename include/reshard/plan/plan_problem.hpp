@@ -17,6 +17,9 @@
 
 namespace reshard::detail {
 
+/// The number of no spread: tensors that share one, a way of being held, have its number.
+inline constexpr std::uint32_t no_spread = 0xffffffff;
+
 /// A source tensor and who holds it. The name is for messages only.
 struct source_side {
     std::string_view key;

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/grid_list.hpp>
+#include <reshard/layout/tensor_shards.hpp>
 
 #include "support/shardings.hpp"
 #include "support/trials.hpp"

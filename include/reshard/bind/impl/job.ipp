@@ -7,7 +7,7 @@
 
 #include <reshard/plan/rounds.hpp>
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 
 namespace reshard {
 

@@ -5,7 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/plan/plan_digest.hpp>
 
@@ -82,7 +82,8 @@ RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors 
         how.cache ? how.cache->find(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
-        detail::plan_between(*planned, std::move(program), {}, how, {});
+        detail::fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
+        detail::plan_transfers(*planned, {}, {});
         ready = how.cache ? how.cache->add(digest, std::move(planned)) : std::move(planned);
     }
     auto state = detail::bind_alone(std::move(ready), have.tensors, want.tensors);

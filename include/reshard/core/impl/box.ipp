@@ -15,6 +15,14 @@ RESHARD_DECL std::string to_string(box const& region) {
     return text + "]";
 }
 
+RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles) {
+    std::string text;
+    for (detail::axis_cycle const& one : cycles)
+        text += " axis " + std::to_string(one.axis) + ": " + std::to_string(one.block) + " of " +
+                std::to_string(one.period);
+    return text;
+}
+
 } // namespace reshard
 
 #endif

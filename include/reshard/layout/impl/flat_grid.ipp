@@ -64,6 +64,15 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
              " of a buffer on in ", count, " slices of ", length);
 }
 
+RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
+    if (grids.empty())
+        fail(errc::bad_layout, "it has a list of no grids");
+    for (flat_grid const& one : grids)
+        if (one.offset().size() != grids[0].offset().size())
+            fail(errc::bad_layout, "it has a list of grids at offsets ", grids[0].offset(), " and ",
+                 one.offset());
+}
+
 } // namespace reshard::detail
 
 #endif

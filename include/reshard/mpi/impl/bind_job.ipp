@@ -5,8 +5,8 @@
 
 #include <reshard/mpi/bind_job.hpp>
 
+#include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
-#include <reshard/bind/planned_job.hpp>
 #include <reshard/mpi/exchange.hpp>
 #include <reshard/mpi/node_reach.hpp>
 #include <reshard/mpi/node_rings.hpp>

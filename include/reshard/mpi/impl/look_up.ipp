@@ -5,10 +5,10 @@
 
 #include <reshard/mpi/look_up.hpp>
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 #include <reshard/bind/shard_views.hpp>
-#include <reshard/bind/strict_keys.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/mapping_index.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
@@ -45,7 +45,7 @@ public:
             layout source_made, target_made;
             std::tie(planned_->program, planned_->verdict) = fitted_program(
                 std::move(program), catalog_of(told_layout(source, source_keys, source_made)),
-                told_layout(target, target_keys, target_made), how_);
+                told_layout(target, target_keys, target_made), {how_.strict, how_.shape_mismatch});
             planned_->source = own_layout(source);
             planned_->target = own_layout(target);
         });

@@ -5,8 +5,8 @@
 
 #include <reshard/mpi/plan_sides.hpp>
 
+#include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
-#include <reshard/bind/planned_job.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
@@ -195,7 +195,8 @@ inline std::shared_ptr<planned_job const> plan_anew(mpi_group const& ranks, two_
         planned->source = std::move(*sides.source.layout);
         planned->target = std::move(*sides.target.layout);
         holder_set const me({static_cast<holder_t>(ranks.rank())});
-        plan_between(*planned, std::move(program), {me, me}, how, nodes);
+        fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
+        plan_transfers(*planned, {me, me}, nodes);
     });
     return planned;
 }

@@ -5,7 +5,7 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>

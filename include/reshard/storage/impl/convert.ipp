@@ -6,7 +6,7 @@
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/bind/strict_keys.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>

@@ -6,9 +6,9 @@
 #include <reshard/storage/load.hpp>
 
 #include <reshard/bind/bind.hpp>
+#include <reshard/bind/job_state.hpp>
 #include <reshard/bind/overlap.hpp>
-#include <reshard/bind/planned_job.hpp>
-#include <reshard/bind/strict_keys.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -54,7 +54,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     else if (!how.program.is_by_name())
         program = (*how.program.made())(stored, &wanted);
     std::tie(work.program, work.verdict) =
-        fitted_program(std::move(program), stored, work.wanted, how);
+        fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();
     work.whole =

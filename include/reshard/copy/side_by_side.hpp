@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_SIDE_BY_SIDE_HPP
-#define RESHARD_BIND_SIDE_BY_SIDE_HPP
+#ifndef RESHARD_COPY_SIDE_BY_SIDE_HPP
+#define RESHARD_COPY_SIDE_BY_SIDE_HPP
 
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_blocks.hpp>

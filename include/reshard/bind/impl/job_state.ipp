@@ -1,13 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_IMPL_PLANNED_JOB_IPP
-#define RESHARD_BIND_IMPL_PLANNED_JOB_IPP
+#ifndef RESHARD_BIND_IMPL_JOB_STATE_IPP
+#define RESHARD_BIND_IMPL_JOB_STATE_IPP
 
-#include <reshard/bind/planned_job.hpp>
+#include <reshard/bind/job_state.hpp>
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/shard_views.hpp>
-#include <reshard/bind/strict_keys.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -15,19 +14,9 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace reshard::detail {
-
-RESHARD_DECL void plan_between(planned_job& all, std::optional<mapping> program,
-                               plan_scope const& mine, options const& how,
-                               plan_options const& nodes) {
-    std::tie(all.program, all.verdict) =
-        fitted_program(std::move(program), catalog_of(all.source), all.target, how);
-    all.problem = problem_of(all.program, all.source, all.target);
-    all.whole = make_plan(all.problem, mine, nodes);
-}
 
 RESHARD_DECL std::uint64_t digest_of_call(options const& how) {
     mapping const* const known = how.program.known();
@@ -131,8 +120,7 @@ inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& all,
 RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> all,
                                            std::optional<mapping> program, options const& how,
                                            rounds_scope const& scope) {
-    std::tie(all->program, all->verdict) =
-        fitted_program(std::move(program), catalog_of(all->source), all->target, how);
+    fit_program(*all, std::move(program), {how.strict, how.shape_mismatch});
     all->problem = problem_of(all->program, all->source, all->target);
     plan_flows const flows(all->problem, scope.nodes);
     planned_rounds result{all, rounds_of(flows, scope.ranks, how.memory_budget), {}};

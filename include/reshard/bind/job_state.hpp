@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_PLANNED_JOB_HPP
-#define RESHARD_BIND_PLANNED_JOB_HPP
+#ifndef RESHARD_BIND_JOB_STATE_HPP
+#define RESHARD_BIND_JOB_STATE_HPP
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/job.hpp>
@@ -9,7 +9,7 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/plan/plan_problem.hpp>
+#include <reshard/plan/planned_job.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <algorithm>
@@ -26,37 +26,6 @@
 /// What a job owns: its plan with what it was planned from, and its tensors.
 
 namespace reshard::detail {
-
-/// A plan, and what it was made from. The members refer to one another, so it never moves.
-///
-/// The layout of a side that was looked up has the shards of one process only.
-struct planned_job {
-    planned_job() = default;
-    planned_job(planned_job const&) = delete;
-
-    /// The plan with its tensors; `sources` and `targets` must live as long.
-    bound_plan with(shard_views<const_tensor_view> const& sources,
-                    shard_views<tensor_view> const& targets) const {
-        return {whole, problem, sources, targets};
-    }
-
-    mapping program;
-    layout source;
-    layout target;
-    plan_problem problem;
-    plan whole;
-    strict_verdict verdict;
-    bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
-    bool target_is_joined = false;
-};
-
-/// Plans what `mine` give and get, between layouts that are known whole.
-///
-/// \pre    `all.source`, `all.target` are there
-/// \throws error as `fitted_program`, `problem_of` and `make_plan`
-RESHARD_DECL void plan_between(planned_job& all, std::optional<mapping> program,
-                               plan_scope const& mine, options const& how,
-                               plan_options const& nodes);
 
 /// A number that stands for the call: equal where ranks do the same.
 RESHARD_DECL std::uint64_t digest_of_call(options const& how);
@@ -89,7 +58,7 @@ public:
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
               state_dict const& want);
 
-    bound_plan bound() const { return planned->with(sources, targets); }
+    bound_plan bound() const { return {planned->whole, planned->problem, sources, targets}; }
 
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
@@ -119,7 +88,7 @@ struct rounds_scope {
 /// Plans what one rank moves in each round.
 ///
 /// \pre    the layouts of `all` are there
-/// \throws error as `plan_between`, and as `rounds_of`
+/// \throws error as `fit_program`, `problem_of`, `make_plan` and `rounds_of`
 RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> all,
                                            std::optional<mapping> program, options const& how,
                                            rounds_scope const& scope);
@@ -202,7 +171,7 @@ private:
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/bind/impl/planned_job.ipp>
+#include <reshard/bind/impl/job_state.ipp>
 #endif
 
 #endif

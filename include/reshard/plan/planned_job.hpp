@@ -1,0 +1,56 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_PLANNED_JOB_HPP
+#define RESHARD_PLAN_PLANNED_JOB_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/expr/by_name.hpp>
+#include <reshard/plan/options.hpp>
+#include <reshard/plan/plan.hpp>
+#include <reshard/plan/problem.hpp>
+
+#include <optional>
+
+/// \file
+/// A plan that owns what it was made from.
+
+namespace reshard::detail {
+
+/// A plan, and what it was made from. The members refer to one another, so it never moves.
+///
+/// The layout of a side that was looked up has the shards of one process only.
+struct planned_job {
+    planned_job() = default;
+    planned_job(planned_job const&) = delete;
+
+    mapping program;
+    layout source;
+    layout target;
+    plan_problem problem;
+    plan whole;
+    strict_verdict verdict;
+    bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
+    bool target_is_joined = false;
+};
+
+/// Sets `program` and `verdict`.
+///
+/// \pre    `all.source`, `all.target` are there
+/// \throws error as `fitted_program`
+RESHARD_DECL void fit_program(planned_job& all, std::optional<mapping> program,
+                              fit_rules const& how);
+
+/// Plans what `mine` give and get, between layouts that are known whole.
+///
+/// \pre    `fit_program` was called
+/// \throws error as `problem_of` and `make_plan`
+RESHARD_DECL void plan_transfers(planned_job& all, plan_scope const& mine,
+                                 plan_options const& nodes);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/planned_job.ipp>
+#endif
+
+#endif
