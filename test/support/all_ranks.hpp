@@ -4,6 +4,7 @@
 #define RESHARD_TEST_SUPPORT_ALL_RANKS_HPP
 
 #include <reshard/bind/bind.hpp>
+#include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
