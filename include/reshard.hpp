@@ -5,12 +5,12 @@
 
 #include <reshard/adapt/span.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/core/flat_range.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/explain.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/shards_of.hpp>

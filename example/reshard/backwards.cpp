@@ -6,7 +6,7 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/reverse.hpp>
-#include <reshard/expr/piece_row.hpp>
+#include <reshard/expr/piece_list.hpp>
 
 #include <iterator>
 #include <utility>

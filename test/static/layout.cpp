@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/core/flat_range.hpp>
 #include <reshard/layout/distribution.hpp>
-#include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/holders_of.hpp>
 #include <reshard/layout/typed.hpp>
 #include <reshard/layout/typed_layout.hpp>

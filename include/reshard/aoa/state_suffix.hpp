@@ -5,7 +5,6 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>
@@ -41,16 +40,6 @@ RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
 /// The key of the parameter that a key is, or is the state of.
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
-
-/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
-/// state by its parameter's. A key that only ends like state has both, its own last.
-void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
-                             std::vector<state_suffix> const& suffixes, auto const& visit) {
-    std::string_view const parameter = parameter_of(entry.key, suffixes);
-    visit(parameter);
-    if (parameter.size() < entry.key.size() && !keys.find(parameter))
-        visit(std::string_view(entry.key));
-}
 
 } // namespace detail
 

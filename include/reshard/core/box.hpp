@@ -17,8 +17,8 @@
 #include <vector>
 
 /// \file
-/// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of one,
-/// what a process of a block-cyclic distribution holds.
+/// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of
+/// one, what a process of a block-cyclic distribution holds.
 
 namespace reshard {
 
@@ -171,6 +171,16 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
             return &one;
     }
     return nullptr;
+}
+
+/// Adds a cycle of a region, where the region has several of its blocks.
+///
+/// \pre none of the cycles is along its axis
+constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& one, box const& region) {
+    if (one.period == one.block || region.shape[one.axis] <= one.block)
+        return;
+    cycles.push_back(one);
+    std::sort(cycles.begin(), cycles.end());
 }
 
 /// How many elements the blocks of an extent have together.

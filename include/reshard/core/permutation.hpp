@@ -3,7 +3,7 @@
 #ifndef RESHARD_CORE_PERMUTATION_HPP
 #define RESHARD_CORE_PERMUTATION_HPP
 
-#include <reshard/core/box.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -19,8 +19,8 @@
 #include <vector>
 
 /// \file
-/// The mapping of a call: its program, or the default one in which every target tensor is the source
-/// tensor of the same name, fitted to the target as the options say.
+/// The mapping of a call: its program, or the default one in which every target tensor is the
+/// source tensor of the same name, fitted to the target as the options say.
 
 namespace reshard::detail {
 

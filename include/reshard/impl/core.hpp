@@ -66,7 +66,6 @@
 #include <reshard/layout/impl/descriptor.ipp>
 #include <reshard/layout/impl/distribution.ipp>
 #include <reshard/layout/impl/flat_grid.ipp>
-#include <reshard/layout/impl/grid_axis.ipp>
 #include <reshard/layout/impl/key_pattern.ipp>
 #include <reshard/layout/impl/layout.ipp>
 #include <reshard/layout/impl/layout_of.ipp>

@@ -57,34 +57,6 @@ constexpr index_vector local_shape(shard_descriptor const& shard) {
                       : detail::held_shape(shard.region, shard.cycles);
 }
 
-namespace detail {
-
-/// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
-/// them.
-///
-/// \throws error with errc::shape_mismatch when `flat` exceeds `region`
-constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
-    if (!flat)
-        return {region};
-    std::vector<box> boxes = boxes_of(*flat, region.shape);
-    for (box& run : boxes)
-        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-            run.offset[axis] += region.offset[axis];
-    return boxes;
-}
-
-/// The same, of a shard that may be cyclic; blocks come in row-major order.
-constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
-                                    axis_cycles const& cycles) {
-    if (flat || cycles.empty())
-        return boxes_of(region, flat);
-    std::vector<box> blocks;
-    for_each_block(region, cycles, [&](box const& block) { blocks.push_back(block); });
-    return blocks;
-}
-
-} // namespace detail
-
 /// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat, or
 /// ` axis 1: 2 of 4` where it is two of each four elements along that axis.
 RESHARD_DECL std::string to_string(shard_descriptor const& shard);

@@ -4,8 +4,10 @@
 #define RESHARD_LAYOUT_DISTRIBUTION_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/grid_axis.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/mesh.hpp>
+#include <reshard/layout/placement_fault.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <boost/assert.hpp>
@@ -100,7 +102,9 @@ public:
     constexpr detail::axis_cycles cycles_in(box const& region) const {
         detail::axis_cycles cycles;
         for (std::size_t i = 0; i < placements_.size(); ++i)
-            detail::add_cycle(cycles, placements_[i], ranks().all_axes[i].extent, region);
+            if (placement const& how = placements_[i]; how.what == placement::kind::cyclic)
+                detail::add_cycle(
+                    cycles, {how.axis, how.block, how.block * ranks().all_axes[i].extent}, region);
         return cycles;
     }
 

@@ -4,8 +4,7 @@
 #define RESHARD_LAYOUT_FLAT_GRID_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/descriptor.hpp>
-#include <reshard/layout/flat_slices.hpp>
+#include <reshard/core/flat_range.hpp>
 #include <reshard/layout/shard_grid.hpp>
 
 #include <boost/assert.hpp>

@@ -25,12 +25,6 @@ enum class copies {
 
 namespace detail {
 
-/// Some axes of a mesh: bit `i` stands for axis `i`.
-using axis_set = std::uint8_t;
-
-/// Whether axis `axis` is one of them.
-constexpr bool has_axis(axis_set axes, std::size_t axis) { return (axes >> axis & 1) != 0; }
-
 /// The numbers `first <= i < last`.
 struct part_range {
     index_t first;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
@@ -208,6 +209,16 @@ private:
 
 /// `tp=2`, or `tp=2 over the ranks 1, 2`.
 RESHARD_DECL std::string to_string(rank_mesh const& ranks);
+
+namespace detail {
+
+/// Some axes of a mesh: bit `i` stands for axis `i`.
+using axis_set = std::uint8_t;
+
+/// Whether axis `axis` is one of them.
+constexpr bool has_axis(axis_set axes, std::size_t axis) { return (axes >> axis & 1) != 0; }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -5,8 +5,8 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/digest.hpp>
-#include <reshard/layout/grid_axis.hpp>
 #include <reshard/layout/holder.hpp>
+#include <reshard/layout/placement.hpp>
 
 #include <boost/assert.hpp>
 
@@ -112,7 +112,8 @@ public:
         box held = whole(shape_);
         for (std::uint8_t const next : cutting_) {
             grid_axis const& axis = axes_[next];
-            cut_part(held, axis, axis.along(static_cast<index_t>(number), axis.part_stride));
+            cut_part(held.offset[axis.how.axis], held.shape[axis.how.axis], axis,
+                     axis.along(static_cast<index_t>(number), axis.part_stride));
         }
         for (std::size_t i = 0; i < ndim(); ++i)
             if (held.shape[i] == 0)
@@ -126,8 +127,9 @@ public:
     constexpr axis_cycles cycles_at(std::size_t number) const {
         axis_cycles cycles;
         for (std::uint8_t const next : cutting_)
-            if (axes_[next].how.what == placement::kind::cyclic)
-                add_cycle(cycles, axes_[next].how, axes_[next].extent, box_at(number));
+            if (placement const& how = axes_[next].how; how.what == placement::kind::cyclic)
+                add_cycle(cycles, {how.axis, how.block, how.block * axes_[next].extent},
+                          box_at(number));
         return cycles;
     }
 
@@ -250,9 +252,10 @@ private:
         if (axis.how.what == placement::kind::cyclic)
             return visit_blocks(next, number, held, region, visit);
         index_t const behind = std::min(held.end(along), region.end(along));
-        for (index_t i = first_part(held, axis, region.offset[along]); i < axis.extent; ++i) {
+        interval const full{held.offset[along], held.shape[along]};
+        for (index_t i = first_part(full, axis, region.offset[along]); i < axis.extent; ++i) {
             box share = held;
-            cut_part(share, axis, i);
+            cut_part(share.offset[along], share.shape[along], axis, i);
             if (share.offset[along] >= behind)
                 return;
             if (share.shape[along] > 0)

@@ -3,8 +3,9 @@
 #ifndef RESHARD_LAYOUT_SHARD_TABLE_HPP
 #define RESHARD_LAYOUT_SHARD_TABLE_HPP
 
+#include <reshard/core/error.hpp>
+#include <reshard/core/flat_range.hpp>
 #include <reshard/core/index_rows.hpp>
-#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 #ifndef RESHARD_LAYOUT_SHARDING_HPP
 #define RESHARD_LAYOUT_SHARDING_HPP
 
-#include <reshard/layout/flat_slices.hpp>
-#include <reshard/layout/holders_of.hpp>
+#include <reshard/core/flat_range.hpp>
+#include <reshard/layout/distribution.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_SHARDS_OF_HPP
 #define RESHARD_LAYOUT_SHARDS_OF_HPP
 
+#include <reshard/layout/holders_of.hpp>
 #include <reshard/layout/sharding.hpp>
 
 #include <boost/assert.hpp>

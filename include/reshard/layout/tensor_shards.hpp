@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,7 +43,6 @@ public:
                  first_box_.back(), " boxes; at most 4294967295 of each are supported");
     }
 
-    constexpr std::vector<flat_grid> const& grids() const { return grids_; }
     constexpr std::vector<flat_grid> const& recipe() const { return grids_; }
     constexpr std::size_t ndim() const { return grids_[0].offset().size(); }
     constexpr std::size_t size() const { return first_shard_.back(); }
@@ -198,7 +196,9 @@ class tensor_shards {
 public:
     /// Nobody holds any of the tensor.
     constexpr tensor_shards() = default;
-    constexpr tensor_shards(shard_table const* table) : form_(form::table), table_(table) {}
+    /// Null: the same.
+    constexpr tensor_shards(shard_table const* table)
+        : form_(table ? form::table : form::none), table_(table) {}
     constexpr tensor_shards(shard_grid const* grid) : form_(form::grid), grid_(grid) {}
     constexpr tensor_shards(grid_list const* grids) : form_(form::grids), grids_(grids) {}
 

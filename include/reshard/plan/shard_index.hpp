@@ -3,8 +3,8 @@
 #ifndef RESHARD_PLAN_SHARD_INDEX_HPP
 #define RESHARD_PLAN_SHARD_INDEX_HPP
 
+#include <reshard/core/flat_range.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/layout/flat_slices.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/options.hpp>
 

@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_TYPED_PLAN_HPP
 
 #include <reshard/layout/distribution_grid.hpp>
-#include <reshard/plan/move_list.hpp>
+#include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/typed_definition.hpp>
 
 #include <boost/mp11/algorithm.hpp>

@@ -26,8 +26,8 @@ namespace reshard {
 /// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
 /// tensors that are used. Tensors that the program only adds keep their content, and so do those
 /// that `how.strict` leaves out; the result says which, and what else the mode wants to be said.
-/// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the catalogs of
-/// the checkpoint and of what all ranks want.
+/// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the
+/// catalogs of the checkpoint and of what all ranks want.
 ///
 /// \throws error before anything is written: as `layout_of`, `problem_of` and `make_plan`,
 ///         beginning with the checkpoint's path; errc::overlap for replicas that differ,

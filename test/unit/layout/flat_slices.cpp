@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/flat_slices.hpp>
+#include <reshard/core/flat_range.hpp>
 
 #include <boost/test/unit_test.hpp>
 

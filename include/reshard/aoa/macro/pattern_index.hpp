@@ -25,6 +25,16 @@
 
 namespace reshard::aoa::detail {
 
+/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
+/// state by its parameter's. A key that only ends like state has both, its own last.
+void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
+                             std::vector<state_suffix> const& suffixes, auto const& visit) {
+    std::string_view const parameter = parameter_of(entry.key, suffixes);
+    visit(parameter);
+    if (parameter.size() < entry.key.size() && !keys.find(parameter))
+        visit(std::string_view(entry.key));
+}
+
 /// A key taken apart into its outline and the runs of digits that the outline leaves out.
 struct outlined_key {
     std::string outline;

@@ -46,7 +46,7 @@ inline void check_holders(shard_table const& shards, std::string const& key, hol
 }
 
 inline void check_holders(grid_list const& list, std::string const& key, holder_t holders) {
-    for (flat_grid const& one : list.grids())
+    for (flat_grid const& one : list.recipe())
         check_holders(one.grid(), key, holders);
 }
 
@@ -68,7 +68,7 @@ inline void check_shards(shard_grid const& grid, std::string const& key,
 }
 
 inline void check_shards(grid_list const& list, std::string const& key, index_vector const& shape) {
-    check_apart(list.grids(), key, shape);
+    check_apart(list.recipe(), key, shape);
 }
 
 /// \param key a tensor that is spread so, for messages
@@ -160,7 +160,7 @@ inline std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis) 
 
 inline std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
     std::vector<index_t> begins;
-    for (flat_grid const& one : all.grids())
+    for (flat_grid const& one : all.recipe())
         for (index_t const begin : begins_of(one.grid(), axis))
             begins.push_back(one.offset()[axis] + begin);
     return sorted_once(std::move(begins));

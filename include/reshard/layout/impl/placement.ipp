@@ -5,6 +5,9 @@
 
 #include <reshard/layout/placement.hpp>
 
+#include <cstddef>
+#include <string>
+
 namespace reshard {
 
 RESHARD_DECL std::string to_string(placement const& how) {

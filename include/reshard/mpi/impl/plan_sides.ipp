@@ -157,7 +157,7 @@ inline bool has_replicas(tensor_shards const& shards) {
     if (shards.grid())
         return shards.grid()->replicas() > 1;
     if (shards.grids())
-        return std::ranges::any_of(shards.grids()->grids(),
+        return std::ranges::any_of(shards.grids()->recipe(),
                                    [](flat_grid const& one) { return one.replicas() > 1; });
     shard_index const index(shards);
     for (std::size_t i = 0; i < index.size(); ++i)

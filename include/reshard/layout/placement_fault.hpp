@@ -1,11 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_LAYOUT_GRID_AXIS_HPP
-#define RESHARD_LAYOUT_GRID_AXIS_HPP
+#ifndef RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
+#define RESHARD_LAYOUT_PLACEMENT_FAULT_HPP
 
-#include <reshard/core/box.hpp>
-#include <reshard/core/config.hpp>
-#include <reshard/layout/holder.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/layout/placement.hpp>
 
 #include <algorithm>
@@ -16,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// One axis of a grid of shards, by strides.
+/// What keeps placements from fitting a mesh and a tensor.
 
 namespace reshard::detail {
 
@@ -41,52 +39,6 @@ struct placement_fault {
 
     constexpr bool operator==(placement_fault const&) const = default;
 };
-
-/// A half-open interval of one axis, as first element and extent.
-struct interval {
-    index_t offset;
-    index_t extent;
-};
-
-/// From the first of the blocks that part `i` of `count` has to the last one.
-///
-/// \pre `block > 0`
-constexpr interval interval_of_blocks(index_t block, index_t extent, index_t count, index_t i) {
-    index_t const blocks = extent / block + (extent % block != 0);
-    if (i >= blocks)
-        return {extent, 0};
-    index_t const last = (i + (blocks - 1 - i) / count * count) * block;
-    return {i * block, last + std::min(block, extent - last) - i * block};
-}
-
-/// Adds the cycle that a placement of blocks on `count` ranks makes of a region, where there are
-/// several of its blocks.
-///
-/// \pre no other placement cuts a part of the axis
-constexpr void add_cycle(axis_cycles& cycles, placement const& how, index_t count,
-                         box const& region) {
-    if (how.what != placement::kind::cyclic || count == 1 || region.shape[how.axis] <= how.block)
-        return;
-    cycles.push_back({how.axis, how.block, how.block * count});
-    std::sort(cycles.begin(), cycles.end());
-}
-
-/// Part `i` of an extent cut into `count`; parts behind the end are empty. Where blocks are dealt
-/// out, all from the first to the last one of the part.
-constexpr interval interval_of(placement const& how, index_t extent, index_t count, index_t i) {
-    if (how.what == placement::kind::sizes) {
-        interval result{0, how.sizes[static_cast<std::size_t>(i)]};
-        for (index_t before = 0; before < i; ++before)
-            result.offset += how.sizes[static_cast<std::size_t>(before)];
-        return result;
-    }
-    if (how.what == placement::kind::cyclic)
-        return interval_of_blocks(how.block, extent, count, i);
-    index_t const most = extent / count + (extent % count != 0);
-    if (most == 0 || i > extent / most)
-        return {extent, 0};
-    return {i * most, std::min(most, extent - i * most)};
-}
 
 /// What keeps the sizes of `how` from being those of `count` parts of an extent, or nothing.
 constexpr std::optional<placement_fault>
@@ -178,95 +130,6 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     return std::nullopt;
 }
 
-/// A mesh axis that a tensor is on: what it does, its ranks, and how far they are apart.
-struct held_axis {
-    placement how; ///< replicates or cuts
-    index_t extent = 1;
-    index_t holder_stride = 1;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.how, self.extent, self.holder_stride);
-    }
-};
-
-/// A placement that copies or cuts; whether it fits, only the tensor can tell.
-///
-/// \throws error with errc::bad_layout for one that keeps the tensor in one place
-constexpr void validate(held_axis const& axis) {
-    using kind = placement::kind;
-    placement const& how = axis.how;
-    if (how.what == kind::only || how.axis >= max_ndim || how.coordinate != 0 ||
-        (how.what != kind::sizes && !how.sizes.empty()) ||
-        (how.what != kind::cyclic && how.block != 0))
-        fail(errc::bad_layout, "it has the placement " + to_string(how) + " along a mesh axis");
-}
-
-/// One axis of a grid of shards.
-struct grid_axis {
-    placement how;                 ///< replicates or cuts
-    index_t extent = 1;            ///< how many shards stand along it
-    index_t holder_stride = 1;     ///< from the holder of one shard to that of the next
-    index_t shard_stride = 1;      ///< from the number of one shard to that of the next
-    index_t part_stride = 1;       ///< from one box to the next, or from one replica
-    std::vector<index_t> begins{}; ///< of the parts, where sizes are given; one more than parts
-
-    constexpr index_t along(index_t number, index_t stride) const {
-        return number / stride % extent;
-    }
-    constexpr bool operator==(grid_axis const&) const = default;
-};
-
-/// Leaves of `held` part `i` along the axis.
-constexpr void cut_part(box& held, grid_axis const& axis, index_t i) {
-    index_t& offset = held.offset[axis.how.axis];
-    index_t& extent = held.shape[axis.how.axis];
-    if (!axis.begins.empty()) {
-        auto const bounds = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
-        offset += *bounds;
-        extent = bounds[1] - bounds[0];
-        return;
-    }
-    auto const share = interval_of(axis.how, extent, axis.extent, i);
-    offset += share.offset;
-    extent = share.extent;
-}
-
-/// The first part of `held` along the axis that may reach behind `begin`.
-constexpr index_t first_part(box const& held, grid_axis const& axis, index_t begin) {
-    index_t const from = begin - held.offset[axis.how.axis];
-    index_t const extent = held.shape[axis.how.axis];
-    if (from <= 0 || extent == 0)
-        return 0;
-    if (axis.begins.empty())
-        return from / (extent / axis.extent + (extent % axis.extent != 0));
-    auto const behind = std::upper_bound(axis.begins.begin(), axis.begins.end(), from);
-    return behind - axis.begins.begin() - 1;
-}
-
-/// What a `shard_grid` is given.
-struct grid_recipe {
-    index_vector shape;
-    holder_t first_holder = 0;
-    std::vector<held_axis> axes; ///< the fastest first
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.shape, self.first_holder, self.axes);
-    }
-};
-
-/// The holder behind the last one of a grid.
-///
-/// \throws error with errc::bad_layout where two shards have one holder, or there are too many
-RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
-
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or
-///         where holders or placements do not fit
-RESHARD_DECL void validate(grid_recipe const& grid);
-
 } // namespace reshard::detail
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/layout/impl/grid_axis.ipp>
-#endif
 
 #endif
