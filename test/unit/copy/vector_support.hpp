@@ -112,11 +112,11 @@ inline constexpr std::uint32_t spread_patterns = 1u << 22;
 /// at which something changes.
 class patterns {
 public:
-    explicit patterns(data_type dtype) : size_(bits(dtype) / 8) {
+    explicit patterns(data_type type) : size_(bits(type) / 8) {
         if (size_ <= 2) {
             for (std::uint64_t i = 0; i < std::uint64_t{1} << (8 * size_); ++i)
                 push(i);
-        } else if (dtype == data_type::f32) {
+        } else if (type == data_type::f32) {
             push_f32();
         } else {
             push_f64();
