@@ -6,6 +6,7 @@
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <optional>
 #include <vector>
