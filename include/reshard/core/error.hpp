@@ -4,6 +4,7 @@
 #define RESHARD_CORE_ERROR_HPP
 
 #include <cstddef>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -97,28 +98,57 @@ private:
 
 namespace detail {
 
-/// A text as it is, a number in digits, the name of an enumerator, and of any other value what
-/// `to_string` says.
+/// A word of a sentence: a value, and how its text is appended. Refers to the value.
+///
+/// Sentences are many, and their types differ: what is compiled for each is a list of pairs.
+struct word {
+    void const* value;
+    void (*append)(std::string& text, void const* value);
+};
+
+/// Appends a text as it is, a number in digits, the name of an enumerator, and of any other value
+/// what `to_string` says.
 template <class T>
-std::string word(T const& value) {
+void append_word(std::string& text, void const* value) {
+    T const& one = *static_cast<T const*>(value);
     if constexpr (std::is_convertible_v<T const&, std::string_view>)
-        return std::string(std::string_view(value));
+        text += std::string_view(one);
     else if constexpr (std::is_same_v<T, char>)
-        return std::string(1, value);
+        text += one;
     else if constexpr (std::is_arithmetic_v<T>)
-        return std::to_string(value);
+        text += std::to_string(one);
     else if constexpr (std::is_enum_v<T>)
-        return std::string(name(value));
+        text += name(one);
     else
-        return to_string(value);
+        text += to_string(one);
 }
 
-/// The words of a sentence, one after the other, each as `word` has it.
+inline void append_characters(std::string& text, void const* value) {
+    text += static_cast<char const*>(value);
+}
+
+template <class T>
+word word_of(T const& value) {
+    return {&value, append_word<T>};
+}
+inline word word_of(char const* text) { return {text, append_characters}; }
+
+inline std::string joined(std::initializer_list<word> words) {
+    std::string text;
+    for (word const& one : words)
+        one.append(text, one.value);
+    return text;
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code,
+                                                               std::initializer_list<word> words) {
+    throw error(code, joined(words));
+}
+
+/// The words of a sentence, one after the other, each as `append_word` has it.
 template <class... Words>
 std::string words(Words const&... all) {
-    std::string text;
-    ((text += word(all)), ...);
-    return text;
+    return joined({word_of(all)...});
 }
 
 } // namespace detail
@@ -129,8 +159,8 @@ std::string words(Words const&... all) {
 /// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
 /// in a constant expression.
 template <class... Words>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(errc code, Words... words) {
-    throw error(code, detail::words(words...));
+[[noreturn, gnu::always_inline]] inline void fail(errc code, Words const&... words) {
+    detail::throw_error(code, {detail::word_of(words)...});
 }
 
 } // namespace reshard
