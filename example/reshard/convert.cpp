@@ -22,6 +22,7 @@ struct convert_command {
     std::string directory;
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
+    bool no_verify = false;
 };
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -39,7 +40,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
                               .writing = writing,
-                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); }};
+                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); },
+                              .verify = !options.no_verify};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.directory, how)
                            : convert(solo(), source, options.directory, how);
@@ -87,6 +89,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_partial(*command, options->files, "layout");
     add_strict(*command, options->files);
     add_force(*command, options->force);
+    command->add_flag("--no-verify", options->no_verify,
+                      "Do not compare what is read with the digests saved with it");
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");
     command->callback([options, &chosen] {

@@ -33,6 +33,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_convert(app, chosen);
     add_diff(app, chosen);
     add_format(app, chosen);
+    add_verify(app, chosen);
 }
 
 /// Refuses what is neither a command nor an option, listing all commands.

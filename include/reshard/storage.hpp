@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_HPP
 
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_check.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>

@@ -114,9 +114,10 @@ BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
     BOOST_TEST(report.bytes == 32 + 4);
     BOOST_TEST(report.bytes_read == 32 + 4);
     BOOST_TEST(report.bytes_moved == 0);
-    BOOST_TEST((directory.names("part") ==
-                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors",
-                                         "shard-00003-model-00001-of-00001.safetensors"}));
+    BOOST_TEST(
+        (directory.names("part") ==
+         std::vector<std::string>{"reshard.json", "shard-00001-model-00001-of-00001.safetensors",
+                                  "shard-00003-model-00001-of-00001.safetensors"}));
     BOOST_TEST(data_of(directory / "part/shard-00001-model-00001-of-00001.safetensors") ==
                bytes_of(std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11}));
     BOOST_TEST(data_of(directory / "part/shard-00003-model-00001-of-00001.safetensors") ==
@@ -136,7 +137,8 @@ BOOST_AUTO_TEST_CASE(a_program_changes_what_is_written) {
     BOOST_TEST(report.keys == 3);
     BOOST_TEST(report.bytes == 4 * 16 + 8 * 8 + 2 * 3);
     BOOST_TEST(report.bytes_read == 4 * 24);
-    BOOST_TEST((directory.names("other") == std::vector<std::string>{"model.safetensors"}));
+    BOOST_TEST((directory.names("other") ==
+                std::vector<std::string>{"model.safetensors", "reshard.json"}));
     std::vector<double> const wide{8, 9, 10, 11, 12, 13, 14, 15};
     std::vector<float> const turned{16, 20, 0, 4, 17, 21, 1, 5, 18, 22, 2, 6, 19, 23, 3, 7};
     BOOST_TEST(data_of(directory / "other/model.safetensors") ==
@@ -151,10 +153,10 @@ BOOST_AUTO_TEST_CASE(a_large_model_has_several_files_and_an_index) {
         convert(world(), source, directory / "files",
                 {.program = everything(source), .writing = {.most_file_bytes = 96}});
     BOOST_TEST(report.bytes == 106);
-    BOOST_TEST(
-        (directory.names("files") == std::vector<std::string>{"model-00001-of-00002.safetensors",
-                                                              "model-00002-of-00002.safetensors",
-                                                              "model.safetensors.index.json"}));
+    BOOST_TEST((directory.names("files") ==
+                std::vector<std::string>{"model-00001-of-00002.safetensors",
+                                         "model-00002-of-00002.safetensors",
+                                         "model.safetensors.index.json", "reshard.json"}));
     auto const index =
         boost::json::parse(read_file(directory / "files/model.safetensors.index.json"));
     BOOST_TEST(index.at("metadata").at("total_size").as_int64() == 106);
@@ -236,8 +238,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_may_take_its_own_place) {
     convert(world(), source, directory / "model",
             {.program = everything(source), .wanted = wanted, .writing = {.replace = true}});
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
-    BOOST_TEST((directory.names("model") ==
-                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));
+    BOOST_TEST(
+        (directory.names("model") ==
+         std::vector<std::string>{"reshard.json", "shard-00001-model-00001-of-00001.safetensors"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -97,8 +97,9 @@ BOOST_AUTO_TEST_CASE(a_replica_is_written_once_by_the_lowest_rank) {
     shared_directory const directory;
     held source({whole_of("everywhere", data_type::f32, {2, 3})});
     save(world(), source.tensors(), directory / "one");
-    BOOST_TEST((directory.names("one") ==
-                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));
+    BOOST_TEST(
+        (directory.names("one") ==
+         std::vector<std::string>{"reshard.json", "shard-00001-model-00001-of-00001.safetensors"}));
     auto const saved = open_checkpoint(world(), directory / "one");
     BOOST_TEST_REQUIRE(saved.metadata().tensors.size() == 1u);
     BOOST_TEST(saved.metadata().tensors[0].shards.size() == 1u);
@@ -111,8 +112,9 @@ BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_writte
     flat.flat = flat_range{0, 8};
     held source({whole, flat});
     save(world(), source.tensors(), directory / "one");
-    BOOST_TEST((directory.names("one") ==
-                std::vector<std::string>{"shard-00001-model-00001-of-00001.safetensors"}));
+    BOOST_TEST(
+        (directory.names("one") ==
+         std::vector<std::string>{"reshard.json", "shard-00001-model-00001-of-00001.safetensors"}));
     load(world(), open_checkpoint(world(), directory / "one"), source.cleared().tensors());
     BOOST_TEST(source.wrong() == "");
 }
@@ -125,10 +127,10 @@ BOOST_AUTO_TEST_CASE(a_rank_with_three_shards_of_a_key_has_three_files) {
     held source(world().rank() + 1 == world().size() ? rows : std::vector<shard_descriptor>{});
     save(world(), source.tensors(), directory / "three");
     std::string const prefix = "shard-0000" + std::to_string(world().size()) + "-model-0000";
-    BOOST_TEST(
-        (directory.names("three") == std::vector<std::string>{prefix + "1-of-00003.safetensors",
-                                                              prefix + "2-of-00003.safetensors",
-                                                              prefix + "3-of-00003.safetensors"}));
+    BOOST_TEST((directory.names("three") ==
+                std::vector<std::string>{"reshard.json", prefix + "1-of-00003.safetensors",
+                                         prefix + "2-of-00003.safetensors",
+                                         prefix + "3-of-00003.safetensors"}));
     load(world(), open_checkpoint(world(), directory / "three"), source.cleared().tensors());
     BOOST_TEST(source.wrong() == "");
 }

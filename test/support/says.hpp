@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <string_view>
 
 /// \file
 /// What a test expects of an error.
@@ -20,6 +21,16 @@ inline auto says(errc code, std::string const& text) {
         BOOST_TEST(problem.what() == text);
         BOOST_TEST(name(problem.code()) == name(code));
         return problem.code() == code && problem.what() == text;
+    };
+}
+
+/// The same for one that has that code and says that among other things.
+inline auto mentions(errc code, std::string const& text) {
+    return [=](error const& problem) {
+        BOOST_TEST(std::string_view(problem.what()).find(text) != std::string_view::npos,
+                   problem.what() << " does not mention " << text);
+        BOOST_TEST(name(problem.code()) == name(code));
+        return problem.code() == code;
     };
 }
 

@@ -254,11 +254,33 @@ succeeds 3 convert model out/qk --program fuse.aoa --layout target.json --json
 expects output 'sorted(d)' "['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'seconds']"
 expects output 'd["keys"], d["bytes"], d["bytes_read"]' '(2, 60, 54)'
 checks=$((checks + 1))
-[ "$(ls out/qk)" = "shard-00001-model-00001-of-00001.safetensors
+[ "$(ls out/qk)" = "reshard.json
+shard-00001-model-00001-of-00001.safetensors
 shard-00002-model-00001-of-00001.safetensors" ] || report "out/qk has other files"
 succeeds 1 inspect out/qk --json
 expects output 'd["tensors"]["qk"]["shape"], [(s["offset"], s["shape"]) for s in d["tensors"]["qk"]["shards"]]' \
     '([2, 6], [([0, 0], [2, 3]), ([0, 3], [2, 3])])'
+
+# The digests that were saved with it, and what a changed byte is.
+document verify out/qk
+expects output 'd' "{'ok': True, 'files': 2, 'bytes': 60, 'bad': [], 'unverified': []}"
+document verify model
+expects output 'd["ok"], d["bytes"], d["unverified"]' "(True, 0, ['model/model.safetensors'])"
+cp -r out/qk changed
+python3 - changed/shard-00002-model-00001-of-00001.safetensors <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[-1] ^= 1
+open(sys.argv[1], "wb").write(data)
+END
+checks=$((checks + 1))
+on 3 "$tool" verify changed --json >output 2>errors
+[ $? = 1 ] || report "verify of a changed file does not end with 1"
+expects output 'd["ok"], [(b["file"], b["key"]) for b in d["bad"]]' \
+    "(False, [('changed/shard-00002-model-00001-of-00001.safetensors', 'qk')])"
+refuses 3 "^changed/shard-00002-model-00001-of-00001.safetensors: tensor 'qk': the bytes" convert changed out/again
+succeeds 1 convert changed out/unchecked --no-verify
+rm -r changed out/unchecked
 
 # What is written, read without the library: qk[i][j] is q[j][i] = 2 j + i for j < 4, else k[j - 4][i].
 cat >read.py <<'END'

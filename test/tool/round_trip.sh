@@ -46,8 +46,8 @@ for ranks in 1 3; do
 done
 same six1 six3
 same four1 four3
-[ "$(find six1 -type f | wc -l)" = 6 ] || report "six1 has not six files"
-[ "$(find four1 -type f | wc -l)" = 4 ] || report "four1 has not four files"
+[ "$(find six1 -type f | wc -l)" = 7 ] || report "six1 has not six files and a record"
+[ "$(find four1 -type f | wc -l)" = 5 ] || report "four1 has not four files and a record"
 
 # A checkpoint is a layout, too: that of its files.
 succeeds 3 convert four1 like_six --layout four3

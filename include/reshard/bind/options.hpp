@@ -214,6 +214,9 @@ struct options {
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does
     detail::wait_duration deadline = 0.0;
+    /// A load compares the chunks that it reads with the digests that were saved with them, where
+    /// the files have any.
+    bool verify = true;
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {

@@ -24,6 +24,7 @@ namespace detail {
 struct checkpoint_file {
     std::filesystem::path path;
     std::uint64_t bytes = 0;
+    std::uint64_t chunk_bytes = 0; ///< of the chunks that digests are of; 0: the file has none
 
     bool operator==(checkpoint_file const&) const = default;
 };
@@ -37,6 +38,7 @@ struct checkpoint_shard {
     std::optional<flat_range> flat; ///< counted in the row-major order of `region`
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    std::vector<std::uint64_t> digests{}; ///< of its chunks (see `digests_of`), if the file has any
 
     bool operator==(checkpoint_shard const&) const = default;
 };
@@ -61,6 +63,8 @@ struct checkpoint_metadata {
     std::filesystem::path path;
     std::vector<detail::checkpoint_file> files;
     std::vector<detail::checkpoint_tensor> tensors;
+    std::string
+        save{}; ///< the id of the save that the files belong to; empty where others wrote them
     std::map<std::string, std::string>
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file

@@ -5,9 +5,13 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -25,6 +29,34 @@ struct checkpoint_plan {
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
 };
+
+/// What is known of a checkpoint when its data is.
+struct sealed_checkpoint {
+    std::vector<std::string> headers; ///< of each file, as long as the plan's
+    std::string record;               ///< the text of `reshard.json`
+};
+
+/// Puts the digests of the data, and the id of the save, into headers and record. The id is a
+/// digest of all that is written: a save of the same tensors in the same form is the same save.
+///
+/// \param digests of each file
+RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
+                                    std::vector<chunk_digests> const& digests);
+
+/// The shards of each file, in the order of their data.
+template <class Metadata>
+auto shards_by_file(Metadata& all) {
+    using shard = std::remove_reference_t<decltype(all.tensors[0].shards[0])>;
+    std::vector<std::vector<shard*>> files(all.files.size());
+    for (auto& tensor : all.tensors)
+        for (shard& one : tensor.shards)
+            files[one.file].push_back(&one);
+    for (auto& shards : files)
+        std::sort(shards.begin(), shards.end(), [](shard const* a, shard const* b) {
+            return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+        });
+    return files;
+}
 
 /// Sharded safetensors that hold the layout: a file for each rank that holds what no lower rank
 /// does.

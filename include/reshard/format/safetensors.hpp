@@ -93,6 +93,7 @@ struct safetensors_header {
     std::map<std::string, std::string> metadata; ///< what stands under `__metadata__`
     std::uint64_t data_offset = 0;               ///< where the data begins, in bytes of the file
     std::vector<std::string> warnings;           ///< what the format's text does not allow
+    std::uint64_t json_digest = 0;               ///< of the bytes of the JSON
 };
 
 /// How much a reader lets pass.

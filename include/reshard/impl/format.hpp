@@ -9,12 +9,14 @@
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
+#include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
+#include <reshard/format/impl/save_record.ipp>
 #include <reshard/format/names/impl/first_step.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>

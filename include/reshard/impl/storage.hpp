@@ -7,6 +7,7 @@
 /// Loading and saving checkpoints, compiled once.
 
 #include <reshard/storage/impl/checkpoint.ipp>
+#include <reshard/storage/impl/chunk_check.ipp>
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
 #include <reshard/storage/impl/load.ipp>

@@ -84,6 +84,11 @@ public:
     /// All tensors, found by shard.
     detail::shard_views<const_tensor_view> const& views() const { return views_; }
 
+    /// The first byte of a file.
+    ///
+    /// \pre `file < metadata().files.size()`
+    std::byte const* bytes(holder_t file) const { return files_[file]; }
+
     /// Shard `shard` of tensor `tensor` of the metadata.
     const_tensor_view const& view(std::size_t tensor, std::size_t shard) const;
 
@@ -91,6 +96,7 @@ private:
     checkpoint_metadata metadata_;
     std::unique_ptr<layout> held_;
     std::list<detail::mapped_input> inputs_;
+    std::vector<std::byte const*> files_; ///< the first byte of each
     std::vector<std::string> names_;
     detail::shard_views<const_tensor_view> views_;
 };

@@ -3,7 +3,10 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
+#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/mapped_file.hpp>
@@ -15,6 +18,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <list>
@@ -34,7 +38,7 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
 
 /// True for the names that the files of a checkpoint have.
 inline bool is_checkpoint_name(std::filesystem::path const& path) {
-    return path.extension() == ".safetensors" ||
+    return path.extension() == ".safetensors" || path.filename() == save_record_name ||
            path.filename().string().ends_with(".safetensors.index.json");
 }
 
@@ -146,6 +150,14 @@ private:
     bool created_ = false;
 };
 
+/// What a process tells of a file that it has written.
+struct written_file {
+    holder_t number = 0;
+    std::vector<std::vector<std::uint64_t>> digests; ///< of the tensors, in the order of their data
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.number, self.digests); }
+};
+
 /// A checkpoint that is being written: the files that this process writes, as memory.
 ///
 /// The files of layout rank `r` are written by process `r % size`. Nothing is at the target until
@@ -182,19 +194,30 @@ public:
         return all;
     }
 
-    /// Waits for the disk, then makes the whole checkpoint appear; the index is written last.
+    /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
     void commit(group auto const& world) {
+        std::vector<written_file> mine;
+        agree_on(world, [&] { mine = digests_of_files(); });
+        auto const all = gather_values(world, mine);
+        sealed_checkpoint sealed;
         agree_on(world, [&] {
+            sealed = seal(plan_, by_file(all));
+            for (written_file const& file : mine)
+                std::memcpy(files_[file.number], sealed.headers[file.number].data(),
+                            sealed.headers[file.number].size());
             for (mapped_output& file : outputs_)
                 file.sync();
             outputs_.clear();
         });
         agree_on(world, [&] {
-            if (world.rank() == 0 && !plan_.index.empty())
+            if (world.rank() != 0)
+                return;
+            if (!plan_.index.empty())
                 write_new_file(directory_.path() / hf_index_name, plan_.index);
+            write_new_file(directory_.path() / save_record_name, sealed.record);
         });
         directory_.commit(world);
     }
@@ -206,6 +229,30 @@ private:
         outputs_.emplace_back(directory_.path() / file.path, static_cast<std::size_t>(file.bytes));
         files_[number] = outputs_.back().data();
         std::memcpy(files_[number], header.data(), header.size());
+    }
+
+    std::vector<written_file> digests_of_files() const {
+        std::vector<written_file> written;
+        auto const shards = shards_by_file(plan_.metadata);
+        for (holder_t number = 0; number < files_.size(); ++number) {
+            std::byte const* const file = files_[number];
+            if (!file)
+                continue;
+            std::size_t const chunk = plan_.metadata.files[number].chunk_bytes;
+            written.push_back({number, {}});
+            for (checkpoint_shard const* const shard : shards[number])
+                written.back().digests.push_back(
+                    digests_of({file + shard->begin, file + shard->end}, chunk));
+        }
+        return written;
+    }
+
+    std::vector<chunk_digests> by_file(std::vector<std::vector<written_file>> const& all) const {
+        std::vector<chunk_digests> files(files_.size());
+        for (auto const& of_process : all)
+            for (written_file const& file : of_process)
+                files[file.number] = {plan_.metadata.files[file.number].chunk_bytes, file.digests};
+        return files;
     }
 
     checkpoint_plan const& plan_;

@@ -58,6 +58,7 @@ struct convert_options {
     detail::write_options writing = {};
     detail::progress_function progress = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
+    bool verify = true;                   ///< as `options::verify`
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};

@@ -3,6 +3,8 @@
 #include <reshard/format/checkpoint_plan.hpp>
 
 #include <reshard/format/checkpoint.hpp>
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/save_record.hpp>
 
 #include "support/listed_layout.hpp"
 
@@ -28,14 +30,29 @@ test::listed_tensor tensor(std::string const& key, data_type dtype, index_vector
 /// Writes what was planned, with zeros as data, and opens it.
 checkpoint_metadata written_and_opened(checkpoint_plan const& plan) {
     test::temporary_directory const directory;
-    for (std::size_t i = 0; i < plan.headers.size(); ++i) {
+    std::vector<chunk_digests> digests;
+    for (auto const& shards : shards_by_file(plan.metadata)) {
+        digests.emplace_back();
+        for (checkpoint_shard const* const shard : shards)
+            digests.back().tensors.push_back(digests_of(
+                std::vector<std::byte>(shard->end - shard->begin), digests.back().chunk_bytes));
+    }
+    sealed_checkpoint const sealed = seal(plan, digests);
+    for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         auto const& file = plan.metadata.files[i];
+        BOOST_TEST(sealed.headers[i].size() == plan.headers[i].size());
         std::string const data(static_cast<std::size_t>(file.bytes) - plan.headers[i].size(), '\0');
-        directory.write(file.path.string(), plan.headers[i] + data);
+        directory.write(file.path.string(), sealed.headers[i] + data);
     }
     if (!plan.index.empty())
         directory.write("model.safetensors.index.json", plan.index);
+    directory.write(std::string(save_record_name), sealed.record);
     auto checkpoint = open_checkpoint(directory.path());
+    BOOST_TEST(checkpoint.save.size() == 32u);
+    checkpoint.save.clear();
+    for (checkpoint_tensor& tensor : checkpoint.tensors)
+        for (checkpoint_shard& shard : tensor.shards)
+            shard.digests.clear();
     checkpoint.path.clear();
     for (checkpoint_file& file : checkpoint.files)
         file.path = file.path.filename();
@@ -69,6 +86,16 @@ BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
     BOOST_TEST((shards[0].region == upper));
     BOOST_TEST((shards[1].region == lower));
     BOOST_TEST(shards[1].end - shards[1].begin == 24u);
+}
+
+BOOST_AUTO_TEST_CASE(equal_data_is_the_same_save_and_other_data_another_one) {
+    auto const plan = plan_huggingface(catalog({{"w", data_type::u8, {2}, {1}}}));
+    std::vector<chunk_digests> digests{{16, {{1}}}};
+    std::string const record = seal(plan, digests).record;
+    BOOST_TEST(record == seal(plan, digests).record);
+    std::string const save = parse_save_record(record, "r").save;
+    digests[0].tensors[0][0] = 2;
+    BOOST_TEST(save != parse_save_record(seal(plan, digests).record, "r").save);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_planned_is_what_opening_gives) {

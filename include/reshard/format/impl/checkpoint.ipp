@@ -6,8 +6,10 @@
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
+#include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
 
@@ -195,6 +197,38 @@ private:
     std::unordered_map<std::string, std::size_t> numbers_;
 };
 
+/// The digests that a file has of its tensors, by where their data begins.
+class file_digests {
+public:
+    /// \throws error with errc::corrupt_file that names `file`
+    file_digests(safetensors_header const& header, std::string const& file) {
+        auto const text = header.metadata.find(std::string(chunk_digests_name));
+        if (text == header.metadata.end())
+            return;
+        std::vector<std::uint64_t> sizes;
+        for (safetensors_entry const& entry : header.tensors) {
+            sizes.push_back(entry.end - entry.begin);
+            begins_.push_back(header.data_offset + entry.begin);
+        }
+        digests_ = parse_digests(text->second, sizes, file);
+    }
+
+    /// 0: the file has none.
+    std::uint64_t chunk_bytes() const { return digests_ ? digests_->chunk_bytes : 0; }
+
+    /// Those of a tensor with data; none where the file has none.
+    std::vector<std::uint64_t> of(checkpoint_shard const& shard) const {
+        if (!digests_ || shard.begin == shard.end)
+            return {};
+        auto const behind = std::upper_bound(begins_.begin(), begins_.end(), shard.begin);
+        return digests_->tensors[static_cast<std::size_t>(behind - begins_.begin()) - 1];
+    }
+
+private:
+    std::vector<std::uint64_t> begins_;
+    std::optional<chunk_digests> digests_;
+};
+
 /// Opens the files of one checkpoint, one after the other.
 class checkpoint_reader {
 public:
@@ -211,10 +245,38 @@ public:
         for (std::string const& warning : header.warnings)
             warn(path, warning);
         std::error_code ec;
-        result_.files.push_back({path, std::filesystem::file_size(path, ec)});
+        digests_.emplace_back(header, path.string());
+        result_.files.push_back(
+            {path, std::filesystem::file_size(path, ec), digests_.back().chunk_bytes()});
+        found_.push_back(
+            {path.filename().string(), result_.files.back().bytes, header.json_digest});
+        auto const save = header.metadata.find(std::string(save_id_name));
+        saves_.push_back(save == header.metadata.end() ? "" : save->second);
+        if (saves_.back() == unknown_save_id)
+            fail(errc::corrupt_file, path.string(),
+                 ": the save that wrote it was not finished; load another checkpoint");
         if (result_.files.size() == 1)
             result_.metadata = header.metadata;
         return header;
+    }
+
+    /// Refuses files of a directory that are not those of one finished save. Files of others have
+    /// no save.
+    void check_directory(std::filesystem::path const& directory) {
+        std::error_code ec;
+        std::filesystem::path const record = directory / save_record_name;
+        if (std::filesystem::exists(record, ec)) {
+            save_record const written = parse_save_record(read_text_file(record), record.string());
+            check_save(written, found_, saves_, directory.string());
+            result_.save = written.save;
+            return;
+        }
+        for (std::size_t i = 0; i < saves_.size(); ++i)
+            if (!saves_[i].empty())
+                fail(errc::corrupt_file, directory.string(),
+                     ": this save is not finished, or lost ", save_record_name,
+                     ", which is written last: ", found_[i].name, " belongs to the save ",
+                     saves_[i], "; load another checkpoint");
     }
 
     void add_whole(safetensors_header const& header) {
@@ -237,7 +299,12 @@ public:
         result_.metadata.erase(std::string(sharding_info_name));
         result_.metadata.erase(std::string(reshard_info_name));
         result_.metadata.erase(std::string(file_number_name));
+        result_.metadata.erase(std::string(save_id_name));
+        result_.metadata.erase(std::string(chunk_digests_name));
         result_.tensors = tensors_.take();
+        for (checkpoint_tensor& tensor : result_.tensors)
+            for (checkpoint_shard& shard : tensor.shards)
+                shard.digests = digests_[shard.file].of(shard);
         return std::move(result_);
     }
 
@@ -250,6 +317,9 @@ private:
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
+    std::vector<file_digests> digests_; ///< by file, as the two below
+    std::vector<recorded_file> found_;
+    std::vector<std::string> saves_;
 };
 
 /// The tensors that the index puts into each file.
@@ -311,6 +381,7 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
         bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
     }
     check_total(reader, path, index, bytes);
+    reader.check_directory(path.parent_path());
     return reader.take("huggingface");
 }
 
@@ -322,6 +393,8 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
         reader.add_parts(header);
     else
         reader.add_whole(header);
+    if (format == "huggingface")
+        reader.check_directory(path.parent_path());
     return reader.take(has_parts ? "sharded_safetensors" : format);
 }
 
@@ -337,6 +410,7 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
         counter.add(header.metadata, path.string());
         reader.add_parts(header);
     }
+    reader.check_directory(paths.front().parent_path());
     counter.check_complete(paths.front().parent_path().string());
     return reader.take("sharded_safetensors");
 }

@@ -5,8 +5,10 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
+#include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/layout/replica.hpp>
 
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace reshard::detail {
@@ -32,10 +35,16 @@ inline index_vector stored_shape(file_shard const& shard) {
 
 /// Adds a file behind those that are there.
 inline void add_file(checkpoint_plan& plan, file_contents contents,
-                     std::map<std::string, std::string> const& metadata) {
+                     std::map<std::string, std::string> metadata) {
     std::vector<safetensors_tensor> tensors;
-    for (file_shard const& shard : contents.shards)
+    std::vector<std::uint64_t> bytes;
+    for (file_shard const& shard : contents.shards) {
         tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
+        bytes.push_back(static_cast<std::uint64_t>(
+            byte_count(element_count(tensors.back().shape), shard.dtype)));
+    }
+    metadata.emplace(save_id_name, unknown_save_id);
+    metadata.emplace(chunk_digests_name, unknown_digests(bytes));
     auto const file = plan_safetensors(tensors, metadata, contents.name);
     auto const number = static_cast<holder_t>(plan.headers.size());
     for (std::size_t i = 0; i < file.order.size(); ++i) {
@@ -45,7 +54,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
                                       data + file.tensors[i].begin, data + file.tensors[i].end};
         plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {stored}});
     }
-    plan.metadata.files.push_back({contents.name, file.file_bytes()});
+    plan.metadata.files.push_back(
+        {contents.name, file.file_bytes(), chunk_digests::usual_chunk_bytes});
     plan.headers.push_back(file.header);
     plan.ranks.push_back(contents.rank);
 }
@@ -129,6 +139,34 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t mo
     if (files.size() > 1)
         plan.index = to_json(index);
     return plan;
+}
+
+/// The id of a save of these headers and digests.
+inline std::string save_id_of(checkpoint_plan const& plan,
+                              std::vector<chunk_digests> const& digests) {
+    std::string written;
+    for (std::size_t i = 0; i < plan.headers.size(); ++i)
+        written += plan.metadata.files[i].path.string() + plan.headers[i] + to_text(digests[i]);
+    return long_digest_text(std::as_bytes(std::span(written)));
+}
+
+RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
+                                    std::vector<chunk_digests> const& digests) {
+    sealed_checkpoint sealed{plan.headers, {}};
+    checkpoint_metadata written = plan.metadata;
+    save_record record{save_id_of(plan, digests), {}};
+    auto const shards = shards_by_file(written);
+    for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
+        std::string& header = sealed.headers[i];
+        set_metadata(header, save_id_name, record.save);
+        set_metadata(header, chunk_digests_name, to_text(digests[i]));
+        record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
+                                digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
+        for (std::size_t tensor = 0; tensor < shards[i].size(); ++tensor)
+            shards[i][tensor]->digests = digests[i].tensors[tensor];
+    }
+    sealed.record = to_json(record, written);
+    return sealed;
 }
 
 } // namespace reshard::detail

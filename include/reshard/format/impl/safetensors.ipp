@@ -5,6 +5,7 @@
 
 #include <reshard/format/safetensors.hpp>
 
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/safetensors_events.hpp>
 #include <reshard/format/text_file.hpp>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -269,6 +271,7 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
              words("byte ", place, " of the header is not UTF-8"));
     safetensors_header header;
     header.data_offset = 8 + json.size();
+    header.json_digest = digest_of_bytes(std::as_bytes(std::span(json)));
     if (auto const fault = read_header_json(json, options.max_depth, header))
         fail(safetensors_fault::invalid_header_deserialization, file,
              words("byte ", fault->position, " of the header: ", fault->text));

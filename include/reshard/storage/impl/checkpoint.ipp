@@ -14,17 +14,16 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path,
                                     detail::safetensors_options const& options)
     : metadata_(open_checkpoint(path, options)),
       held_(std::make_unique<layout>(layout_of(metadata_))) {
-    std::vector<std::byte const*> files;
     for (detail::checkpoint_file const& file : metadata_.files) {
         inputs_.emplace_back(file.path);
         if (inputs_.back().bytes() != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",
                  inputs_.back().bytes());
-        files.push_back(inputs_.back().data());
+        files_.push_back(inputs_.back().data());
         names_.push_back(file.path.string());
     }
-    views_ = detail::views_in_files<const_tensor_view>(metadata_, files);
+    views_ = detail::views_in_files<const_tensor_view>(metadata_, files_);
 }
 
 RESHARD_DECL const_tensor_view const& checkpoint::view(std::size_t tensor,

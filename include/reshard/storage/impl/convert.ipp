@@ -13,6 +13,7 @@
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/chunk_check.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <unistd.h>
@@ -132,7 +133,9 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     index_t read = 0;
     agree_on(world, [&] {
         auto const targets = views_in_files<tensor_view>(files.metadata, writer.files());
-        read = fill_files({whole, work, source.views(), targets}, how.progress);
+        bound_plan const bound{whole, work, source.views(), targets};
+        check_chunks(source, bound, how.verify);
+        read = fill_files(bound, how.progress);
         memory.look();
     });
     writer.commit(world);

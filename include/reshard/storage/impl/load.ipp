@@ -14,6 +14,7 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_check.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <cstdint>
@@ -90,9 +91,11 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
                 [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
     });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+    bound_plan const bound{work.whole, work.problem, source.views(), work.targets};
+    agree_on(world, [&] { check_chunks(source, bound, how.verify); });
     agree_on(world, [&] {
         for (transfer const& transfer : work.whole.transfers)
-            run_locally({work.whole, work.problem, source.views(), work.targets}, transfer);
+            run_locally(bound, transfer);
     });
     return std::move(work.verdict);
 }

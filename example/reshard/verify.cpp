@@ -1,0 +1,79 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "json.hpp"
+
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/storage/chunk_check.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+namespace json = boost::json;
+
+json::object json_of(detail::bad_chunk const& chunk) {
+    return {{"file", json_text(chunk.file)},
+            {"key", json_text(chunk.key)},
+            {"byte_range", {chunk.begin, chunk.end}},
+            {"expected", detail::hex_text(chunk.expected)},
+            {"found", detail::hex_text(chunk.found)}};
+}
+
+json::array json_of(std::vector<detail::bad_chunk> const& bad) {
+    json::array all;
+    for (detail::bad_chunk const& chunk : bad)
+        all.push_back(json_of(chunk));
+    return all;
+}
+
+std::string text_of(verification const& found) {
+    std::string text;
+    for (detail::bad_chunk const& chunk : found.bad)
+        text += describe(chunk) + "\n";
+    if (!found.unverified.empty())
+        text += "without digests: " + listed(found.unverified) + "\n";
+    return text;
+}
+
+outcome verify_checkpoint(processes const& world, std::string const& path, bool as_json) {
+    stopwatch const watch;
+    checkpoint const source = open_checkpoint(world, path);
+    verification const found = verify(world, source);
+    int const status = found.ok() ? done : no;
+    std::size_t const files = source.metadata().files.size();
+    if (as_json)
+        return json_outcome({{"ok", found.ok()},
+                             {"files", files},
+                             {"bytes", found.bytes},
+                             {"bad", json_of(found.bad)},
+                             {"unverified", json_texts(found.unverified)}},
+                            status);
+    std::string const verdict = found.ok() ? "as it was saved" : bold("changed");
+    return {text_of(found) + path + ": " + counted(files, "file") + ", " + verdict + "\n" +
+                closing_line(found.bytes, watch.seconds()) + "\n",
+            status};
+}
+
+} // namespace
+
+void add_verify(CLI::App& app, invocation& chosen) {
+    auto const path = std::make_shared<std::string>();
+    CLI::App* const command =
+        add_command(app, chosen, "verify", "Compare a checkpoint with the digests saved with it",
+                    "  reshard verify model\n"
+                    "  mpiexec -n 4 reshard verify model --json");
+    command->add_option("PATH", *path, "A checkpoint")->required();
+    command->callback([path, &chosen] {
+        chosen.run = [path, &chosen](processes const& world) {
+            return verify_checkpoint(world, *path, chosen.json);
+        };
+    });
+}
+
+} // namespace tool

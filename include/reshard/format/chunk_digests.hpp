@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_CHUNK_DIGESTS_HPP
+#define RESHARD_FORMAT_CHUNK_DIGESTS_HPP
+
+#include <reshard/core/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Digests of the bytes of a file's tensors, chunk by chunk, as the file itself has them in its
+/// `__metadata__`.
+
+namespace reshard::detail {
+
+/// The key in `__metadata__` of the save that a file belongs to.
+inline constexpr std::string_view save_id_name = "RESHARD_SAVE";
+
+/// The id in a file whose save is not finished.
+inline constexpr std::string_view unknown_save_id = "00000000000000000000000000000000";
+
+/// The key in `__metadata__` of the digests of the file's tensors.
+inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
+
+/// The digest of some bytes.
+///
+/// \par Source XXH3 of xxHash, 64 bits, without a seed: for faults, not for adversaries
+RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes);
+
+/// `00000000000000ff` for 255.
+RESHARD_DECL std::string hex_text(std::uint64_t digest);
+
+/// A digest of 128 bits, as 32 hexadecimal digits.
+RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes);
+
+/// The digests of the tensors of one file.
+///
+/// Chunk `i` of a tensor are its own bytes from `i * chunk_bytes` on; the last one may be shorter.
+/// A tensor without bytes has no chunk.
+struct chunk_digests {
+    /// \par Units bytes
+    static constexpr std::uint64_t usual_chunk_bytes = std::uint64_t{1} << 20;
+
+    std::uint64_t chunk_bytes = usual_chunk_bytes;
+    std::vector<std::vector<std::uint64_t>> tensors; ///< in the order of their data
+
+    bool operator==(chunk_digests const&) const = default;
+};
+
+/// How many chunks a tensor of `bytes` bytes has.
+constexpr std::uint64_t chunk_count(std::uint64_t bytes, std::uint64_t chunk_size) {
+    return bytes / chunk_size + (bytes % chunk_size != 0);
+}
+
+/// The digests of the chunks of one tensor.
+RESHARD_DECL std::vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
+                                                   std::uint64_t chunk_size);
+
+/// The text in the file: `1048576 DIGESTS,DIGESTS`, 16 hexadecimal digits a chunk. Its length
+/// depends on the sizes of the tensors only.
+RESHARD_DECL std::string to_text(chunk_digests const& digests);
+
+/// The text that has that length, all digits zero, for tensors of these sizes.
+///
+/// \par Units bytes
+RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes);
+
+/// The digests that a text says tensors of these sizes have.
+///
+/// \par Units  bytes
+/// \throws error with errc::corrupt_file that names `file`
+RESHARD_DECL chunk_digests parse_digests(std::string_view text,
+                                         std::span<std::uint64_t const> tensor_bytes,
+                                         std::string_view file);
+
+/// Puts a value into the metadata of a header, in the place of one of the same length.
+///
+/// \pre the metadata has the name, which needs no escapes
+RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
+                               std::string_view value);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/chunk_digests.ipp>
+#endif
+
+#endif

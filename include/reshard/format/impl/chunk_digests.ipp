@@ -1,0 +1,128 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_CHUNK_DIGESTS_IPP
+#define RESHARD_FORMAT_IMPL_CHUNK_DIGESTS_IPP
+
+#include <reshard/format/chunk_digests.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <boost/assert.hpp>
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace reshard::detail {
+
+RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes) {
+    return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+RESHARD_DECL std::string hex_text(std::uint64_t digest) {
+    std::string text(16, '0');
+    for (std::size_t i = text.size(); i-- > 0; digest >>= 4)
+        text[i] = "0123456789abcdef"[digest & 0xF];
+    return text;
+}
+
+RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes) {
+    XXH128_hash_t const digest = XXH3_128bits(bytes.data(), bytes.size());
+    return hex_text(digest.high64) + hex_text(digest.low64);
+}
+
+RESHARD_DECL std::vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
+                                                   std::uint64_t chunk_size) {
+    std::vector<std::uint64_t> digests;
+    for (std::size_t begin = 0; begin < tensor.size(); begin += chunk_size)
+        digests.push_back(digest_of_bytes(
+            tensor.subspan(begin, std::min<std::size_t>(chunk_size, tensor.size() - begin))));
+    return digests;
+}
+
+RESHARD_DECL std::string to_text(chunk_digests const& digests) {
+    std::string text = std::to_string(digests.chunk_bytes);
+    char separator = ' ';
+    for (auto const& tensor : digests.tensors) {
+        text += separator;
+        separator = ',';
+        for (std::uint64_t const digest : tensor)
+            text += hex_text(digest);
+    }
+    return text;
+}
+
+RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes) {
+    chunk_digests unknown;
+    for (std::uint64_t const bytes : tensor_bytes)
+        unknown.tensors.emplace_back(chunk_count(bytes, unknown.chunk_bytes));
+    return to_text(unknown);
+}
+
+/// Reads the text of digests from its front.
+class digest_parser {
+public:
+    digest_parser(std::string_view text, std::string_view file) : left_(text), file_(file) {}
+
+    std::uint64_t number(int base, std::size_t digits) {
+        std::uint64_t value = 0;
+        std::string_view const text = left_.substr(0, digits);
+        auto const end = std::from_chars(text.data(), text.data() + text.size(), value, base);
+        if (end.ec != std::errc{} || (base == 16 && end.ptr != text.data() + digits))
+            refuse();
+        left_.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+        return value;
+    }
+
+    void skip(char separator) {
+        if (!left_.starts_with(separator))
+            refuse();
+        left_.remove_prefix(1);
+    }
+
+    void check_end() const {
+        if (!left_.empty())
+            refuse();
+    }
+
+    [[noreturn]] void refuse() const {
+        fail(errc::corrupt_file, file_, ": ", chunk_digests_name,
+             " in its metadata is not the size of a chunk and the digests of its tensors");
+    }
+
+private:
+    std::string_view left_;
+    std::string_view file_;
+};
+
+RESHARD_DECL chunk_digests parse_digests(std::string_view text,
+                                         std::span<std::uint64_t const> tensor_bytes,
+                                         std::string_view file) {
+    digest_parser parser(text, file);
+    chunk_digests found{parser.number(10, 20), {}};
+    if (found.chunk_bytes == 0)
+        parser.refuse();
+    char separator = ' ';
+    for (std::uint64_t const bytes : tensor_bytes) {
+        parser.skip(separator);
+        separator = ',';
+        auto& digests = found.tensors.emplace_back();
+        for (std::uint64_t i = chunk_count(bytes, found.chunk_bytes); i > 0; --i)
+            digests.push_back(parser.number(16, 16));
+    }
+    parser.check_end();
+    return found;
+}
+
+RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
+                               std::string_view value) {
+    std::string const before = "\"" + std::string(name) + "\":\"";
+    auto const place = std::search(header.begin(), header.end(), before.begin(), before.end());
+    BOOST_ASSERT(place != header.end());
+    std::copy(value.begin(), value.end(), place + static_cast<std::ptrdiff_t>(before.size()));
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_SAVE_RECORD_HPP
+#define RESHARD_FORMAT_SAVE_RECORD_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The record of a save, `reshard.json`: it is written last, so where it is the save is complete.
+
+namespace reshard::detail {
+
+inline constexpr std::string_view save_record_name = "reshard.json";
+
+/// The newest version of a record, and the only one so far.
+inline constexpr index_t save_record_version = 1;
+
+/// A file of a save.
+struct recorded_file {
+    std::string name; ///< beside the record
+    std::uint64_t bytes = 0;
+    std::uint64_t header_digest = 0; ///< of all bytes before the data
+
+    bool operator==(recorded_file const&) const = default;
+};
+
+/// Which files one save wrote.
+struct save_record {
+    std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
+    std::vector<recorded_file> files;
+
+    bool operator==(save_record const&) const = default;
+};
+
+/// The text of `reshard.json`: the record, and for people and other programs all tensors with their
+/// shards and digests. Its last line is a digest of the text before it.
+///
+/// \pre `written` has the files of `record`, in their order
+RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written);
+
+/// The record that a text holds.
+///
+/// \throws error with errc::corrupt_file for a text that is not as it was written, with
+///         errc::unsupported for a version that is not known; it names `file`
+RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file);
+
+/// Refuses files that are not exactly those of a record.
+///
+/// \param found the files that were opened, with the digests of their headers
+/// \param ids   the save that each of them says it belongs to; empty: none
+/// \throws error with errc::corrupt_file or errc::missing_file that names `path` and the file
+RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& found,
+                             std::vector<std::string> const& ids, std::string const& path);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/save_record.ipp>
+#endif
+
+#endif
