@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /// \file
@@ -73,6 +74,12 @@ public:
         BOOST_CHECK_EXCEPTION(run(target, options), error, says(code, text));
     }
 
+    std::string lost(std::string const& target, std::string const& part) const {
+        return text(target) + ": is not replaced, for " + text(part) +
+               " is not part of a checkpoint that is there and would be lost; move it away, or "
+               "give another target";
+    }
+
     void make_file(std::string const& name, std::string const& bytes) const {
         on_first_rank([&] {
             std::filesystem::create_directories(path(name).parent_path());
@@ -124,12 +131,66 @@ BOOST_AUTO_TEST_CASE(what_is_there_is_not_overwritten) {
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_replaced_where_that_is_asked_for) {
-    make_file("target/old.safetensors", "old");
-    make_file("target/model.safetensors.index.json", "{}");
+    convert(world(), *source, path("target"), {.program = program()});
+    BOOST_TEST((directory.names("target") == names{"model.safetensors", "reshard.json"}));
     run("target", {.replace = true});
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST(directory.names("target").size() == files_of(by_rows()) + 1); // the record
     BOOST_TEST(directory.names("target")[1] == "shard-00001-model-00001-of-00001.safetensors");
+}
+
+BOOST_AUTO_TEST_CASE(files_beside_a_checkpoint_that_hold_no_tensors_stay) {
+    run("target");
+    make_file("target/config.json", "{}");
+    make_file("target/tokenizer.model", "words");
+    convert(world(), *source, path("target"), {.program = program(), .writing = {.replace = true}});
+    BOOST_TEST((directory.names("target") ==
+                names{"config.json", "model.safetensors", "reshard.json", "tokenizer.model"}));
+    BOOST_TEST(read_file(path("target") / "tokenizer.model") == "words");
+    open_checkpoint(world(), path("target"));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_no_record_and_no_index_lists_are_never_lost) {
+    for (std::string const name : {"optimizer-00001.safetensors", "pytorch_model.bin", "state.pt",
+                                   "optimizer.safetensors.index.json"}) {
+        run("target", {.replace = true});
+        make_file("target/" + name, "precious");
+        auto const before = directory.names("target");
+        refuses("target", {.replace = true}, errc::already_exists,
+                lost("target", "target/" + name));
+        BOOST_TEST((directory.names("target") == before));
+        on_first_rank([&] { std::filesystem::remove(path("target") / name); });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_link_is_followed_and_stays) {
+    run("first");
+    on_first_rank([&] {
+        std::filesystem::create_directory_symlink("first", path("latest"));
+        std::filesystem::create_directory_symlink("nothing", path("dangling"));
+    });
+    convert(world(), *source, path("latest"), {.program = program(), .writing = {.replace = true}});
+    BOOST_TEST(std::filesystem::is_symlink(path("latest")));
+    BOOST_TEST((directory.names("first") == names{"model.safetensors", "reshard.json"}));
+    BOOST_CHECK_EXCEPTION(run("dangling", {.replace = true}), error,
+                          mentions(errc::io, "leads to nothing"));
+    meet();
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_replaced_by_a_directory) {
+    convert(world(), *source, path("target"), {.program = program()});
+    BOOST_CHECK_EXCEPTION(run("target/model.safetensors", {.replace = true}), error,
+                          mentions(errc::already_exists, "is a file of the checkpoint"));
+    BOOST_TEST((directory.names("target") == names{"model.safetensors", "reshard.json"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_point_is_refused_before_anything_is_written) {
+    struct stat own {
+    }, outer{};
+    if (::stat("/dev/shm", &own) == 0 && ::stat("/dev", &outer) == 0 && own.st_dev != outer.st_dev)
+        BOOST_CHECK_EXCEPTION(convert(world(), *source, "/dev/shm",
+                                      {.program = program(), .writing = {.replace = true}}),
+                              error, mentions(errc::io, "mount point"));
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_directory_and_a_single_file_are_replaced_too) {
@@ -144,27 +205,24 @@ BOOST_AUTO_TEST_CASE(an_empty_directory_and_a_single_file_are_replaced_too) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_checkpoint_is_never_lost) {
     make_file("letters/love.txt", "dear");
-    make_file("home/model.safetensors", "");
+    make_file("unreadable/model.safetensors", "");
+    run("home");
     make_file("home/photos/one.png", "");
-    make_file("llama/model.safetensors", "");
-    make_file("llama/tokenizer.json", "");
-    make_file("llama/config.json", "");
     make_file("note.txt", "");
-    std::pair<std::string, std::string> const lost[] = {{"letters", "letters/love.txt"},
-                                                        {"home", "home/photos"},
-                                                        {"llama", "llama/config.json"},
-                                                        {"note.txt", "note.txt"}};
-    for (auto const& [name, part] : lost)
-        refuses(name, {.replace = true}, errc::already_exists,
-                text(name) + ": is not replaced, for " + text(part) +
-                    " is not part of a checkpoint and would be lost; move it away, or give another "
-                    "target");
-    BOOST_TEST((directory.names() == names{"home", "letters", "llama", "note.txt", "source"}));
-    BOOST_TEST((directory.names("home") == names{"model.safetensors", "photos"}));
+    std::pair<std::string, std::string> const all[] = {
+        {"letters", "letters/love.txt"},
+        {"unreadable", "unreadable/model.safetensors"},
+        {"home", "home/photos"},
+        {"note.txt", "note.txt"}};
+    for (auto const& [name, part] : all)
+        refuses(name, {.replace = true}, errc::already_exists, lost(name, part));
+    BOOST_TEST((directory.names() == names{"home", "letters", "note.txt", "source", "unreadable"}));
+    BOOST_TEST((directory.names("home/photos") == names{"one.png"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_conversion_that_fails_leaves_the_old_checkpoint_and_no_other_file) {
-    make_file("target/old.safetensors", "old");
+    run("target");
+    auto const before = directory.names("target");
     int const last = world().size() - 1;
     auto const fail_on_last_rank = [&](index_t, index_t) {
         if (world().rank() == last)
@@ -173,8 +231,8 @@ BOOST_AUTO_TEST_CASE(a_conversion_that_fails_leaves_the_old_checkpoint_and_no_ot
     BOOST_CHECK_EXCEPTION(run("target", {.replace = true}, fail_on_last_rank), error,
                           says(errc::io, "the last rank gives up"));
     BOOST_TEST((directory.names() == names{"source", "target"}));
-    BOOST_TEST((directory.names("target") == names{"old.safetensors"}));
-    BOOST_TEST(read_file(path("target") / "old.safetensors") == "old");
+    BOOST_TEST((directory.names("target") == before));
+    open_checkpoint(world(), path("target"));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_caller_throws_that_is_no_exception_stops_all_ranks_too) {
@@ -235,7 +293,8 @@ BOOST_AUTO_TEST_CASE(a_temporary_directory_that_is_there_is_named_and_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(a_disk_that_is_full_for_one_rank_is_an_error_on_all) {
-    make_file("target/old.safetensors", "old");
+    run("target");
+    auto const before = directory.names("target");
     int const last = world().size() - 1;
     std::string const file =
         "shard-0000" + std::to_string(last + 1) + "-model-00001-of-00001.safetensors";
@@ -258,7 +317,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_is_full_for_one_rank_is_an_error_on_all) {
     BOOST_TEST(problem.find(begin) != problem.npos);
     BOOST_TEST(problem.ends_with(" bytes: File too large"));
     BOOST_TEST((directory.names() == names{"source", "target"}));
-    BOOST_TEST((directory.names("target") == names{"old.safetensors"}));
+    BOOST_TEST((directory.names("target") == before));
 }
 
 BOOST_AUTO_TEST_CASE(a_save_to_a_full_disk_leaves_nothing) {

@@ -12,6 +12,7 @@
 #include <reshard/os/mapped_file.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/replacement.hpp>
 #include <reshard/storage/target_files.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
@@ -36,25 +37,6 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// True for the names that the files of a checkpoint have.
-inline bool is_checkpoint_name(std::filesystem::path const& path) {
-    return path.extension() == ".safetensors" || path.filename() == save_record_name ||
-           path.filename().string().ends_with(".safetensors.index.json");
-}
-
-/// What would be lost if a checkpoint replaced `path`: the first name that no file of a checkpoint
-/// has, of `path` itself or of what is in it.
-inline std::optional<std::filesystem::path> lost_with(std::filesystem::path const& path) {
-    if (!std::filesystem::is_directory(path))
-        return is_checkpoint_name(path) ? std::nullopt : std::optional(path);
-    std::optional<std::filesystem::path> first;
-    for (auto const& entry : std::filesystem::directory_iterator(path))
-        if ((entry.is_directory() || !is_checkpoint_name(entry.path())) &&
-            (!first || entry.path() < *first))
-            first = entry.path();
-    return first;
-}
-
 inline void check_parent(std::filesystem::path const& target) {
     std::filesystem::path const parent = target.parent_path();
     std::error_code ignored;
@@ -76,11 +58,13 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     if (is_there && !replace)
         fail(errc::already_exists, target.string(),
              ": already exists; give another target, or allow it to be replaced");
-    if (auto const lost = is_there ? lost_with(target) : std::nullopt)
-        fail(
-            errc::already_exists, target.string(), ": is not replaced, for ", lost->string(),
-            " is not part of a checkpoint and would be lost; move it away, or give another target");
     check_parent(target);
+    if (found == std::filesystem::file_type::directory) {
+        check_no_mount_point(target);
+        files_to_keep(target);
+    } else if (is_there) {
+        check_replaced_file(target);
+    }
 }
 
 inline void create_temporary(std::filesystem::path const& temporary,
@@ -106,7 +90,8 @@ public:
     ///         it holds what is no part of a checkpoint; with errc::io where it could not be
     ///         created; on every rank alike
     staging(group auto const& world, std::filesystem::path const& target, bool replace)
-        : target_(without_slash(target)), replace_(replace) {
+        : replace_(replace) {
+        agree_on(world, [&] { target_ = resolved(without_slash(target)); });
         std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
         temporary_ = target_;
         temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
@@ -138,12 +123,34 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
+            keep_files();
             put_in_place(temporary_, target_, replace_);
-            attempt([&] { sync_directory(target_ / ".."); }); // the target is there already
+            sync_parent();
         });
     }
 
 private:
+    /// Gives the new checkpoint what stays of the old one, as links where the file system has them.
+    void keep_files() const {
+        std::error_code problem;
+        if (!replace_ || !std::filesystem::exists(target_, problem))
+            return;
+        for (std::filesystem::path const& file : files_to_keep(target_)) {
+            std::filesystem::path const kept = temporary_ / file.filename();
+            std::filesystem::create_hard_link(file, kept, problem);
+            if (problem)
+                std::filesystem::copy_file(file, kept, problem);
+            if (problem)
+                fail_io(file, "cannot be kept beside the new checkpoint", problem.value());
+        }
+    }
+
+    void sync_parent() const {
+        if (auto const problem = attempt([&] { sync_directory(target_ / ".."); }))
+            fail(errc::io, target_.string(),
+                 ": is written, but may be lost if the machine stops now: ", problem->what());
+    }
+
     std::filesystem::path target_;
     std::filesystem::path temporary_;
     bool replace_;
