@@ -23,6 +23,7 @@ struct convert_command {
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
     bool no_verify = false;
+    bool no_carry = false;
 };
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -41,7 +42,8 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .wanted = std::move(all.target),
                               .writing = writing,
                               .progress = [&](index_t bytes, index_t of) { bar(bytes, of); },
-                              .verify = !options.no_verify};
+                              .verify = !options.no_verify,
+                              .carry = !options.no_carry};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.directory, how)
                            : convert(solo(), source, options.directory, how);
@@ -59,6 +61,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         return run_convert(world, options, source, warnings);
     });
     double const seconds = watch.seconds();
+    if (world.rank() == 0 && !report.carried.empty())
+        note("copied beside the tensors: " + listed(report.carried));
     if (as_json)
         return json_outcome({{"keys", report.keys},
                              {"bytes", report.bytes},
@@ -91,6 +95,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");
+    command->add_flag("--no-carry", options->no_carry,
+                      "Do not copy the files beside the source that hold no tensors");
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");
     command->callback([options, &chosen] {

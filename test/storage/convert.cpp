@@ -243,4 +243,29 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_may_take_its_own_place) {
          std::vector<std::string>{"reshard.json", "shard-00001-model-00001-of-00001.safetensors"}));
 }
 
+BOOST_AUTO_TEST_CASE(files_beside_the_tensors_are_carried_and_named) {
+    shared_directory const directory;
+    auto const path = directory / "model";
+    write_model(path);
+    on_first_rank([&] {
+        write_file(path / "config.json", "{}");
+        write_file(path / "tokenizer.model", "words");
+        write_file(path / ".hidden", "");
+        write_file(path / "pytorch_model.bin", "tensors");
+        std::filesystem::create_directory(path / "runs");
+    });
+    using names = std::vector<std::string>;
+    auto const source = open_checkpoint(world(), path);
+    auto const report = convert(world(), source, directory / "copy", {});
+    BOOST_TEST((report.carried == names{"config.json", "tokenizer.model"}));
+    BOOST_TEST((directory.names("copy") ==
+                names{"config.json", "model.safetensors", "reshard.json", "tokenizer.model"}));
+    BOOST_TEST(read_file(directory / "copy/tokenizer.model") == "words");
+    BOOST_TEST(convert(world(), source, directory / "bare", {.carry = false}).carried.empty());
+    BOOST_TEST((directory.names("bare") == names{"model.safetensors", "reshard.json"}));
+    on_first_rank([&] { write_file(path / "config.json", "newer"); });
+    convert(world(), source, directory / "copy", {.writing = {.replace = true}});
+    BOOST_TEST(read_file(directory / "copy/config.json") == "newer");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -67,6 +67,18 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     }
 }
 
+/// Copies files into a directory, but for names that are there.
+inline void copy_files(std::vector<std::filesystem::path> const& files,
+                       std::filesystem::path const& directory) {
+    for (std::filesystem::path const& file : files) {
+        std::error_code problem;
+        std::filesystem::copy_file(file, directory / file.filename(),
+                                   std::filesystem::copy_options::skip_existing, problem);
+        if (problem)
+            fail_io(file, "cannot be copied beside the new checkpoint", problem.value());
+    }
+}
+
 inline void create_temporary(std::filesystem::path const& temporary,
                              std::filesystem::path const& target) {
     std::error_code problem;
@@ -130,19 +142,11 @@ public:
     }
 
 private:
-    /// Gives the new checkpoint what stays of the old one, as links where the file system has them.
+    /// Gives the new checkpoint what stays of the old one, unless it has files of these names.
     void keep_files() const {
         std::error_code problem;
-        if (!replace_ || !std::filesystem::exists(target_, problem))
-            return;
-        for (std::filesystem::path const& file : files_to_keep(target_)) {
-            std::filesystem::path const kept = temporary_ / file.filename();
-            std::filesystem::create_hard_link(file, kept, problem);
-            if (problem)
-                std::filesystem::copy_file(file, kept, problem);
-            if (problem)
-                fail_io(file, "cannot be kept beside the new checkpoint", problem.value());
-        }
+        if (replace_ && std::filesystem::exists(target_, problem))
+            copy_files(files_to_keep(target_), temporary_);
     }
 
     void sync_parent() const {
@@ -203,9 +207,10 @@ public:
 
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
+    /// \param beside files that are copied beside it
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
-    void commit(group auto const& world) {
+    void commit(group auto const& world, std::vector<std::filesystem::path> const& beside = {}) {
         std::vector<written_file> mine;
         agree_on(world, [&] { mine = digests_of_files(); });
         auto const all = gather_values(world, mine);
@@ -222,6 +227,7 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
+            copy_files(beside, directory_.path());
             if (!plan_.index.empty())
                 write_new_file(directory_.path() / hf_index_name, plan_.index);
             write_new_file(directory_.path() / save_record_name, sealed.record);

@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 /// \file
 /// From a checkpoint to a checkpoint, without tensors in between.
@@ -59,6 +61,9 @@ struct convert_options {
     detail::progress_function progress = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     bool verify = true;                   ///< as `options::verify`
+    /// Files beside the source that hold no tensors, such as a configuration or a tokenizer, are
+    /// copied beside the new checkpoint.
+    bool carry = true;
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};
@@ -77,6 +82,7 @@ struct convert_report {
     index_t peak_extra_bytes = 0;
     strict_verdict keys_judged =
         {}; ///< what `options.strict` wants to be said, and what is left out
+    std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
 };
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.

@@ -81,23 +81,45 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
          "another target");
 }
 
+/// What is in a directory beside its checkpoint, sorted; all of it where there is none.
+inline std::vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
+                                                            std::set<std::string> const& listed) {
+    std::vector<std::filesystem::path> beside;
+    for (auto const& entry : std::filesystem::directory_iterator(directory))
+        if (!listed.contains(entry.path().filename().string()))
+            beside.push_back(entry.path());
+    std::sort(beside.begin(), beside.end());
+    return beside;
+}
+
+inline bool is_side_file(std::filesystem::path const& path) {
+    return std::filesystem::is_regular_file(path) && !may_hold_tensors(path.filename().string());
+}
+
+/// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer.
+/// None where the checkpoint is a single file.
+inline std::vector<std::filesystem::path> side_files(std::filesystem::path const& checkpoint) {
+    if (!std::filesystem::is_directory(checkpoint))
+        return {};
+    auto files = beside_checkpoint(checkpoint, names_of_checkpoint(checkpoint));
+    std::erase_if(files, [](std::filesystem::path const& path) {
+        return !is_side_file(path) || path.filename().string().starts_with('.');
+    });
+    return files;
+}
+
 /// The files of a directory that a new checkpoint in its place keeps: those beside the old one that
 /// hold no tensors, such as a tokenizer.
 ///
 /// \throws error with errc::already_exists that names what would be lost: a directory, or a file
 ///         that may hold tensors and is not listed; anything, where there is no checkpoint
 inline std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
-    std::vector<std::filesystem::path> beside;
     if (!std::filesystem::is_directory(target))
-        return beside;
+        return {};
     std::set<std::string> const listed = names_of_checkpoint(target);
-    for (auto const& entry : std::filesystem::directory_iterator(target))
-        if (!listed.contains(entry.path().filename().string()))
-            beside.push_back(entry.path());
-    std::sort(beside.begin(), beside.end());
+    auto const beside = beside_checkpoint(target, listed);
     for (std::filesystem::path const& path : beside)
-        if (listed.empty() || !std::filesystem::is_regular_file(path) ||
-            may_hold_tensors(path.filename().string()))
+        if (listed.empty() || !is_side_file(path))
             refuse_replacement(target, path);
     return beside;
 }

@@ -14,14 +14,18 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_check.hpp>
+#include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace reshard {
 
@@ -138,13 +142,22 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         read = fill_files(bound, how.progress);
         memory.look();
     });
-    writer.commit(world);
+    std::vector<std::filesystem::path> beside;
+    agree_on(world, [&] {
+        if (how.carry && world.rank() == 0)
+            beside = side_files(source.metadata().path);
+    });
+    writer.commit(world, beside);
+    std::vector<std::string> carried;
+    for (std::filesystem::path const& file : beside)
+        carried.push_back(file.filename().string());
     return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
             .bytes = data_bytes(files.metadata),
             .bytes_read = sum_over(world, read),
             .bytes_moved = 0,
             .peak_extra_bytes = largest_over(world, memory.most_bytes()),
-            .keys_judged = std::move(verdict)};
+            .keys_judged = std::move(verdict),
+            .carried = gather_values(world, carried).front()};
 }
 
 } // namespace detail
