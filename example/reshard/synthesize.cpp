@@ -7,11 +7,14 @@
 #include "synthetic.hpp"
 
 #include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/file_pieces.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
-#include <numeric>
+#include <span>
+#include <vector>
 
 namespace tool {
 
@@ -32,24 +35,35 @@ index_t bytes_of(detail::checkpoint_tensor const& tensor) {
     return byte_count(element_count(tensor.shape), tensor.dtype);
 }
 
-/// Fills the files that this process writes, and then makes them appear.
+/// Writes a run of a tensor's bytes.
+void put(detail::checkpoint_writer& files, detail::file_piece const& piece, std::uint64_t seed,
+         std::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t all) {
+    detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.place.tensor];
+    std::uint64_t const base = synthetic_base(tensor.key, seed);
+    for (std::uint64_t at = piece.bytes.begin; at < piece.bytes.end; at += buffer.size()) {
+        std::size_t const count = std::min<std::uint64_t>(buffer.size(), piece.bytes.end - at);
+        fill_synthetic(buffer.data(), count, tensor.dtype, base, at / 8);
+        files.put(piece.place, at, std::span(buffer).first(count));
+        bar(done += static_cast<index_t>(count), all);
+    }
+}
+
+/// Writes what is this process's part of the files, and then makes them appear.
 void write(processes const& world, synthesize_options const& options,
            detail::checkpoint_plan const& plan) {
-    detail::checkpoint_writer files(world, options.directory, plan, options.force);
+    detail::checkpoint_writer files(world, options.directory, plan, {.replace = options.force});
     agree_on(world, [&] {
+        auto pieces = detail::pieces_by_bytes(plan, world.size());
+        std::erase_if(pieces, [&](detail::file_piece const& piece) {
+            return piece.process != static_cast<holder_t>(world.rank());
+        });
+        index_t all = 0, done = 0;
+        for (detail::file_piece const& piece : pieces)
+            all += static_cast<index_t>(piece.bytes.size());
         progress_bar bar(world.rank() == 0);
-        index_t all = 0, filled = 0;
-        for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors)
-            all += files.files()[tensor.shards.front().file] ? bytes_of(tensor) : 0;
-        for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors) {
-            detail::checkpoint_shard const& shard = tensor.shards.front();
-            std::byte* const file = files.files()[shard.file];
-            if (!file)
-                continue;
-            fill_synthetic(file + shard.begin, static_cast<std::size_t>(shard.end - shard.begin),
-                           tensor.dtype, synthetic_base(tensor.key, options.seed));
-            bar(filled += bytes_of(tensor), all);
-        }
+        std::vector<std::byte> buffer(std::size_t{1} << 20);
+        for (detail::file_piece const& piece : pieces)
+            put(files, piece, options.seed, buffer, bar, done, all);
     });
     files.commit(world);
 }
@@ -57,8 +71,7 @@ void write(processes const& world, synthesize_options const& options,
 outcome synthesize(processes const& world, synthesize_options const& options, bool as_json) {
     stopwatch const watch;
     catalog const tensors = tensors_of_model(options.model, options.scale);
-    detail::checkpoint_plan plan = detail::plan_huggingface(tensors, options.shard_bytes);
-    std::iota(plan.ranks.begin(), plan.ranks.end(), holder_t{0}); // the processes share the files
+    detail::checkpoint_plan const plan = detail::plan_huggingface(tensors, options.shard_bytes);
     with_force_hint(options.directory, options.force, [&] { write(world, options, plan); });
     index_t bytes = 0;
     for (detail::checkpoint_tensor const& tensor : plan.metadata.tensors)

@@ -54,16 +54,16 @@ constexpr std::uint64_t synthetic_base(std::string_view key, std::uint64_t seed)
     return digest.value();
 }
 
-/// Fills the first `bytes` bytes of a tensor, in row-major order.
+/// Fills `bytes` bytes of a tensor, in row-major order, from its word `first` of 8 bytes on.
 inline void fill_synthetic(std::byte* memory, std::size_t bytes, reshard::data_type dtype,
-                           std::uint64_t base) {
+                           std::uint64_t base, std::uint64_t first = 0) {
     std::uint64_t const mask = finite_bits(dtype);
     std::size_t const words = bytes / 8;
     for (std::size_t i = 0; i < words; ++i) {
-        std::uint64_t const word = synthetic_word(base, i) & mask;
+        std::uint64_t const word = synthetic_word(base, first + i) & mask;
         std::memcpy(memory + 8 * i, &word, 8);
     }
-    std::uint64_t const last = synthetic_word(base, words) & mask;
+    std::uint64_t const last = synthetic_word(base, first + words) & mask;
     std::memcpy(memory + 8 * words, &last, bytes % 8);
 }
 

@@ -4,7 +4,7 @@
 #include "json.hpp"
 
 #include <reshard/format/chunk_digests.hpp>
-#include <reshard/storage/chunk_check.hpp>
+#include <reshard/storage/verify.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -4,13 +4,13 @@
 #define RESHARD_STORAGE_HPP
 
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/chunk_check.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>
 #include <reshard/storage/save.hpp>
+#include <reshard/storage/verify.hpp>
 
 /// \file
 /// Checkpoints: opened, loaded, saved, converted and compared through a group.

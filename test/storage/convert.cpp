@@ -136,7 +136,9 @@ BOOST_AUTO_TEST_CASE(a_program_changes_what_is_written) {
     auto const report = convert(world(), source, directory / "other", {.program = program});
     BOOST_TEST(report.keys == 3);
     BOOST_TEST(report.bytes == 4 * 16 + 8 * 8 + 2 * 3);
-    BOOST_TEST(report.bytes_read == 4 * 24);
+    // The process that makes "w" reads the rows of "wide" between its own ones; from three processes
+    // on, another one makes "wide".
+    BOOST_TEST(report.bytes_read == 4 * (world().size() < 3 ? 24 : 24 + 8));
     BOOST_TEST((directory.names("other") ==
                 std::vector<std::string>{"model.safetensors", "reshard.json"}));
     std::vector<double> const wide{8, 9, 10, 11, 12, 13, 14, 15};

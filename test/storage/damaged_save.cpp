@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/storage/chunk_check.hpp>
+#include <reshard/storage/verify.hpp>
 
 #include <reshard/format/save_record.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_save_without_its_record_is_not_finished) {
 BOOST_AUTO_TEST_CASE(a_save_that_is_under_way_cannot_be_opened) {
     shared_directory const directory;
     auto const plan = plan_huggingface(catalog({{"w", data_type::u8, {2}, {1}}}));
-    checkpoint_writer const writer(world(), directory / "save", plan, false);
+    checkpoint_writer const writer(world(), directory / "save", plan, {});
     std::string const partial = directory.names().front();
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), directory / partial), error,
                           mentions(errc::corrupt_file, "not finished"));

@@ -4,6 +4,7 @@
 #define RESHARD_BIND_BIND_HPP
 
 #include <reshard/bind/shard_views.hpp>
+#include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/choose.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -83,6 +84,11 @@ RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer
 ///
 /// \pre this process plays the target holder
 RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& t);
+
+/// The loop of a transfer, from the first element of the source's view to that of the target's.
+///
+/// \pre this process plays both holders
+RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 
 /// What happens to the elements of a transfer from one end to the other.
 ///

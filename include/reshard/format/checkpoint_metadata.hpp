@@ -43,6 +43,11 @@ struct checkpoint_shard {
     bool operator==(checkpoint_shard const&) const = default;
 };
 
+/// The shape in which a shard is stored: that of its region, or one axis for a flat range.
+inline index_vector stored_shape(checkpoint_shard const& shard) {
+    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+}
+
 /// A tensor with all its shards, in the order of the files.
 struct checkpoint_tensor {
     std::string key;

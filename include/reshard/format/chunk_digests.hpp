@@ -32,6 +32,23 @@ inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
 /// \par Source XXH3 of xxHash, 64 bits, without a seed: for faults, not for adversaries
 RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes);
 
+/// The digest of bytes that come piece by piece: that of all of them behind one another.
+class running_digest {
+public:
+    RESHARD_DECL running_digest();
+    RESHARD_DECL ~running_digest();
+    running_digest(running_digest const&) = delete;
+    running_digest& operator=(running_digest const&) = delete;
+
+    RESHARD_DECL void add(std::span<std::byte const> bytes);
+
+    /// The digest of all since the last call.
+    RESHARD_DECL std::uint64_t take();
+
+private:
+    void* state_;
+};
+
 /// `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 

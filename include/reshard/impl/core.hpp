@@ -81,8 +81,8 @@
 #include <reshard/model/impl/zero.ipp>
 #include <reshard/os/impl/arena_resource.ipp>
 #include <reshard/os/impl/file.ipp>
+#include <reshard/os/impl/file_bytes.ipp>
 #include <reshard/os/impl/fresh_memory.ipp>
-#include <reshard/os/impl/mapped_file.ipp>
 #include <reshard/os/impl/page_advice.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/plan/impl/cut_list.ipp>

@@ -7,14 +7,16 @@
 /// Loading and saving checkpoints, compiled once.
 
 #include <reshard/storage/impl/checkpoint.ipp>
-#include <reshard/storage/impl/chunk_check.ipp>
+#include <reshard/storage/impl/chunk_reader.ipp>
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
+#include <reshard/storage/impl/file_pieces.ipp>
 #include <reshard/storage/impl/load.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
 #include <reshard/storage/impl/save.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>
+#include <reshard/storage/impl/verify.ipp>
 
 #endif

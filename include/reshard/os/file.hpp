@@ -19,6 +19,15 @@
 
 namespace reshard::detail {
 
+/// What a system call returns that no signal interrupted.
+template <class Call>
+auto uninterrupted(Call const& call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR)
+        result = call();
+    return result;
+}
+
 /// While this lives, a file that this thread makes too large is the error EFBIG alone: its signal,
 /// SIGXFSZ, whose default ends the process, goes nowhere.
 ///
@@ -41,6 +50,9 @@ private:
 /// \param  what the file, and what went wrong with it
 /// \throws error with errc::io, and what the system says
 [[noreturn]] RESHARD_DECL void fail_io(std::string const& what, int problem = errno);
+
+/// How many files the library may keep open: a part of what the process may open.
+RESHARD_DECL std::size_t most_kept_files();
 
 /// An open file that is closed in the end.
 class file_descriptor {

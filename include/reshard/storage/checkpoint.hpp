@@ -11,7 +11,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/os/mapped_file.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,25 +41,17 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// A shard of a file as a tensor; `file` is the file's first byte.
-template <class View, class Byte>
-View view_in_file(checkpoint_tensor const& tensor, checkpoint_shard const& shard, Byte* file) {
-    index_vector const shape = shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
-    return View{file + shard.begin, tensor.dtype, shape, row_major_strides(shape)};
-}
-
-/// The shards of the files that are there, found by their place in `layout_of(metadata)`.
-///
-/// `files[i]` is the first byte of file `i`, or null where this process does not have it.
-template <class View, class Byte>
-shard_views<View> views_in_files(checkpoint_metadata const& metadata,
-                                 std::vector<Byte*> const& files) {
+/// Tensors without memory that stand for the shards in files, found by their place in
+/// `layout_of(metadata)`: places in them are counted from the shard's first element.
+template <class View>
+shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
     for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t) {
         checkpoint_tensor const& tensor = metadata.tensors[t];
-        for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
-            if (Byte* const file = files[tensor.shards[i].file])
-                views.add(t, i, view_in_file<View>(tensor, tensor.shards[i], file));
+        for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
+            index_vector const shape = stored_shape(tensor.shards[i]);
+            views.add(t, i, View{nullptr, tensor.dtype, shape, row_major_strides(shape)});
+        }
     }
     return views;
 }
@@ -68,12 +60,22 @@ shard_views<View> views_in_files(checkpoint_metadata const& metadata,
 
 namespace reshard {
 
-/// A checkpoint on disk, mapped into memory: what is not used is not read.
+/// How a checkpoint is opened.
+struct open_options {
+    detail::safetensors_options format = {};
+    /// Files are read as memory, page by page as they are needed. Faster where pages are in memory
+    /// and mapped already; but a file that is cut while it is read, or a medium that fails, ends
+    /// the program with the signal SIGBUS. By default both are errors.
+    bool mapped = false;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.format, self.mapped); }
+};
+
+/// A checkpoint on disk, open for reading: what is not used is not read.
 class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, and with errc::io
-    explicit checkpoint(std::filesystem::path const& path,
-                        detail::safetensors_options const& options = {});
+    explicit checkpoint(std::filesystem::path const& path, open_options const& how = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
@@ -81,24 +83,38 @@ public:
     layout const& files_layout() const { return *held_; }
     std::vector<std::string> const& file_names() const { return names_; }
 
-    /// All tensors, found by shard.
-    detail::shard_views<const_tensor_view> const& views() const { return views_; }
+    /// All shards, without memory (see `shapes_in_files`).
+    detail::shard_views<const_tensor_view> const& shapes() const { return shapes_; }
 
-    /// The first byte of a file.
+    /// A file that stays open as long as the checkpoint does, or null where it has too many files.
+    detail::input_file const* kept_file(holder_t file) const;
+
+    /// Opens a file.
     ///
-    /// \pre `file < metadata().files.size()`
-    std::byte const* bytes(holder_t file) const { return files_[file]; }
+    /// \throws error with errc::corrupt_file where it is another one than when the checkpoint was
+    ///         opened, or was written to since
+    detail::input_file open_file(holder_t file) const;
 
-    /// Shard `shard` of tensor `tensor` of the metadata.
-    const_tensor_view const& view(std::size_t tensor, std::size_t shard) const;
+    /// The first byte of a file that is mapped, or null.
+    std::byte const* mapped(holder_t file) const;
+
+    /// \throws error with errc::corrupt_file where a file was written to since the checkpoint was
+    ///         opened
+    void check_unchanged(holder_t file) const;
 
 private:
+    void check_same(holder_t file, detail::input_file const& now) const;
+
     checkpoint_metadata metadata_;
     std::unique_ptr<layout> held_;
-    std::list<detail::mapped_input> inputs_;
-    std::vector<std::byte const*> files_; ///< the first byte of each
+    /// The first files: reading one needs no look-up of its name, and sees the file that was opened
+    /// even where a new checkpoint took its place.
+    std::vector<detail::input_file> kept_;
+    std::list<detail::mapped_input> mapped_;
+    std::vector<std::byte const*> first_bytes_; ///< of each file that is mapped
+    std::vector<detail::file_identity> identities_;
     std::vector<std::string> names_;
-    detail::shard_views<const_tensor_view> views_;
+    detail::shard_views<const_tensor_view> shapes_;
 };
 
 /// The catalog of a checkpoint, for programs.
@@ -119,14 +135,14 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks
 ///         see different files
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
-                           detail::safetensors_options const& options = {}) {
+                           open_options const& how = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
     detail::local_error const problem = detail::attempt([&] {
-        opened = std::make_unique<checkpoint>(path, options);
+        opened = std::make_unique<checkpoint>(path, how);
         digest = detail::digest_of(opened->metadata());
     });
-    detail::agree_to_run(world, "open " + path.string(), detail::digest_of(options), problem);
+    detail::agree_to_run(world, "open " + path.string(), detail::digest_of(how), problem);
     auto const all = detail::gather_values(world, digest);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])

@@ -9,27 +9,26 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
-#include <reshard/os/mapped_file.hpp>
+#include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/put_in_place.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/target_files.hpp>
-#include <reshard/tensor/state_dict.hpp>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <list>
-#include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 /// \file
-/// The files of a checkpoint as tensors in memory, to be filled, and then to appear all at once.
+/// The files of a checkpoint: written piece by piece, and then there all at once.
 
 namespace reshard::detail {
 
@@ -161,117 +160,165 @@ private:
     bool created_ = false;
 };
 
-/// What a process tells of a file that it has written.
-struct written_file {
-    holder_t number = 0;
-    std::vector<std::vector<std::uint64_t>> digests; ///< of the tensors, in the order of their data
+/// Digests of chunks that a process has written, one behind the other.
+struct written_run {
+    std::uint32_t tensor = 0;
+    std::uint32_t shard = 0;
+    std::uint64_t first_chunk = 0;
+    std::vector<std::uint64_t> digests;
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.number, self.digests); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.tensor, self.shard, self.first_chunk, self.digests);
+    }
 };
 
-/// A checkpoint that is being written: the files that this process writes, as memory.
+/// A checkpoint that is being written, by several processes: bytes of shards, and at last what
+/// makes them a checkpoint.
 ///
-/// The files of layout rank `r` are written by process `r % size`. Nothing is at the target until
-/// `commit`.
+/// Nothing is at the target until `commit`.
 ///
 /// \pre every member function with a group gets the same one
 class checkpoint_writer {
 public:
-    /// Creates this process's files, all zeros, in a temporary directory beside `target`.
+    /// Creates the files in a temporary directory beside `target`: file `i` by process `i % size`.
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
-                      checkpoint_plan const& files, bool replace)
-        : plan_(files), directory_(world, target, replace) {
+                      checkpoint_plan const& files, write_options const& how)
+        : plan_(files), how_(how), directory_(world, target, how.replace) {
         agree_on(world, [&] {
-            files_.resize(plan_.headers.size());
-            for (holder_t const i : files_of_process(plan_, world.rank(), world.size()))
+            is_written_.resize(plan_.headers.size(), false);
+            auto const step = static_cast<holder_t>(world.size());
+            for (auto i = static_cast<holder_t>(world.rank()); i < plan_.headers.size(); i += step)
                 create(i);
         });
     }
 
-    /// The first byte of each file that this process writes; null for the others.
-    std::vector<std::byte*> const& files() const { return files_; }
-
-    /// The shards in the files that this process writes.
-    state_dict tensors() const {
-        state_dict all;
-        for (checkpoint_tensor const& tensor : plan_.metadata.tensors)
-            for (checkpoint_shard const& shard : tensor.shards)
-                if (std::byte* const file = files_[shard.file])
-                    all.add({tensor.key, tensor.dtype, tensor.shape, shard.region, shard.flat},
-                            view_in_file<tensor_view>(tensor, shard, file));
-        return all;
+    /// Writes bytes of a shard, from byte `begin` of it on.
+    ///
+    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, and so is the end of `bytes`,
+    ///         unless it is the shard's; every chunk is written once, by one process
+    /// \throws error with errc::io
+    void put(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes) {
+        if (bytes.empty())
+            return;
+        checkpoint_shard const& shard = plan_.metadata.tensors[place.tensor].shards[place.shard];
+        std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
+        written_run& run = run_at(place, begin / size);
+        for (std::uint64_t done = 0; done < bytes.size(); done += size)
+            run.digests.push_back(
+                put_chunk(shard, begin + done,
+                          bytes.subspan(done, std::min<std::uint64_t>(size, bytes.size() - done))));
     }
+
+    checkpoint_plan const& plan() const { return plan_; }
 
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
     /// \param beside files that are copied beside it
+    /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
     /// \throws error with errc::io on every rank alike, and the target is what it was
     void commit(group auto const& world, std::vector<std::filesystem::path> const& beside = {}) {
-        std::vector<written_file> mine;
-        agree_on(world, [&] { mine = digests_of_files(); });
-        auto const all = gather_values(world, mine);
         sealed_checkpoint sealed;
+        auto const all = gather_values(world, runs_);
         agree_on(world, [&] {
             sealed = seal(plan_, by_file(all));
-            for (written_file const& file : mine)
-                std::memcpy(files_[file.number], sealed.headers[file.number].data(),
-                            sealed.headers[file.number].size());
-            for (mapped_output& file : outputs_)
-                file.sync();
-            outputs_.clear();
+            auto const step = static_cast<holder_t>(world.size());
+            for (auto i = static_cast<holder_t>(world.rank()); i < plan_.headers.size(); i += step)
+                write(i, 0, std::as_bytes(std::span(sealed.headers[i])));
+            if (how_.sync)
+                sync_files();
         });
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
             copy_files(beside, directory_.path());
             if (!plan_.index.empty())
-                write_new_file(directory_.path() / hf_index_name, plan_.index);
-            write_new_file(directory_.path() / save_record_name, sealed.record);
+                write_new_file(directory_.path() / hf_index_name, plan_.index, how_.sync);
+            write_new_file(directory_.path() / save_record_name, sealed.record, how_.sync);
         });
         directory_.commit(world);
     }
 
 private:
+    std::filesystem::path path_of(holder_t number) const {
+        return directory_.path() / plan_.metadata.files[number].path;
+    }
+
     void create(holder_t number) {
-        checkpoint_file const& file = plan_.metadata.files[number];
-        std::string const& header = plan_.headers[number];
-        outputs_.emplace_back(directory_.path() / file.path, static_cast<std::size_t>(file.bytes));
-        files_[number] = outputs_.back().data();
-        std::memcpy(files_[number], header.data(), header.size());
+        open_ = output_file::create(path_of(number), plan_.metadata.files[number].bytes);
+        open_number_ = number;
+        write(number, 0, std::as_bytes(std::span(plan_.headers[number]))); // says: not finished
     }
 
-    std::vector<written_file> digests_of_files() const {
-        std::vector<written_file> written;
-        auto const shards = shards_by_file(plan_.metadata);
-        for (holder_t number = 0; number < files_.size(); ++number) {
-            std::byte const* const file = files_[number];
-            if (!file)
-                continue;
-            std::size_t const chunk = plan_.metadata.files[number].chunk_bytes;
-            written.push_back({number, {}});
-            for (checkpoint_shard const* const shard : shards[number])
-                written.back().digests.push_back(
-                    digests_of({file + shard->begin, file + shard->end}, chunk));
+    void write(holder_t number, std::uint64_t position, std::span<std::byte const> bytes) {
+        if (!open_.is_open() || open_number_ != number) {
+            open_ = output_file::open(path_of(number));
+            open_number_ = number;
         }
-        return written;
+        open_.write(position, bytes);
+        is_written_[number] = true;
     }
 
-    std::vector<chunk_digests> by_file(std::vector<std::vector<written_file>> const& all) const {
-        std::vector<chunk_digests> files(files_.size());
+    /// Takes the digest of what was written a moment ago, while a near cache has it.
+    std::uint64_t put_chunk(checkpoint_shard const& shard, std::uint64_t begin,
+                            std::span<std::byte const> chunk) {
+        std::size_t const at_once = std::size_t{1} << 18;
+        for (std::size_t done = 0; done < chunk.size(); done += at_once) {
+            auto const bytes = chunk.subspan(done, std::min(at_once, chunk.size() - done));
+            write(shard.file, shard.begin + begin + done, bytes);
+            digest_.add(bytes);
+        }
+        return digest_.take();
+    }
+
+    written_run& run_at(shard_place place, std::uint64_t chunk) {
+        if (!runs_.empty()) {
+            written_run& last = runs_.back();
+            if (shard_place{last.tensor, last.shard} == place &&
+                last.first_chunk + last.digests.size() == chunk)
+                return last;
+        }
+        return runs_.emplace_back(written_run{place.tensor, place.shard, chunk, {}});
+    }
+
+    void sync_files() {
+        for (holder_t i = 0; i < is_written_.size(); ++i)
+            if (is_written_[i])
+                output_file::open(path_of(i)).sync();
+    }
+
+    /// \pre the runs of all processes together are all chunks, each once
+    std::vector<chunk_digests> by_file(std::vector<std::vector<written_run>> const& all) const {
+        checkpoint_metadata filled = plan_.metadata;
+        for (checkpoint_tensor& tensor : filled.tensors)
+            for (checkpoint_shard& shard : tensor.shards)
+                shard.digests.resize(
+                    chunk_count(shard.end - shard.begin, filled.files[shard.file].chunk_bytes));
         for (auto const& of_process : all)
-            for (written_file const& file : of_process)
-                files[file.number] = {plan_.metadata.files[file.number].chunk_bytes, file.digests};
+            for (written_run const& run : of_process)
+                std::copy(run.digests.begin(), run.digests.end(),
+                          filled.tensors[run.tensor].shards[run.shard].digests.begin() +
+                              static_cast<std::ptrdiff_t>(run.first_chunk));
+        std::vector<chunk_digests> files;
+        for (auto const& shards : shards_by_file(filled)) {
+            files.push_back({filled.files[files.size()].chunk_bytes, {}});
+            for (checkpoint_shard const* const shard : shards)
+                files.back().tensors.push_back(shard->digests);
+        }
         return files;
     }
 
     checkpoint_plan const& plan_;
+    write_options how_;
     staging directory_;
-    std::list<mapped_output> outputs_;
-    std::vector<std::byte*> files_;
+    std::vector<bool> is_written_; ///< of the files, by this process
+    std::vector<written_run> runs_;
+    running_digest digest_;
+    output_file open_; ///< the file that was written last
+    holder_t open_number_ = 0;
 };
 
 } // namespace reshard::detail

@@ -61,6 +61,12 @@ struct convert_options {
     detail::progress_function progress = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     bool verify = true;                   ///< as `options::verify`
+    /// The most bytes of a new tensor that a process puts together in memory at a time, where the
+    /// source is read in another order, as for a transpose: of a tensor with more, parts of the
+    /// source are read several times.
+    ///
+    /// \par Units bytes, and a MiB at least
+    index_t memory_budget = index_t{512} << 20;
     /// Files beside the source that hold no tensors, such as a configuration or a tokenizer, are
     /// copied beside the new checkpoint.
     bool carry = true;

@@ -3,17 +3,17 @@
 #ifndef RESHARD_STORAGE_PUT_IN_PLACE_HPP
 #define RESHARD_STORAGE_PUT_IN_PLACE_HPP
 
-#include <reshard/os/mapped_file.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,17 +25,19 @@ namespace reshard::detail {
 
 /// Gives `source` the name `target`; returns 0 or what the system says.
 inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {
-    return ::rename(source.c_str(), target.c_str()) == 0 ? 0 : errno;
+    return uninterrupted([&] { return ::rename(source.c_str(), target.c_str()); }) == 0 ? 0 : errno;
 }
 
 } // namespace reshard::detail
 
 namespace reshard::detail {
 
-inline void write_new_file(std::filesystem::path const& path, std::string_view text) {
-    mapped_output file(path, text.size());
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(file.data()));
-    file.sync();
+inline void write_new_file(std::filesystem::path const& path, std::string_view text,
+                           bool sync = true) {
+    output_file file = output_file::create(path, text.size());
+    file.write(0, std::as_bytes(std::span(text)));
+    if (sync)
+        file.sync();
 }
 
 /// A name beside `target` that no other writer has, be it of this process or another.
@@ -52,7 +54,7 @@ inline std::filesystem::path name_beside(std::filesystem::path const& target) {
 /// Waits until the names in a directory are on the disk.
 inline void sync_directory(std::filesystem::path const& path) {
     file_descriptor const directory = file_descriptor::open(path, O_RDONLY | O_DIRECTORY);
-    if (::fsync(directory.number()) != 0 && errno != EINVAL)
+    if (uninterrupted([&] { return ::fsync(directory.number()); }) != 0 && errno != EINVAL)
         fail_io(path, "cannot be written");
 }
 
@@ -81,9 +83,10 @@ inline void write_whole_file(std::filesystem::path const& target, std::string_vi
 /// Lets two names change their places; returns 0 or what the system says.
 inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
     constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
-    return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both) == 0
-               ? 0
-               : errno;
+    auto const exchange = [&] {
+        return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both);
+    };
+    return uninterrupted(exchange) == 0 ? 0 : errno;
 }
 
 /// The same where the file system cannot: for a moment there is no `target`.

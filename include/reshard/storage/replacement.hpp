@@ -7,7 +7,7 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/text_file.hpp>
-#include <reshard/os/mapped_file.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <sys/stat.h>
 

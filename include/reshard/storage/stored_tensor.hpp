@@ -10,6 +10,7 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <cstddef>
@@ -42,6 +43,19 @@ RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b
 RESHARD_DECL std::optional<index_t>
 first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
+/// Shards of two checkpoints, or of one, that are read side by side.
+struct stored_pair {
+    stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b)
+        : a(source_of_a, false), b(source_of_b, false) {}
+
+    /// As `first_difference` of two tensors in memory.
+    std::optional<index_t> first_difference(affine_copy const& loop, shard_place in_a,
+                                            shard_place in_b);
+
+    chunk_reader a;
+    chunk_reader b;
+};
+
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
 /// Flat ranges count as the boxes that they are: a box and a flat range of its elements are
@@ -55,12 +69,14 @@ public:
     shard_table const& shards() const { return std::get<shard_table>(spread_.shards); }
     box_index const& boxes() const;
 
+    checkpoint const& source() const { return source_; }
+
     /// The first shard that has box `i`; the others are replicas of it.
     std::uint32_t shard(std::size_t i) const;
-    const_tensor_view const& view(std::size_t i) const { return view_of(shard(i)); }
+    shard_place stored_at(std::size_t i) const { return place_of(shard(i)); }
 
     memory_place place(std::size_t i, index_vector const& global) const {
-        return place_of(shard(i), global);
+        return place_in(shard(i), global);
     }
 
     /// The element at a global index, as `text(view, place)` has it.
@@ -71,7 +87,11 @@ public:
         std::size_t i = 0;
         while (!contains(boxes()[i], wanted))
             ++i;
-        return text(view(i), place(i, global).offset);
+        index_t const number = place(i, global).offset;
+        element_run const run = whole_bytes({number, number + 1}, tensor_.dtype);
+        chunk_reader reader(source_, false);
+        return text(const_tensor_view{reader.read(stored_at(i), run.bytes), tensor_.dtype, {}, {}},
+                    number - run.first);
     }
 
     /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole
@@ -83,13 +103,16 @@ public:
     void check_replicas() const;
 
 private:
-    const_tensor_view const& view_of(std::uint32_t shard) const;
+    shard_place place_of(std::uint32_t shard) const {
+        return {static_cast<std::uint32_t>(number_), shard};
+    }
 
-    memory_place place_of(std::uint32_t shard, index_vector const& global) const;
+    memory_place place_in(std::uint32_t shard, index_vector const& global) const;
 
     std::string const& file(std::uint32_t shard) const;
 
-    void check_copy(box const& region, std::uint32_t first, std::uint32_t second) const;
+    void check_copy(box const& region, std::uint32_t first, std::uint32_t second,
+                    stored_pair& pair) const;
 
     checkpoint const& source_;
     std::size_t number_;

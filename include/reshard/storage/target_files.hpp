@@ -21,10 +21,13 @@ namespace detail {
 struct write_options {
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
     bool partial = false; ///< the target may leave elements out, and its shards may share some
+    /// The checkpoint appears when its bytes are on the disk; else it may be lost, or incomplete,
+    /// if the machine stops soon after.
+    bool sync = true;
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.most_file_bytes);
+        visit(self.replace, self.partial, self.sync, self.most_file_bytes);
     }
 };
 
@@ -46,11 +49,6 @@ namespace detail {
 /// \throws error as `check_complete` unless `options.partial`, and as `plan_sharded`
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options);
-
-/// The files that process `rank` of `size` writes: those of layout rank `r` with `r % size ==
-/// rank`, and of a Hugging Face directory, which has no ranks, each in turn.
-RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,
-                                                    int size);
 
 } // namespace detail
 

@@ -38,6 +38,12 @@ RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const&
     return {whole.source_dtypes[t.source_key], whole.chains[t.chain]};
 }
 
+RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
+    memory_place const source = source_end(bound, t).place, target = target_end(bound, t).place;
+    return {cut_of(bound.whole, t).extent, source.offset, source.strides, target.offset,
+            target.strides};
+}
+
 /// Zeros, in whatever data type: all of them are zero bits.
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);

@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -46,6 +48,13 @@ RESHARD_DECL void fail_io(std::string const& what, int problem) {
     fail(errc::io, what, ": ", std::strerror(problem));
 }
 
+RESHARD_DECL std::size_t most_kept_files() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 4, 256));
+}
+
 RESHARD_DECL file_descriptor& file_descriptor::operator=(file_descriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
@@ -57,7 +66,8 @@ RESHARD_DECL file_descriptor::~file_descriptor() {
 }
 
 RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int flags) {
-    file_descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+    file_descriptor file(
+        uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
     bool const is_new = (flags & O_CREAT) != 0;
     if (!file.is_open() && errno == ENOENT && !is_new)
         fail(errc::missing_file, path, ": there is no such file");

@@ -10,25 +10,52 @@
 
 namespace reshard {
 
-RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path,
-                                    detail::safetensors_options const& options)
-    : metadata_(open_checkpoint(path, options)),
-      held_(std::make_unique<layout>(layout_of(metadata_))) {
+RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
+    : metadata_(open_checkpoint(path, how.format)),
+      held_(std::make_unique<layout>(layout_of(metadata_))),
+      shapes_(detail::shapes_in_files<const_tensor_view>(metadata_)) {
+    std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
-        inputs_.emplace_back(file.path);
-        if (inputs_.back().bytes() != file.bytes)
+        detail::input_file opened(file.path);
+        identities_.push_back(opened.identity());
+        if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",
-                 inputs_.back().bytes());
-        files_.push_back(inputs_.back().data());
+                 identities_.back().bytes);
         names_.push_back(file.path.string());
+        if (how.mapped)
+            first_bytes_.push_back(mapped_.emplace_back(file.path).data());
+        else if (kept_.size() < most_kept)
+            kept_.push_back(std::move(opened));
     }
-    views_ = detail::views_in_files<const_tensor_view>(metadata_, files_);
 }
 
-RESHARD_DECL const_tensor_view const& checkpoint::view(std::size_t tensor,
-                                                       std::size_t shard) const {
-    return views_.at(static_cast<std::uint32_t>(tensor), static_cast<std::uint32_t>(shard));
+RESHARD_DECL detail::input_file const* checkpoint::kept_file(holder_t file) const {
+    return file < kept_.size() ? &kept_[file] : nullptr;
+}
+
+RESHARD_DECL detail::input_file checkpoint::open_file(holder_t file) const {
+    detail::input_file opened(metadata_.files[file].path);
+    check_same(file, opened);
+    return opened;
+}
+
+RESHARD_DECL std::byte const* checkpoint::mapped(holder_t file) const {
+    return first_bytes_.empty() ? nullptr : first_bytes_[file];
+}
+
+RESHARD_DECL void checkpoint::check_unchanged(holder_t file) const {
+    if (detail::input_file const* const kept = kept_file(file))
+        check_same(file, *kept);
+    else
+        open_file(file);
+}
+
+RESHARD_DECL void checkpoint::check_same(holder_t file, detail::input_file const& now) const {
+    if (now.identity() != identities_[file])
+        fail(errc::corrupt_file, names_[file],
+             ": was written to, or replaced, after the checkpoint was opened, so what was read may "
+             "be of two versions; open the checkpoint again");
 }
 
 RESHARD_DECL catalog catalog_of(checkpoint const& source) {

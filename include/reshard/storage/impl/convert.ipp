@@ -13,7 +13,9 @@
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
-#include <reshard/storage/chunk_check.hpp>
+#include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
@@ -23,6 +25,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,22 +51,62 @@ inline checkpoint_plan files_of(mapping const& program, convert_options const& h
                : files_for(program, without_left_out(*how.wanted, verdict), how.writing);
 }
 
-inline index_t fill_files(bound_plan const& bound, progress_function const& progress) {
-    index_t all = 0, done = 0, read = 0;
-    for (transfer const& transfer : bound.whole.transfers)
-        all = checked_add(all, wire_bytes(bound.whole, transfer), "the bytes of all transfers");
-    for (transfer const& transfer : bound.whole.transfers) {
-        run_locally(bound, transfer);
-        done += wire_bytes(bound.whole, transfer);
-        if (transfer.source_key != zero_source)
-            read = checked_add(read,
-                               byte_count(element_count(cut_of(bound.whole, transfer).extent),
-                                          bound.whole.source_dtypes[transfer.source_key]),
-                               "the bytes read");
-        if (progress)
-            progress(done, all);
+/// The bytes of a target that are put together at once: few, so that they stay in a near cache,
+/// where the source is read in the same order; else as many as may be, since for each such window
+/// the same parts of the source are read again.
+inline std::uint64_t window_bytes_for(bound_plan const& bound,
+                                      std::span<transfer const* const> transfers, data_type dtype,
+                                      index_t budget) {
+    std::uint64_t const few = std::uint64_t{1} << 20;
+    index_t const elements = window_of(dtype, 1, few).elements;
+    for (transfer const* const t : transfers) {
+        if (t->source_key == zero_source || element_count(cut_of(bound.whole, *t).extent) == 0)
+            continue;
+        std::optional<affine_copy> first;
+        cut_to_windows(loop_of(bound, *t), target_of_loop, elements,
+                       [&](index_t, affine_copy const& part) {
+                           if (!first)
+                               first = part;
+                       });
+        loop_span const span = span_of(*first, source_of_loop);
+        if (span.end - span.first > 8 * std::max<index_t>(elements, element_count(*first)))
+            return std::max(few, static_cast<std::uint64_t>(std::max<index_t>(0, budget)));
     }
-    return read;
+    return few;
+}
+
+/// Writes the pieces of one process.
+inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
+                          bound_plan const& bound, chunk_reader& reader, holder_t me,
+                          convert_options const& how) {
+    index_t all = 0, done = 0;
+    for (file_piece const& piece : pieces)
+        if (piece.process == me)
+            all += static_cast<index_t>(piece.bytes.size());
+    std::vector<std::byte> buffer;
+    put_pieces(
+        bound, pieces, me, writer,
+        [&](std::span<transfer const* const> transfers, data_type dtype) {
+            return window_bytes_for(bound, transfers, dtype, how.memory_budget);
+        },
+        [&](std::uint64_t size, std::span<piece_part const> parts) {
+            buffer.assign(size, std::byte{0});
+            std::vector<stored_loop> loops;
+            for (piece_part const& part : parts)
+                loops.push_back(
+                    {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
+                     part.loop,
+                     conversion_of(bound.whole, *part.from),
+                     buffer.data()});
+            run(reader, std::move(loops));
+            return std::span<std::byte const>(buffer);
+        },
+        [&](std::uint64_t size) {
+            done += static_cast<index_t>(size);
+            if (how.progress)
+                how.progress(done, all);
+        });
+    reader.check_unchanged();
 }
 
 inline index_t data_bytes(checkpoint_metadata const& written) {
@@ -120,26 +164,31 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         digest = digest_of_call(source, program, files, how);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
-    layout const held = layout_of(files.metadata);
+    auto const me = static_cast<holder_t>(world.rank());
+    file_pieces const pieces = files.metadata.format == "huggingface"
+                                   ? pieces_by_bytes(files, world.size())
+                                   : pieces_by_rank(files, world.size());
+    layout const held = layout_of(files.metadata, pieces, world.size());
     plan_problem work;
     plan whole;
     agree_on(world, [&] {
-        holder_set const mine(files_of_process(files, world.rank(), world.size()));
         at_path(source.metadata().path, [&] {
             work = problem_of(program, source.files_layout(), held);
             work.source_names = &source.file_names();
-            whole = make_plan(work, {holder_set::nobody(), mine}, {.shared_sources = true});
+            whole =
+                make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
             memory.look();
         });
     });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
-    checkpoint_writer writer(world, target, files, how.writing.replace);
+    checkpoint_writer writer(world, target, files, how.writing);
     index_t read = 0;
     agree_on(world, [&] {
-        auto const targets = views_in_files<tensor_view>(files.metadata, writer.files());
-        bound_plan const bound{whole, work, source.views(), targets};
-        check_chunks(source, bound, how.verify);
-        read = fill_files(bound, how.progress);
+        auto const targets = shapes_of(files.metadata, pieces);
+        bound_plan const bound{whole, work, source.shapes(), targets};
+        chunk_reader reader(source, how.verify);
+        put_converted(writer, pieces, bound, reader, me, how);
+        read = static_cast<index_t>(reader.bytes_read());
         memory.look();
     });
     std::vector<std::filesystem::path> beside;

@@ -14,7 +14,7 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/chunk_check.hpp>
+#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <cstdint>
@@ -63,6 +63,22 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     work.targets.add(want.tensors, work.wanted, me);
 }
 
+/// Fills what this process wants.
+inline void read_all(checkpoint const& source, bound_plan const& bound, bool verify) {
+    std::vector<stored_loop> loops;
+    for (transfer const& t : bound.whole.transfers)
+        if (t.source_key == zero_source)
+            run_locally(bound, t);
+        else
+            loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
+                             loop_of(bound, t),
+                             conversion_of(bound.whole, t),
+                             target_end(bound, t).data});
+    chunk_reader reader(source, verify);
+    run(reader, std::move(loops));
+    reader.check_unchanged();
+}
+
 /// \throws error with errc::usage
 inline void check_load(target_tensors const& want, options const& how) {
     reshard::detail::check_memory({}, {&want.tensors, 1});
@@ -91,12 +107,8 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
                 [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
     });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
-    bound_plan const bound{work.whole, work.problem, source.views(), work.targets};
-    agree_on(world, [&] { check_chunks(source, bound, how.verify); });
-    agree_on(world, [&] {
-        for (transfer const& transfer : work.whole.transfers)
-            run_locally(bound, transfer);
-    });
+    bound_plan const bound{work.whole, work.problem, source.shapes(), work.targets};
+    agree_on(world, [&] { read_all(source, bound, how.verify); });
     return std::move(work.verdict);
 }
 

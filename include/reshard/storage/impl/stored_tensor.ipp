@@ -61,6 +61,31 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
     return std::nullopt;
 }
 
+RESHARD_DECL std::optional<index_t>
+stored_pair::first_difference(affine_copy const& loop, shard_place in_a, shard_place in_b) {
+    data_type const dtype = a.metadata().tensors[in_a.tensor].dtype;
+    index_t const window = window_of(dtype, 1, std::uint64_t{1} << 20).elements;
+    std::optional<index_t> found;
+    auto const look_at = [&](index_t, affine_copy part) {
+        if (found)
+            return;
+        element_run const run_a = whole_bytes(span_of(part, source_of_loop), dtype);
+        element_run const run_b = whole_bytes(span_of(part, target_of_loop), dtype);
+        part.source_offset -= run_a.first;
+        part.target_offset -= run_b.first;
+        found = detail::first_difference(
+            part, const_tensor_view{a.read(in_a, run_a.bytes), dtype, {}, {}},
+            const_tensor_view{b.read(in_b, run_b.bytes), dtype, {}, {}});
+        if (found)
+            *found += run_b.first;
+    };
+    cut_to_windows(loop, source_of_loop, window, [&](index_t, affine_copy const& part) {
+        if (!found)
+            cut_to_windows(part, target_of_loop, window, look_at);
+    });
+    return found;
+}
+
 /// The global index of the element at `place` in the memory of a shard.
 inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
     box const region = table.region(shard);
@@ -95,19 +120,17 @@ RESHARD_DECL void stored_tensor::check_cover() const {
 }
 
 RESHARD_DECL void stored_tensor::check_replicas() const {
+    stored_pair pair(source_, source_);
     for (std::size_t i = 0; i < boxes().size(); ++i)
         for (std::size_t which = 1; which < parts_.replicas(i); ++which)
             if (!is_empty(boxes()[i]))
-                check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard);
+                check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard, pair);
 }
 
-RESHARD_DECL const_tensor_view const& stored_tensor::view_of(std::uint32_t shard) const {
-    return source_.view(number_, shard);
-}
-
-RESHARD_DECL memory_place stored_tensor::place_of(std::uint32_t shard,
+RESHARD_DECL memory_place stored_tensor::place_in(std::uint32_t shard,
                                                   index_vector const& global) const {
-    return place_in_shard(shards(), shard, global, view_of(shard).strides);
+    return place_in_shard(shards(), shard, global,
+                          source_.shapes().at(static_cast<std::uint32_t>(number_), shard).strides);
 }
 
 RESHARD_DECL std::string const& stored_tensor::file(std::uint32_t shard) const {
@@ -115,10 +138,11 @@ RESHARD_DECL std::string const& stored_tensor::file(std::uint32_t shard) const {
 }
 
 RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t first,
-                                            std::uint32_t second) const {
-    memory_place const a = place_of(first, region.offset), b = place_of(second, region.offset);
-    auto const found = first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
-                                        view_of(first), view_of(second));
+                                            std::uint32_t second, stored_pair& pair) const {
+    memory_place const a = place_in(first, region.offset), b = place_in(second, region.offset);
+    auto const found =
+        pair.first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
+                              place_of(first), place_of(second));
     if (found)
         fail(errc::overlap, file(second), ": '", tensor_.key, "': element ",
              global_index(shards(), second, *found), " differs from the copy in ", file(first));
@@ -127,12 +151,13 @@ RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t fir
 RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
                                                           stored_tensor const& b) {
     std::optional<index_vector> first;
+    stored_pair pair(a.source(), b.source());
     for (std::size_t i = 0; i < a.boxes().size(); ++i)
         b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
             memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);
-            auto const found = first_difference(
-                {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides}, a.view(i),
-                b.view(j));
+            auto const found = pair.first_difference(
+                {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides},
+                a.stored_at(i), b.stored_at(j));
             if (!found)
                 return;
             index_vector const at = global_index(b.shards(), b.shard(j), *found);

@@ -58,17 +58,6 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     return plan_sharded(*wanted);
 }
 
-RESHARD_DECL std::vector<holder_t> files_of_process(checkpoint_plan const& files, int rank,
-                                                    int size) {
-    bool const has_ranks = files.metadata.format == "sharded_safetensors";
-    std::vector<holder_t> numbers;
-    for (holder_t i = 0; i < files.ranks.size(); ++i)
-        if ((has_ranks ? files.ranks[i] : i) % static_cast<holder_t>(size) ==
-            static_cast<holder_t>(rank))
-            numbers.push_back(i);
-    return numbers;
-}
-
 } // namespace detail
 
 } // namespace reshard

@@ -1,20 +1,21 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/os/mapped_file.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <reshard/group/agree.hpp>
 
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
-#include <algorithm>
 #include <csignal>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <sys/resource.h>
 
 /// \file
-/// Files as memory.
+/// The bytes of files, by position and as memory.
 
 namespace {
 
@@ -22,8 +23,12 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
+std::span<std::byte const> as_bytes(std::string_view text) {
+    return std::as_bytes(std::span(text));
+}
+
 /// A file name of this rank alone.
-class mapped_file_fixture {
+class file_bytes_fixture {
 public:
     std::filesystem::path file() const { return all / std::to_string(world().rank()); }
 
@@ -33,15 +38,51 @@ private:
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(storage_mapped_file, mapped_file_fixture)
+BOOST_FIXTURE_TEST_SUITE(storage_file_bytes, file_bytes_fixture)
 
-BOOST_AUTO_TEST_CASE(what_is_written_into_memory_stands_in_the_file) {
-    mapped_output output(file(), 6);
-    BOOST_TEST(output.bytes() == 6u);
+BOOST_AUTO_TEST_CASE(what_is_written_at_a_position_stands_there) {
+    output_file output = output_file::create(file(), 6);
     BOOST_TEST(read_file(file()) == std::string(6, '\0'));
-    std::fill_n(output.data() + 1, 3, std::byte{'x'});
+    output.write(1, as_bytes("xxx"));
     output.sync();
     BOOST_TEST(read_file(file()) == std::string("\0xxx\0\0", 6));
+    output_file::open(file()).write(5, as_bytes("y"));
+    BOOST_TEST(read_file(file()) == std::string("\0xxx\0y", 6));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_read_from_a_position_on) {
+    write_file(file(), "abcdef");
+    input_file const input(file());
+    BOOST_TEST(input.identity().bytes == 6u);
+    std::string text(3, ' ');
+    input.read(2, std::as_writable_bytes(std::span(text)));
+    BOOST_TEST(text == "cde");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_ends_too_early_is_an_error_and_no_signal) {
+    write_file(file(), "abcdef");
+    input_file const input(file());
+    write_file(file(), "abc");
+    std::string text(6, ' ');
+    BOOST_CHECK_EXCEPTION(
+        input.read(0, std::as_writable_bytes(std::span(text))), error,
+        says(errc::corrupt_file, file().string() + ": ends at byte 3, 3 bytes too early: it became "
+                                                   "shorter after it was opened"));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_was_written_to_or_replaced_is_another_one) {
+    write_file(file(), "abc");
+    file_identity const before = input_file(file()).identity();
+    BOOST_TEST((input_file(file()).identity() == before));
+    std::filesystem::last_write_time(file(), std::filesystem::file_time_type{});
+    BOOST_TEST((input_file(file()).identity() != before));
+    file_identity const older = input_file(file()).identity();
+    std::filesystem::remove(file());
+    write_file(file(), "abc");
+    std::filesystem::last_write_time(file(), std::filesystem::file_time_type{});
+    write_file(file().string() + "-other", "abc");
+    std::filesystem::rename(file().string() + "-other", file());
+    BOOST_TEST((input_file(file()).identity() != older));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read_as_memory) {
@@ -53,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_as_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_bytes_has_no_memory) {
-    mapped_output(file(), 0).sync();
+    output_file::create(file(), 0).sync();
     mapped_input const input(file());
     BOOST_TEST(input.bytes() == 0u);
     BOOST_TEST(input.data() == nullptr);
@@ -65,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_is_an_error_and_no_signal) {
     rlimit const limit{4096, before.rlim_max};
     auto const handler = ::signal(SIGXFSZ, SIG_DFL);
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    local_error const problem = attempt([&] { mapped_output(file(), 8192); });
+    local_error const problem = attempt([&] { output_file::create(file(), 8192); });
     ::setrlimit(RLIMIT_FSIZE, &before);
     ::signal(SIGXFSZ, handler);
     BOOST_TEST_REQUIRE(problem.has_value());
@@ -74,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_is_an_error_and_no_signal) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_not_written) {
     write_file(file(), "abc");
-    BOOST_CHECK_EXCEPTION(mapped_output(file(), 2), error,
+    BOOST_CHECK_EXCEPTION(output_file::create(file(), 2), error,
                           says(errc::io, file().string() + ": cannot be created: File exists"));
     BOOST_TEST(read_file(file()) == "abc");
 }
@@ -84,13 +125,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_not_read) {
                           says(errc::missing_file, file().string() + ": there is no such file"));
     auto const below = file() / "file";
     BOOST_CHECK_EXCEPTION(
-        mapped_output(below, 1), error,
+        output_file::create(below, 1), error,
         says(errc::io, below.string() + ": cannot be created: No such file or directory"));
 }
 
 BOOST_AUTO_TEST_CASE(more_bytes_than_any_disk_has_cannot_be_reserved) {
     std::size_t const bytes = std::size_t{1} << 62;
-    BOOST_CHECK_EXCEPTION(mapped_output(file(), bytes), error,
+    BOOST_CHECK_EXCEPTION(output_file::create(file(), bytes), error,
                           says(errc::io, file().string() + ": cannot reserve " +
                                              std::to_string(bytes) + " bytes: File too large"));
 }

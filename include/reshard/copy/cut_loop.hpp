@@ -1,0 +1,104 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_CUT_LOOP_HPP
+#define RESHARD_COPY_CUT_LOOP_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+/// \file
+/// Loops over memory of which only a window is there at a time.
+
+namespace reshard::detail {
+
+/// One side of a loop, as its members.
+struct loop_side {
+    index_t affine_copy::*offset;
+    index_vector affine_copy::*strides;
+};
+
+inline constexpr loop_side source_of_loop{&affine_copy::source_offset,
+                                          &affine_copy::source_strides};
+inline constexpr loop_side target_of_loop{&affine_copy::target_offset,
+                                          &affine_copy::target_strides};
+
+/// The places on one side of a loop, from `first` on and before `end`, and more between them where
+/// the loop skips some.
+struct loop_span {
+    index_t first = 0;
+    index_t end = 0;
+};
+
+/// \pre the loop has elements
+constexpr loop_span span_of(affine_copy const& loop, loop_side side) {
+    loop_span span{loop.*side.offset, loop.*side.offset + 1};
+    for (std::size_t axis = 0; axis < loop.ndim(); ++axis) {
+        index_t const reach = (loop.extent[axis] - 1) * (loop.*side.strides)[axis];
+        (reach < 0 ? span.first : span.end) += reach;
+    }
+    return span;
+}
+
+/// `count` rows of a loop along an axis, from row `first` on.
+constexpr affine_copy rows_of(affine_copy loop, std::size_t axis, index_t first, index_t count) {
+    loop.source_offset += first * loop.source_strides[axis];
+    loop.target_offset += first * loop.target_strides[axis];
+    loop.extent[axis] = count;
+    return loop;
+}
+
+/// The same pairs of places, in an order in which no stride of `side` is negative.
+constexpr affine_copy forwards(affine_copy loop, loop_side side) {
+    for (std::size_t axis = 0; axis < loop.ndim(); ++axis)
+        if ((loop.*side.strides)[axis] < 0) {
+            loop = rows_of(loop, axis, loop.extent[axis] - 1, loop.extent[axis]);
+            loop.source_strides[axis] *= -1;
+            loop.target_strides[axis] *= -1;
+        }
+    return loop;
+}
+
+/// The axis along which a loop steps furthest on one side, of those with more than one row.
+constexpr std::size_t widest_axis(affine_copy const& loop, loop_side side) {
+    std::size_t widest = 0;
+    for (std::size_t axis = 1; axis < loop.ndim(); ++axis)
+        if (loop.extent[widest] == 1 ||
+            (loop.extent[axis] > 1 && (loop.*side.strides)[axis] > (loop.*side.strides)[widest]))
+            widest = axis;
+    return widest;
+}
+
+/// How many rows of a loop lie before place `end` of one side, all of their elements.
+constexpr index_t rows_before(affine_copy const& loop, loop_side side, std::size_t axis,
+                              index_t end) {
+    index_t const room = end - span_of(rows_of(loop, axis, 0, 1), side).end;
+    return room < 0 ? 0 : room / (loop.*side.strides)[axis] + 1;
+}
+
+/// Cuts a loop so that the places of each part on one side lie in one window: window `i` are
+/// `window` places from `i * window` on. Calls `take(i, part)`; parts of a loop that is row-major
+/// on that side come in row-major order.
+///
+/// \pre the places on that side are not negative
+void cut_to_windows(affine_copy loop, loop_side side, index_t window, auto&& take) {
+    if (element_count(loop) == 0)
+        return;
+    loop = forwards(loop, side);
+    while (true) {
+        loop_span const span = span_of(loop, side);
+        index_t const number = span.first / window;
+        index_t const end = (number + 1) * window;
+        if (span.end <= end)
+            return take(number, loop);
+        std::size_t const axis = widest_axis(loop, side);
+        index_t const rows = std::max<index_t>(1, rows_before(loop, side, axis, end));
+        cut_to_windows(rows_of(loop, axis, 0, rows), side, window, take);
+        loop = rows_of(loop, axis, rows, loop.extent[axis] - rows);
+    }
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,120 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_FILE_BYTES_HPP
+#define RESHARD_OS_FILE_BYTES_HPP
+
+#include <reshard/os/file.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+/// \file
+/// The bytes of files, by position: whole reads and writes, or an error.
+
+namespace reshard::detail {
+
+/// \throws error with errc::io, naming the file and what the system says
+[[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
+                                 int problem = errno) {
+    fail_io(path.string() + ": " + what, problem);
+}
+
+/// Which file a name stood for, and when it was last written to, as far as the system tells.
+struct file_identity {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t written_s = 0;
+    std::int64_t written_ns = 0;
+
+    bool operator==(file_identity const&) const = default;
+};
+
+/// A file that is read at positions.
+class input_file {
+public:
+    input_file() = default;
+
+    /// \throws error with errc::missing_file or errc::io, naming the file
+    explicit input_file(std::filesystem::path path);
+
+    std::filesystem::path const& path() const { return path_; }
+
+    /// \throws error with errc::io
+    file_identity identity() const;
+
+    /// Fills `target` with the bytes from `position` on.
+    ///
+    /// \throws error with errc::corrupt_file where the file ends before, errc::io where the system
+    ///         cannot read it
+    void read(std::uint64_t position, std::span<std::byte> target) const;
+
+    file_descriptor const& descriptor() const { return file_; }
+
+private:
+    std::filesystem::path path_;
+    file_descriptor file_;
+};
+
+/// A file to be read as memory: only the pages that are touched are.
+///
+/// A file that becomes shorter while it is mapped, and a medium that fails, end the process with
+/// the signal SIGBUS; see `input_file`.
+class mapped_input {
+public:
+    /// \throws error with errc::missing_file or errc::io, naming the file
+    explicit mapped_input(std::filesystem::path const& path);
+
+    std::byte const* data() const { return memory_.data(); }
+    std::size_t bytes() const { return memory_.bytes(); }
+
+private:
+    mapping_handle memory_;
+};
+
+/// A file that is written at positions, by any number of processes.
+class output_file {
+public:
+    output_file() = default;
+
+    /// Makes a new file of `bytes` zeros. Its space is reserved where the file system can, so that
+    /// a full disk is an error here.
+    ///
+    /// \throws error with errc::io, naming the file and the bytes that it needs
+    static output_file create(std::filesystem::path path, std::uint64_t bytes);
+
+    /// Opens a file that is there.
+    ///
+    /// \throws error with errc::missing_file or errc::io, naming the file
+    static output_file open(std::filesystem::path path);
+
+    bool is_open() const { return file_.is_open(); }
+
+    /// \throws error with errc::io when not all could be written
+    void write(std::uint64_t position, std::span<std::byte const> bytes);
+
+    /// Waits until the file's bytes are on the disk.
+    ///
+    /// \throws error with errc::io when the system could not write them
+    void sync();
+
+private:
+    output_file(std::filesystem::path path, file_descriptor file);
+
+    void reserve(std::uint64_t bytes);
+
+    std::filesystem::path path_;
+    file_descriptor file_;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/file_bytes.ipp>
+#endif
+
+#endif

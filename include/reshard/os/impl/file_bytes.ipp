@@ -1,0 +1,104 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_IMPL_FILE_BYTES_IPP
+#define RESHARD_OS_IMPL_FILE_BYTES_IPP
+
+#include <reshard/os/file_bytes.hpp>
+
+#include <reshard/core/config.hpp>
+#include <reshard/os/file.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL input_file::input_file(std::filesystem::path path)
+    : path_(std::move(path)), file_(file_descriptor::open(path_, O_RDONLY)) {}
+
+RESHARD_DECL file_identity input_file::identity() const {
+    struct stat facts {};
+    if (::fstat(file_.number(), &facts) != 0)
+        fail_io(path_, "cannot be examined");
+    return {facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
+            facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+}
+
+RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> target) const {
+    while (!target.empty()) {
+        auto const count = uninterrupted([&] {
+            return ::pread(file_.number(), target.data(), target.size(),
+                           static_cast<off_t>(position));
+        });
+        if (count < 0)
+            fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
+        if (count == 0)
+            fail(errc::corrupt_file, path_.string(), ": ends at byte ", position, ", ",
+                 target.size(), " bytes too early: it became shorter after it was opened");
+        position += static_cast<std::uint64_t>(count);
+        target = target.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
+    input_file const file(path);
+    memory_ = mapping_handle(file.descriptor(), file.identity().bytes, PROT_READ, path);
+}
+
+RESHARD_DECL output_file::output_file(std::filesystem::path path, file_descriptor file)
+    : path_(std::move(path)), file_(std::move(file)) {}
+
+RESHARD_DECL output_file output_file::create(std::filesystem::path path, std::uint64_t bytes) {
+    file_descriptor file = file_descriptor::open(path, O_RDWR | O_CREAT | O_EXCL);
+    output_file made(std::move(path), std::move(file));
+    made.reserve(bytes);
+    return made;
+}
+
+RESHARD_DECL output_file output_file::open(std::filesystem::path path) {
+    file_descriptor file = file_descriptor::open(path, O_RDWR);
+    return output_file(std::move(path), std::move(file));
+}
+
+RESHARD_DECL void output_file::write(std::uint64_t position, std::span<std::byte const> bytes) {
+    file_size_signal_held const held;
+    while (!bytes.empty()) {
+        auto const count = uninterrupted([&] {
+            return ::pwrite(file_.number(), bytes.data(), bytes.size(),
+                            static_cast<off_t>(position));
+        });
+        if (count <= 0)
+            fail_io(path_,
+                    "cannot be written from byte " + std::to_string(position) + " on, " +
+                        std::to_string(bytes.size()) + " bytes",
+                    count == 0 ? ENOSPC : errno);
+        position += static_cast<std::uint64_t>(count);
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+RESHARD_DECL void output_file::sync() {
+    if (uninterrupted([&] { return ::fsync(file_.number()); }) != 0 && errno != EINVAL)
+        fail_io(path_, "cannot be written");
+}
+
+RESHARD_DECL void output_file::reserve(std::uint64_t bytes) {
+    if (bytes == 0)
+        return;
+    file_size_signal_held const held;
+    auto const size = static_cast<off_t>(bytes);
+    if (uninterrupted([&] { return ::fallocate(file_.number(), 0, 0, size); }) == 0)
+        return;
+    // A file system that cannot reserve says so when the bytes are written.
+    bool const is_unable = errno == EOPNOTSUPP || errno == ENOSYS;
+    if (!is_unable || uninterrupted([&] { return ::ftruncate(file_.number(), size); }) != 0)
+        fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes");
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_CHUNK_READER_HPP
+#define RESHARD_STORAGE_CHUNK_READER_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/copy/choose.hpp>
+#include <reshard/copy/cut_loop.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/storage/checkpoint.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// \file
+/// The bytes of a checkpoint, compared with the digests that were saved with them as they are read.
+
+namespace reshard::detail {
+
+/// A chunk whose bytes are not those that were saved.
+///
+/// \par Units `begin` and `end` in bytes of the file
+struct bad_chunk {
+    std::string file;
+    std::string key;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t expected = 0; ///< the digest that was saved
+    std::uint64_t found = 0;    ///< that of the bytes that are there
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.file, self.key, self.begin, self.end, self.expected, self.found);
+    }
+};
+
+/// Says which bytes of which tensor, and both digests.
+RESHARD_DECL std::string describe(bad_chunk const& chunk);
+
+/// A shard of `metadata().tensors[tensor]`.
+struct shard_place {
+    std::uint32_t tensor = 0;
+    std::uint32_t shard = 0;
+
+    bool operator==(shard_place const&) const = default;
+};
+
+/// Bytes of a shard, from `begin` on and before `end`.
+struct byte_run {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    std::uint64_t size() const { return end - begin; }
+};
+
+/// Elements of a shard widened to whole bytes, and these bytes.
+struct element_run {
+    index_t first = 0;
+    byte_run bytes;
+};
+
+RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype);
+
+/// What a side of a loop takes of its shard at a time: whole elements, whole bytes, whole chunks.
+struct shard_window {
+    index_t elements = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// The smallest such window of about `wanted_bytes`, or more where a chunk has more.
+RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
+                                    std::uint64_t wanted_bytes);
+
+/// Reads shards of a checkpoint, a run of bytes at a time; keeps the last one that it read.
+class chunk_reader {
+public:
+    /// \param verify chunks of files that have digests are read as a whole, and compared
+    /// \pre   `source` lives as long
+    RESHARD_DECL chunk_reader(checkpoint const& source, bool verify);
+
+    /// The bytes of a shard, as memory that the next call reuses.
+    ///
+    /// \throws error with errc::corrupt_file as `describe` says, or where the file is not the one
+    ///         that was opened; with errc::io where the system cannot read it
+    RESHARD_DECL std::byte const* read(shard_place place, byte_run run);
+
+    /// The same into memory of the caller, of as many bytes as are to be read.
+    ///
+    /// \pre `can_read_into`
+    RESHARD_DECL void read_into(shard_place place, std::uint64_t begin,
+                                std::span<std::byte> target);
+
+    /// True where no more than these bytes must be read, and reading is copying.
+    RESHARD_DECL bool can_read_into(shard_place place, byte_run run) const;
+
+    /// The chunks of a shard that differ.
+    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place);
+
+    /// Refuses a source whose files were written to while they were read without being verified.
+    ///
+    /// \throws error with errc::corrupt_file, naming the file
+    RESHARD_DECL void check_unchanged() const;
+
+    checkpoint_metadata const& metadata() const { return source_.metadata(); }
+
+    /// How many bytes were read.
+    std::uint64_t bytes_read() const { return bytes_read_; }
+
+private:
+    checkpoint_shard const& shard_at(shard_place place) const;
+    bool is_verified(checkpoint_shard const& shard) const;
+    byte_run whole_chunks(shard_place place, byte_run run) const;
+    std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
+    input_file const& file(holder_t number);
+
+    /// Reads a chunk, or compares what is mapped.
+    std::optional<bad_chunk> read_chunk(shard_place place, std::uint64_t number, std::byte* target);
+    void fill(shard_place place, byte_run run, std::byte* target);
+
+    checkpoint const& source_;
+    bool verify_;
+    running_digest digest_;
+    std::vector<bool> unverified_; ///< of the files, those that were read so
+    input_file open_;              ///< where the checkpoint keeps not all files open
+    holder_t open_number_ = 0;
+    std::vector<std::byte> buffer_;
+    std::optional<shard_place> held_;
+    byte_run held_run_;
+    std::byte const* held_bytes_ = nullptr;
+    std::uint64_t bytes_read_ = 0;
+};
+
+/// A loop whose source is a shard of a checkpoint.
+struct stored_loop {
+    shard_place place;
+    affine_copy loop; ///< places of the source in elements of the shard
+    element_conversion conversion;
+    void* target = nullptr;
+};
+
+/// True for a loop that copies elements that lie one behind the other, on both sides.
+constexpr bool is_dense(affine_copy const& fused) {
+    return fused.ndim() == 0 ||
+           (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
+}
+
+/// Runs loops in the order of the bytes that they read, so that each run of bytes is read once.
+///
+/// \throws error as `chunk_reader::read`; then targets hold what was copied before
+RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/chunk_reader.ipp>
+#endif
+
+#endif

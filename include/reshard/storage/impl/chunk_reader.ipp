@@ -1,0 +1,258 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_CHUNK_READER_IPP
+#define RESHARD_STORAGE_IMPL_CHUNK_READER_IPP
+
+#include <reshard/storage/chunk_reader.hpp>
+
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/cut_loop.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace reshard::detail {
+
+/// Bytes that are read at once: they are still in a near cache when their digest is taken.
+inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
+
+/// Bytes of a shard that are read, verified and copied from before the next ones are.
+inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
+
+RESHARD_DECL std::string describe(bad_chunk const& chunk) {
+    return words(chunk.file, ": tensor '", chunk.key, "': the bytes ", chunk.begin, " to ",
+                 chunk.end, " of the file were changed: their digest is ", hex_text(chunk.found),
+                 ", and was ", hex_text(chunk.expected),
+                 " when they were saved; load another checkpoint");
+}
+
+RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
+                                    std::uint64_t wanted_bytes) {
+    auto const width = static_cast<std::uint64_t>(bits(dtype));
+    std::uint64_t const more_than_any_shard = std::uint64_t{1} << 50;
+    std::uint64_t const chunk = std::clamp<std::uint64_t>(chunk_size, 1, more_than_any_shard);
+    std::uint64_t const unit = chunk * (width / std::gcd(width, 8 * chunk));
+    std::uint64_t const bytes = unit * std::max<std::uint64_t>(1, wanted_bytes / unit);
+    return {static_cast<index_t>(bytes * 8 / width), bytes};
+}
+
+RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype) {
+    int const width = bits(dtype);
+    index_t const step = 8 / std::gcd(width, 8); // elements of whole bytes
+    index_t const first = elements.first - elements.first % step;
+    return {first,
+            {static_cast<std::uint64_t>(first * width / 8),
+             static_cast<std::uint64_t>((elements.end * width + 7) / 8)}};
+}
+
+RESHARD_DECL chunk_reader::chunk_reader(checkpoint const& source, bool verify)
+    : source_(source), verify_(verify), unverified_(source.metadata().files.size(), false) {}
+
+RESHARD_DECL checkpoint_shard const& chunk_reader::shard_at(shard_place place) const {
+    return source_.metadata().tensors[place.tensor].shards[place.shard];
+}
+
+RESHARD_DECL std::uint64_t chunk_reader::chunk_bytes_of(checkpoint_shard const& shard) const {
+    return source_.metadata().files[shard.file].chunk_bytes;
+}
+
+RESHARD_DECL bool chunk_reader::is_verified(checkpoint_shard const& shard) const {
+    return verify_ && !shard.digests.empty();
+}
+
+RESHARD_DECL input_file const& chunk_reader::file(holder_t number) {
+    if (input_file const* const kept = source_.kept_file(number))
+        return *kept;
+    if (!open_.descriptor().is_open() || open_number_ != number) {
+        open_ = source_.open_file(number);
+        open_number_ = number;
+    }
+    return open_;
+}
+
+RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place place, byte_run run) const {
+    checkpoint_shard const& shard = shard_at(place);
+    if (!is_verified(shard) || run.size() == 0)
+        return run;
+    std::uint64_t const size = chunk_bytes_of(shard), all = shard.end - shard.begin;
+    std::uint64_t const last = (run.end - 1) / size * size; // where the last chunk begins
+    return {run.begin - run.begin % size, all - last <= size ? all : last + size};
+}
+
+RESHARD_DECL std::optional<bad_chunk>
+chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* target) {
+    checkpoint_shard const& shard = shard_at(place);
+    std::uint64_t const size = chunk_bytes_of(shard);
+    std::uint64_t const first = shard.begin + number * size;
+    std::uint64_t const end = shard.end - first <= size ? shard.end : first + size;
+    std::byte const* const mapped = source_.mapped(shard.file);
+    for (std::uint64_t begin = first; begin < end; begin += bytes_at_once) {
+        std::uint64_t const count = std::min(bytes_at_once, end - begin);
+        if (!mapped)
+            file(shard.file).read(begin, {target + (begin - first), count});
+        digest_.add({mapped ? mapped + begin : target + (begin - first), count});
+    }
+    bytes_read_ += end - first;
+    std::uint64_t const found = digest_.take();
+    if (found == shard.digests[number])
+        return std::nullopt;
+    return bad_chunk{source_.file_names()[shard.file],
+                     source_.metadata().tensors[place.tensor].key,
+                     first,
+                     end,
+                     shard.digests[number],
+                     found};
+}
+
+RESHARD_DECL void chunk_reader::fill(shard_place place, byte_run run, std::byte* target) {
+    checkpoint_shard const& shard = shard_at(place);
+    if (!is_verified(shard)) {
+        unverified_[shard.file] = true;
+        bytes_read_ += run.size();
+        if (!source_.mapped(shard.file))
+            file(shard.file).read(shard.begin + run.begin, {target, run.size()});
+        return;
+    }
+    std::uint64_t const size = chunk_bytes_of(shard);
+    for (std::uint64_t begin = run.begin; begin < run.end; begin += size)
+        if (auto const bad = read_chunk(place, begin / size, target + (begin - run.begin)))
+            fail(errc::corrupt_file, describe(*bad));
+}
+
+RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run) {
+    bool const is_held = held_ == place && held_run_.begin <= run.begin && run.end <= held_run_.end;
+    if (!is_held) {
+        held_.reset();
+        held_run_ = whole_chunks(place, run);
+        checkpoint_shard const& shard = shard_at(place);
+        std::byte const* const mapped = source_.mapped(shard.file);
+        if (!mapped && buffer_.size() < held_run_.size())
+            buffer_.resize(held_run_.size());
+        fill(place, held_run_, buffer_.data());
+        held_bytes_ = mapped ? mapped + shard.begin + held_run_.begin : buffer_.data();
+        held_ = place;
+    }
+    return held_bytes_ + (run.begin - held_run_.begin);
+}
+
+RESHARD_DECL bool chunk_reader::can_read_into(shard_place place, byte_run run) const {
+    return whole_chunks(place, run).size() == run.size() && !source_.mapped(shard_at(place).file);
+}
+
+RESHARD_DECL void chunk_reader::read_into(shard_place place, std::uint64_t begin,
+                                          std::span<std::byte> target) {
+    fill(place, {begin, begin + target.size()}, target.data());
+}
+
+RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place place) {
+    std::vector<bad_chunk> all;
+    checkpoint_shard const& shard = shard_at(place);
+    held_.reset();
+    buffer_.resize(std::max<std::size_t>(buffer_.size(),
+                                         std::min(chunk_bytes_of(shard), shard.end - shard.begin)));
+    for (std::uint64_t i = 0; i < shard.digests.size(); ++i)
+        if (auto bad = read_chunk(place, i, buffer_.data()))
+            all.push_back(std::move(*bad));
+    return all;
+}
+
+RESHARD_DECL void chunk_reader::check_unchanged() const {
+    for (holder_t i = 0; i < unverified_.size(); ++i)
+        if (unverified_[i])
+            source_.check_unchanged(i);
+}
+
+/// A loop's part in one window of the shard that it reads.
+struct window_part {
+    index_t window;
+    std::size_t number; ///< of the loop
+    affine_copy loop;
+};
+
+/// The elements that some parts read.
+inline loop_span span_of(std::span<window_part const> parts) {
+    loop_span all = span_of(parts.front().loop, source_of_loop);
+    for (window_part const& part : parts.subspan(1)) {
+        loop_span const span = span_of(part.loop, source_of_loop);
+        all = {std::min(all.first, span.first), std::max(all.end, span.end)};
+    }
+    return all;
+}
+
+/// The memory that a part fills with the very bytes that it reads, one behind the other, or none.
+inline std::span<std::byte> bytes_filled(stored_loop const& whole, affine_copy const& loop) {
+    int const width = bits(whole.conversion.source);
+    affine_copy const fused = fuse(loop);
+    if (!whole.conversion.chain.empty() || width % 8 != 0 || !is_dense(fused))
+        return {};
+    return {static_cast<std::byte*>(whole.target) + fused.target_offset * width / 8,
+            static_cast<std::size_t>(element_count(fused) * width / 8)};
+}
+
+/// Runs the parts in one window.
+inline void run_window(chunk_reader& reader, std::vector<stored_loop> const& loops,
+                       std::span<window_part const> parts) {
+    stored_loop const& first = loops[parts.front().number];
+    element_run const run_read = whole_bytes(span_of(parts), first.conversion.source);
+    if (parts.size() == 1 && reader.can_read_into(first.place, run_read.bytes))
+        if (auto const target = bytes_filled(first, parts.front().loop); !target.empty())
+            return reader.read_into(first.place, run_read.bytes.begin, target);
+    std::byte const* const bytes = reader.read(first.place, run_read.bytes);
+    for (window_part const& part : parts) {
+        stored_loop const& whole = loops[part.number];
+        affine_copy loop = part.loop;
+        loop.source_offset -= run_read.first;
+        bool const is_large =
+            byte_count(element_count(whole.loop), whole.conversion.source) >= streaming_threshold;
+        run(prepare(loop, whole.conversion, is_large ? stores::streaming : stores::by_size), bytes,
+            whole.target);
+    }
+}
+
+/// Runs loops of one shard.
+inline void run_shard(chunk_reader& reader, std::vector<stored_loop> const& loops,
+                      std::span<std::size_t const> numbers, shard_window const& window) {
+    std::vector<window_part> parts;
+    for (std::size_t const number : numbers)
+        cut_to_windows(loops[number].loop, source_of_loop, window.elements,
+                       [&](index_t i, affine_copy const& part) {
+                           parts.push_back({i, number, part});
+                       });
+    std::stable_sort(parts.begin(), parts.end(), [](window_part const& a, window_part const& b) {
+        return a.window < b.window;
+    });
+    for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
+        while (last < parts.size() && parts[last].window == parts[first].window)
+            ++last;
+        run_window(reader, loops, std::span(parts).subspan(first, last - first));
+    }
+}
+
+RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
+    checkpoint_metadata const& from = reader.metadata();
+    auto const place_in_files = [&](stored_loop const& loop) {
+        checkpoint_shard const& shard = from.tensors[loop.place.tensor].shards[loop.place.shard];
+        return std::tuple(shard.file, shard.begin, loop.place.tensor, loop.place.shard);
+    };
+    std::vector<std::size_t> order(loops.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return place_in_files(loops[a]) < place_in_files(loops[b]);
+    });
+    for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+        shard_place const place = loops[order[first]].place;
+        while (last < order.size() && loops[order[last]].place == place)
+            ++last;
+        checkpoint_tensor const& tensor = from.tensors[place.tensor];
+        std::uint64_t const chunk = from.files[tensor.shards[place.shard].file].chunk_bytes;
+        run_shard(reader, loops, std::span(order).subspan(first, last - first),
+                  window_of(tensor.dtype, chunk, window_bytes));
+    }
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,227 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_FILE_PIECES_IPP
+#define RESHARD_STORAGE_IMPL_FILE_PIECES_IPP
+
+#include <reshard/storage/file_pieces.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// The most bytes of a gathered piece: several fit into the memory that one round of gathering has.
+inline constexpr std::uint64_t most_gathered_bytes = std::uint64_t{32} << 20;
+
+inline std::uint64_t shard_bytes(checkpoint_shard const& shard) { return shard.end - shard.begin; }
+
+/// Appends a piece, or makes the last one longer.
+inline void append(file_pieces& pieces, file_piece const& next) {
+    if (!pieces.empty()) {
+        file_piece& last = pieces.back();
+        bool const continues = last.place == next.place && last.process == next.process &&
+                               last.is_gathered == next.is_gathered;
+        if (continues &&
+            (!next.is_gathered || last.bytes.size() + next.bytes.size() <= most_gathered_bytes)) {
+            last.bytes.end = next.bytes.end;
+            return;
+        }
+    }
+    pieces.push_back(next);
+}
+
+/// Calls `take(place, shard)` for all shards.
+void for_each_shard(checkpoint_metadata const& written, auto&& take) {
+    for (std::uint32_t t = 0; t < written.tensors.size(); ++t)
+        for (std::uint32_t i = 0; i < written.tensors[t].shards.size(); ++i)
+            take(shard_place{t, i}, written.tensors[t].shards[i]);
+}
+
+/// Calls `take(run)` for the chunks of a shard; for one without bytes, once.
+void for_each_chunk(checkpoint_metadata const& written, shard_place place, auto&& take) {
+    checkpoint_tensor const& tensor = written.tensors[place.tensor];
+    checkpoint_shard const& shard = tensor.shards[place.shard];
+    std::uint64_t const chunk = written.files[shard.file].chunk_bytes, all = shard_bytes(shard);
+    std::uint64_t const step = window_of(tensor.dtype, chunk, chunk).bytes;
+    std::uint64_t begin = 0;
+    do {
+        take(byte_run{begin, std::min(all, begin + step)});
+        begin += step;
+    } while (begin < all);
+}
+
+RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size) {
+    file_pieces pieces;
+    for_each_shard(files.metadata, [&](shard_place place, checkpoint_shard const& shard) {
+        pieces.push_back({place,
+                          {0, shard_bytes(shard)},
+                          files.ranks[shard.file] % static_cast<holder_t>(size),
+                          false});
+    });
+    return pieces;
+}
+
+RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size) {
+    std::uint64_t all = 0, before = 0;
+    for_each_shard(files.metadata,
+                   [&](shard_place, checkpoint_shard const& shard) { all += shard_bytes(shard); });
+    std::uint64_t const share = std::max<std::uint64_t>(1, all / static_cast<std::uint64_t>(size));
+    file_pieces pieces;
+    for_each_shard(files.metadata, [&](shard_place place, checkpoint_shard const&) {
+        for_each_chunk(files.metadata, place, [&](byte_run run) {
+            std::uint64_t const process =
+                std::min(before / share, static_cast<std::uint64_t>(size - 1));
+            append(pieces, {place, run, static_cast<holder_t>(process), false});
+            before += run.size();
+        });
+    });
+    return pieces;
+}
+
+/// Elements of a whole tensor, in row-major order, that a process holds one behind the other.
+struct held_run {
+    index_t begin = 0;
+    index_t end = 0;
+    holder_t process = 0;
+};
+
+/// The elements of a region, where the tensor has them one behind the other.
+inline std::optional<flat_range> run_of(box const& region, index_vector const& shape) {
+    std::size_t axis = 0;
+    while (axis < shape.size() && region.shape[axis] == 1)
+        ++axis;
+    for (std::size_t inner = axis + 1; inner < shape.size(); ++inner)
+        if (region.shape[inner] != shape[inner])
+            return std::nullopt;
+    index_t const first = ravel_index(region.offset, shape);
+    return flat_range{first, first + element_count(region.shape)};
+}
+
+inline std::vector<held_run> runs_of(tensor_spread const& spread) {
+    shard_table const shards = blocks_listed(spread);
+    std::vector<held_run> runs;
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        auto const run = run_of(shards.region(i), spread.shape);
+        if (!run)
+            continue;
+        flat_range const part = shards.flat(i).value_or(flat_range{0, run->size()});
+        runs.push_back({run->begin + part.begin, run->begin + part.end, shards.holder(i)});
+    }
+    std::sort(runs.begin(), runs.end(), [](held_run const& a, held_run const& b) {
+        return std::pair(a.process, a.begin) < std::pair(b.process, b.begin);
+    });
+    std::vector<held_run> joined;
+    for (held_run const& run : runs)
+        if (!joined.empty() && joined.back().process == run.process &&
+            joined.back().end >= run.begin)
+            joined.back().end = std::max(joined.back().end, run.end);
+        else
+            joined.push_back(run);
+    return joined;
+}
+
+/// Of the processes that hold all elements from `begin` to `end`, the one with the least to write.
+inline std::optional<holder_t> quickest_holder(std::vector<held_run> const& runs, index_t begin,
+                                               index_t end,
+                                               std::vector<std::uint64_t> const& to_write) {
+    std::optional<holder_t> best;
+    for (held_run const& run : runs)
+        if (run.begin <= begin && end <= run.end &&
+            (!best || to_write[run.process] < to_write[*best]))
+            best = run.process;
+    return best;
+}
+
+/// Elements before byte `position` of a shard that has `count` of them.
+inline index_t elements_before(std::uint64_t position, data_type dtype, index_t count) {
+    return std::min(count, static_cast<index_t>(position * 8 / static_cast<unsigned>(bits(dtype))));
+}
+
+RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& held,
+                                          int size) {
+    checkpoint_metadata const& written = files.metadata;
+    std::vector<std::uint64_t> to_write(static_cast<std::size_t>(size), 0);
+    file_pieces pieces;
+    holder_t next = 0;
+    for_each_shard(written, [&](shard_place place, checkpoint_shard const& shard) {
+        checkpoint_tensor const& tensor = written.tensors[place.tensor];
+        auto const runs = runs_of(held.spread_of(*held.find(tensor.key)));
+        index_t const count = element_count(shard.region.shape);
+        for_each_chunk(written, place, [&](byte_run run) {
+            auto const holder =
+                quickest_holder(runs, elements_before(run.begin, tensor.dtype, count),
+                                elements_before(run.end, tensor.dtype, count), to_write);
+            holder_t const process = holder.value_or(next);
+            append(pieces, {place, run, process, !holder});
+            to_write[process] += run.size();
+            if (!holder && pieces.back().bytes.size() >= most_gathered_bytes / 8)
+                next = (next + 1) % static_cast<holder_t>(size);
+        });
+    });
+    return pieces;
+}
+
+/// The elements of its shard that a piece is, or nothing where it is all of them.
+inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_piece const& piece) {
+    checkpoint_shard const& shard = tensor.shards[piece.place.shard];
+    if (piece.bytes.size() == shard_bytes(shard))
+        return shard.flat;
+    index_t const before = shard.flat ? shard.flat->begin : 0;
+    index_t const count = shard.flat ? shard.flat->size() : element_count(shard.region.shape);
+    return flat_range{before + elements_before(piece.bytes.begin, tensor.dtype, count),
+                      before + elements_before(piece.bytes.end, tensor.dtype, count)};
+}
+
+RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
+                                            file_piece const& piece) {
+    checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards[piece.place.shard].region,
+            flat_of(tensor, piece)};
+}
+
+/// Calls `take(t, pieces)` for each tensor.
+void for_each_tensor(checkpoint_metadata const& written, file_pieces const& pieces, auto&& take) {
+    std::size_t first = 0;
+    for (std::uint32_t t = 0; t < written.tensors.size(); ++t) {
+        std::size_t last = first;
+        while (last < pieces.size() && pieces[last].place.tensor == t)
+            ++last;
+        take(t, std::span(pieces).subspan(first, last - first));
+        first = last;
+    }
+}
+
+RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
+                              int size) {
+    layout_builder made(static_cast<holder_t>(size));
+    for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
+        checkpoint_tensor const& tensor = written.tensors[t];
+        shard_table shards(tensor.shape.size());
+        for (file_piece const& piece : of_tensor)
+            shards.push_back(piece.process, tensor.shards[piece.place.shard].region,
+                             flat_of(tensor, piece));
+        made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
+    });
+    return std::move(made).take();
+}
+
+RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,
+                                                file_pieces const& pieces) {
+    shard_views<tensor_view> shapes;
+    for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
+        for (std::uint32_t i = 0; i < of_tensor.size(); ++i) {
+            shard_descriptor const shard = descriptor_of(written, of_tensor[i]);
+            index_vector const shape = local_shape(shard);
+            shapes.add(t, i, {nullptr, shard.dtype, shape, row_major_strides(shape)});
+        }
+    });
+    return shapes;
+}
+
+} // namespace reshard::detail
+
+#endif

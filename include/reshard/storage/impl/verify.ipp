@@ -1,0 +1,39 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_VERIFY_IPP
+#define RESHARD_STORAGE_IMPL_VERIFY_IPP
+
+#include <reshard/storage/verify.hpp>
+
+#include <cstdint>
+
+namespace reshard::detail {
+
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, std::size_t first,
+                                               std::size_t step) {
+    std::vector<bad_chunk> all;
+    chunk_reader reader(source, true);
+    auto const& tensors = source.metadata().tensors;
+    for (std::size_t t = first; t < tensors.size(); t += step)
+        for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i) {
+            auto const bad = reader.find_bad({static_cast<std::uint32_t>(t), i});
+            all.insert(all.end(), bad.begin(), bad.end());
+        }
+    return all;
+}
+
+RESHARD_DECL verification verifiable(checkpoint const& source) {
+    verification result;
+    for (checkpoint_tensor const& tensor : source.metadata().tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (!shard.digests.empty())
+                result.bytes += static_cast<index_t>(shard.end - shard.begin);
+    for (checkpoint_file const& file : source.metadata().files)
+        if (file.chunk_bytes == 0)
+            result.unverified.push_back(file.path.string());
+    return result;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,149 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_PUT_PIECES_HPP
+#define RESHARD_STORAGE_PUT_PIECES_HPP
+
+#include <reshard/bind/bind.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/cut_loop.hpp>
+#include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/file_pieces.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// From transfers to the bytes of files: each piece is put together and written a window at a time.
+
+namespace reshard::detail {
+
+/// What a transfer gives to one window of a piece.
+struct piece_part {
+    index_t window = 0;
+    transfer const* from = nullptr;
+    affine_copy loop; ///< places of the target in elements of the window
+};
+
+/// The transfers into each of some pieces: those of piece `i` from `first[i]` on.
+struct piece_transfers {
+    std::vector<transfer const*> all;
+    std::vector<std::size_t> first;
+
+    std::span<transfer const* const> of(std::size_t piece) const {
+        return std::span(all).subspan(first[piece], first[piece + 1] - first[piece]);
+    }
+};
+
+/// \pre the targets of the plan are the pieces, as `layout_of` numbers them
+inline piece_transfers transfers_of(plan const& whole, file_pieces const& pieces) {
+    piece_transfers sorted;
+    for (transfer const& t : whole.transfers)
+        sorted.all.push_back(&t);
+    auto const place = [](transfer const* t) { return std::pair(t->target_key, t->target_shard); };
+    std::stable_sort(sorted.all.begin(), sorted.all.end(),
+                     [&](transfer const* a, transfer const* b) { return place(a) < place(b); });
+    std::size_t next = 0;
+    std::uint32_t number = 0; // of the piece among those of its tensor
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        bool const is_first = i == 0 || pieces[i].place.tensor != pieces[i - 1].place.tensor;
+        number = is_first ? 0 : number + 1;
+        sorted.first.push_back(next);
+        while (next < sorted.all.size() &&
+               place(sorted.all[next]) ==
+                   std::pair<key_id, std::uint32_t>(pieces[i].place.tensor, number))
+            ++next;
+    }
+    sorted.first.push_back(next);
+    return sorted;
+}
+
+/// The parts of all windows of a piece, in their order.
+inline std::vector<piece_part>
+parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, index_t window) {
+    std::vector<piece_part> parts;
+    for (transfer const* const t : transfers)
+        if (t->source_key != zero_source)
+            cut_to_windows(loop_of(bound, *t), target_of_loop, window,
+                           [&](index_t number, affine_copy part) {
+                               part.target_offset -= number * window;
+                               parts.push_back({number, t, part});
+                           });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](piece_part const& a, piece_part const& b) { return a.window < b.window; });
+    return parts;
+}
+
+/// Writes the pieces of process `me`.
+///
+/// \param wanted_bytes of a window, given the transfers into a piece
+/// \param content      gives the bytes of a window, given their number and its parts; elements in
+///                     no part are zero bits
+/// \param wrote        is told the bytes of each window, when they are written
+/// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
+void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
+                checkpoint_writer& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
+    piece_transfers const transfers = transfers_of(bound.whole, pieces);
+    checkpoint_metadata const& written = writer.plan().metadata;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        file_piece const& piece = pieces[i];
+        if (piece.process != me)
+            continue;
+        checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+        std::uint64_t const chunk =
+            written.files[tensor.shards[piece.place.shard].file].chunk_bytes;
+        shard_window const window =
+            window_of(tensor.dtype, chunk, wanted_bytes(transfers.of(i), tensor.dtype));
+        auto const parts = parts_of(bound, transfers.of(i), window.elements);
+        std::size_t first = 0;
+        for (std::uint64_t begin = 0; begin < piece.bytes.size(); begin += window.bytes) {
+            auto const number = static_cast<index_t>(begin / window.bytes);
+            std::size_t last = first;
+            while (last < parts.size() && parts[last].window == number)
+                ++last;
+            std::uint64_t const size = std::min(window.bytes, piece.bytes.size() - begin);
+            writer.put(piece.place, piece.bytes.begin + begin,
+                       content(size, std::span(parts).subspan(first, last - first)));
+            wrote(size);
+            first = last;
+        }
+    }
+}
+
+/// The memory that holds the bytes of a window as they are to be written, or none.
+inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
+                                                  std::span<piece_part const> parts) {
+    if (parts.size() != 1 || !conversion_of(bound.whole, *parts[0].from).chain.empty())
+        return {};
+    bound_end<void const*> const source = source_end(bound, *parts[0].from);
+    affine_copy const loop = fuse(parts[0].loop);
+    auto const width =
+        static_cast<std::uint64_t>(bits(bound.whole.source_dtypes[parts[0].from->source_key]));
+    bool const is_all = static_cast<std::uint64_t>(element_count(loop)) * width == size * 8;
+    if (width % 8 != 0 || !is_dense(loop) || !is_all)
+        return {};
+    return {static_cast<std::byte const*>(source.data) +
+                static_cast<std::uint64_t>(loop.source_offset) * width / 8,
+            size};
+}
+
+/// Puts a window together from tensors in memory, in `buffer` where they lie differently.
+inline std::span<std::byte const> content_from_memory(bound_plan const& bound, std::uint64_t size,
+                                                      std::span<piece_part const> parts,
+                                                      std::vector<std::byte>& buffer) {
+    if (auto const bytes = bytes_in_memory(bound, size, parts); !bytes.empty())
+        return bytes;
+    buffer.assign(size, std::byte{0});
+    for (piece_part const& part : parts)
+        copy_elements(part.loop, conversion_of(bound.whole, *part.from),
+                      source_end(bound, *part.from).data, buffer.data());
+    return buffer;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_VERIFY_HPP
+#define RESHARD_STORAGE_VERIFY_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// \file
+/// All data of a checkpoint, compared with the digests that were saved with it.
+
+namespace reshard {
+
+/// What comparing all data of a checkpoint with its digests showed.
+struct verification {
+    index_t bytes = 0;                     ///< that were compared
+    std::vector<detail::bad_chunk> bad;    ///< those that differ
+    std::vector<std::string> unverified{}; ///< files without digests
+
+    bool ok() const { return bad.empty(); }
+};
+
+namespace detail {
+
+/// What one process finds that compares every `step`-th tensor from `first` on.
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, std::size_t first,
+                                               std::size_t step);
+
+/// What can be said before the data is read: how many bytes have digests, and which files none.
+RESHARD_DECL verification verifiable(checkpoint const& source);
+
+} // namespace detail
+
+/// Compares all data of a checkpoint with the digests that were saved with it. The record, headers
+/// and sizes of files were compared when it was opened.
+///
+/// Rank `r` reads every `size`-th tensor.
+///
+/// \par Collective every rank of the group, with the same checkpoint
+verification verify(group auto const& world, checkpoint const& source) {
+    detail::agree_to_run(world, "verify " + source.metadata().path.string(),
+                         detail::digest_of(source.metadata()), {});
+    std::vector<detail::bad_chunk> mine;
+    agree_on(world, [&] {
+        mine = detail::bad_chunks(source, static_cast<std::size_t>(world.rank()),
+                                  static_cast<std::size_t>(world.size()));
+    });
+    verification result = detail::verifiable(source);
+    for (auto const& of_rank : detail::gather_values(world, mine))
+        result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());
+    return result;
+}
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/verify.ipp>
+#endif
+
+#endif
