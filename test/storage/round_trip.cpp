@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(one_process_loads_what_several_saved_and_the_other_way_roun
     BOOST_TEST(parts.wrong() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_replica_is_written_once_by_the_lowest_rank) {
+BOOST_AUTO_TEST_CASE(a_replica_is_written_once) {
     shared_directory const directory;
     held source({whole_of("everywhere", data_type::f32, {2, 3})});
     save(world(), source.tensors(), directory / "one");

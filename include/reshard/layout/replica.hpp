@@ -34,12 +34,14 @@ constexpr shard_table with_boxes(shard_table const& table) {
     return result;
 }
 
-/// The places in `shards` of the main copies: of equal shards the one of the lowest holder,
-/// ascending.
+/// Shards that are equal, by their places in a list, those of lower holders first.
+using equal_shards = std::vector<std::uint32_t>;
+
+/// The different shards of a list, each with all its replicas, in the order of their first ones.
 ///
 /// A flat range that is a box counts as that box. Shards without elements are left out, unless the
 /// table has no others: then one stands for the tensor.
-constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
+constexpr std::vector<equal_shards> different_shards(shard_table const& shards) {
     shard_table const table = with_boxes(shards);
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < table.size(); ++i)
@@ -57,9 +59,23 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
                    std::tuple{table.region(b), table.flat(b), table.cycles(b)};
         return std::pair{table.holder(a), a} < std::pair{table.holder(b), b};
     });
-    order.erase(std::unique(order.begin(), order.end(), same), order.end());
-    std::sort(order.begin(), order.end());
-    return order;
+    std::vector<equal_shards> different;
+    for (std::uint32_t const i : order)
+        if (!different.empty() && same(different.back().front(), i))
+            different.back().push_back(i);
+        else
+            different.push_back({i});
+    std::sort(different.begin(), different.end());
+    return different;
+}
+
+/// The places in `shards` of the main copies: of equal shards the one of the lowest holder,
+/// ascending.
+constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
+    std::vector<std::uint32_t> copies;
+    for (equal_shards const& replicas : different_shards(shards))
+        copies.push_back(replicas.front());
+    return copies;
 }
 
 /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the main

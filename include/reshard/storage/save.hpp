@@ -19,7 +19,7 @@ namespace reshard {
 
 /// Which kind of checkpoint `save` writes.
 enum class save_form {
-    sharded,     ///< each rank writes the shards that it holds as the lowest rank
+    sharded,     ///< each rank writes shards that it holds; of replicas, one rank does
     huggingface, ///< whole tensors
 };
 

@@ -68,13 +68,11 @@ std::vector<std::string> names(checkpoint_plan const& plan) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
+BOOST_AUTO_TEST_CASE(a_rank_with_two_shards_of_a_key_has_two_files) {
     box const upper{{0, 0}, {2, 3}};
     box const lower{{2, 0}, {2, 3}};
     auto const plan = plan_sharded(test::listed_layout(
-        4,
-        {tensor("w", data_type::f32, {4, 3}, {{3, upper}, {2, lower}, {1, upper}, {1, lower}})}));
-    // Rank 1 holds two shards of one key, which need two files.
+        4, {tensor("w", data_type::f32, {4, 3}, {{1, upper}, {1, lower}, {1, lower}})}));
     BOOST_TEST(names(plan) ==
                    (std::vector<std::string>{"shard-00002-model-00001-of-00002.safetensors",
                                              "shard-00002-model-00002-of-00002.safetensors"}),
@@ -86,6 +84,28 @@ BOOST_AUTO_TEST_CASE(equal_boxes_are_written_once_by_the_lowest_rank) {
     BOOST_TEST((shards[0].region == upper));
     BOOST_TEST((shards[1].region == lower));
     BOOST_TEST(shards[1].end - shards[1].begin == 24u);
+}
+
+/// The rank that writes each shard of each tensor.
+std::vector<std::string> writers(checkpoint_plan const& plan) {
+    std::vector<std::string> result;
+    for (checkpoint_tensor const& one : plan.metadata.tensors)
+        for (checkpoint_shard const& shard : one.shards)
+            result.push_back(one.key + " " + std::to_string(plan.ranks[shard.file]));
+    return result;
+}
+
+BOOST_AUTO_TEST_CASE(of_replicas_the_rank_with_the_fewest_bytes_writes) {
+    box const all{{0}, {4}};
+    auto const plan = plan_sharded(
+        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
+                                tensor("b", data_type::f32, {4}, {{0, all}, {1, all}}),
+                                tensor("c", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
+                                tensor("d", data_type::u8, {8}, {{2, {{0}, {8}}}}),
+                                tensor("e", data_type::u8, {4}, {{2, all}, {1, all}, {0, all}})}));
+    // d has no choice (8 bytes at 2); then b (16 bytes at 0), and a, c, e of 4 bytes each.
+    BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 1", "b 0", "c 1", "d 2", "e 1"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(equal_data_is_the_same_save_and_other_data_another_one) {

@@ -76,24 +76,93 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
 /// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
 using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 
-inline void add_shards(files_of_rank& ranks, layout const& all, tensor_layout const& tensor) {
-    shard_table const shards = blocks_listed(all.spread_of(tensor));
+/// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
+/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far.
+class shard_writers {
+public:
+    explicit shard_writers(layout const& all) : all_(all), chosen_(all.tensors.size()) {
+        for (tensor_spread const& spread : all.spreads) {
+            listed_.push_back(blocks_listed(spread));
+            different_.push_back(different_shards(listed_.back()));
+        }
+        for (std::uint32_t t = 0; t < all.tensors.size(); ++t)
+            for (equal_shards const& replicas : different_[all.tensors[t].spread])
+                add(t, replicas);
+        std::stable_sort(replicated_.begin(), replicated_.end(),
+                         [](choice const& a, choice const& b) { return a.bytes > b.bytes; });
+        for (choice const& one : replicated_)
+            choose(one);
+        for (auto& shards : chosen_)
+            std::sort(shards.begin(), shards.end());
+    }
+
+    shard_table const& shards(std::uint32_t tensor) const {
+        return listed_[all_.tensors[tensor].spread];
+    }
+
+    /// Their places in `shards(tensor)`, ascending.
+    std::vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
+
+private:
+    struct choice {
+        std::uint32_t tensor = 0;
+        equal_shards const* replicas = nullptr;
+        index_t bytes = 0;
+    };
+
+    void add(std::uint32_t tensor, equal_shards const& replicas) {
+        std::uint32_t const first = replicas.front();
+        shard_table const& table = shards(tensor);
+        auto const flat = table.flat(first);
+        choice const one{tensor, &replicas,
+                         byte_count(flat ? flat->size() : element_count(table.region(first).shape),
+                                    all_.tensors[tensor].dtype)};
+        if (replicas.size() == 1)
+            choose(one);
+        else
+            replicated_.push_back(one);
+    }
+
+    void choose(choice const& one) {
+        shard_table const& table = shards(one.tensor);
+        auto const bytes_of = [&](std::uint32_t shard) { return bytes_[table.holder(shard)]; };
+        std::uint32_t best = one.replicas->front();
+        for (std::uint32_t const shard : *one.replicas)
+            if (bytes_of(shard) < bytes_of(best))
+                best = shard;
+        bytes_[table.holder(best)] += one.bytes;
+        chosen_[one.tensor].push_back(best);
+    }
+
+    layout const& all_;
+    std::vector<shard_table> listed_;                  ///< of each spread
+    std::vector<std::vector<equal_shards>> different_; ///< the same
+    std::vector<choice> replicated_;
+    std::map<holder_t, index_t> bytes_;
+    std::vector<std::vector<std::uint32_t>> chosen_; ///< of each tensor
+};
+
+inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers const& writers,
+                       std::uint32_t number) {
+    tensor_layout const& tensor = all.tensors[number];
+    shard_table const& shards = writers.shards(number);
     std::map<holder_t, std::size_t> used;
-    for (std::uint32_t const i : main_copies(shards)) {
+    for (std::uint32_t const i : writers.chosen(number)) {
         holder_t const rank = shards.holder(i);
         auto& files = ranks[rank];
-        std::size_t const number = used[rank]++;
-        if (files.size() <= number)
+        std::size_t const place = used[rank]++;
+        if (files.size() <= place)
             files.emplace_back().rank = rank;
-        files[number].shards.push_back({tensor.key, tensor.dtype, shards.region(i), shards.flat(i),
-                                        all.shape_of(tensor), 0, 0});
+        files[place].shards.push_back({tensor.key, tensor.dtype, shards.region(i), shards.flat(i),
+                                       all.shape_of(tensor), 0, 0});
     }
 }
 
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
     files_of_rank ranks;
-    for (tensor_layout const& tensor : target.tensors)
-        add_shards(ranks, target, tensor);
+    shard_writers const writers(target);
+    for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
+        add_shards(ranks, target, writers, t);
     if (ranks.empty())
         ranks[0].emplace_back();
     std::size_t count = 0;

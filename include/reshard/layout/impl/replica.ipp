@@ -26,34 +26,14 @@ inline std::string named_replicas(shard_table const& shards, std::vector<std::ui
                               : text;
 }
 
-/// The shards that are equal, those of one kind together, kinds in the order of their first one.
-inline std::vector<std::vector<std::uint32_t>> equal_shards(shard_table const& table) {
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < table.size(); ++i)
-        if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))
-            order.push_back(i);
-    auto const content = [&](std::uint32_t i) {
-        return std::tuple{table.region(i), table.flat(i), table.cycles(i)};
-    };
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair{content(a), a} < std::pair{content(b), b};
-    });
-    std::vector<std::vector<std::uint32_t>> classes;
-    for (std::uint32_t const i : order) {
-        if (classes.empty() || content(classes.back().front()) != content(i))
-            classes.emplace_back();
-        classes.back().push_back(i);
-    }
-    std::sort(classes.begin(), classes.end());
-    return classes;
-}
-
 RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas) {
     shard_table const shards = listed(all.spread_of(tensor));
     BOOST_ASSERT(replicas.size() == shards.size());
-    auto const classes = equal_shards(with_boxes(shards));
-    for (std::vector<std::uint32_t> const& copies : classes) {
+    for (equal_shards const& copies : different_shards(shards)) {
+        auto const flat = shards.flat(copies.front());
+        if (is_empty(shards.region(copies.front())) || (flat && flat->size() == 0))
+            continue;
         std::vector<std::uint32_t> mains;
         std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
                      [&](std::uint32_t i) { return replicas[i] == 0; });
