@@ -254,20 +254,22 @@ succeeds 3 convert model out/qk --program fuse.aoa --layout target.json --json
 expects output 'sorted(d)' "['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'seconds']"
 expects output 'd["keys"], d["bytes"], d["bytes_read"]' '(2, 60, 54)'
 checks=$((checks + 1))
+# The second shard of qk is at ranks 1 and 2; rank 1 has n to write already.
 [ "$(ls out/qk)" = "reshard.json
 shard-00001-model-00001-of-00001.safetensors
-shard-00002-model-00001-of-00001.safetensors" ] || report "out/qk has other files"
+shard-00002-model-00001-of-00001.safetensors
+shard-00003-model-00001-of-00001.safetensors" ] || report "out/qk has other files"
 succeeds 1 inspect out/qk --json
 expects output 'd["tensors"]["qk"]["shape"], [(s["offset"], s["shape"]) for s in d["tensors"]["qk"]["shards"]]' \
     '([2, 6], [([0, 0], [2, 3]), ([0, 3], [2, 3])])'
 
 # The digests that were saved with it, and what a changed byte is.
 document verify out/qk
-expects output 'd' "{'ok': True, 'files': 2, 'bytes': 60, 'bad': [], 'unverified': []}"
+expects output 'd' "{'ok': True, 'files': 3, 'bytes': 60, 'bad': [], 'unverified': []}"
 document verify model
 expects output 'd["ok"], d["bytes"], d["unverified"]' "(True, 0, ['model/model.safetensors'])"
 cp -r out/qk changed
-python3 - changed/shard-00002-model-00001-of-00001.safetensors <<'END'
+python3 - changed/shard-00003-model-00001-of-00001.safetensors <<'END'
 import sys
 data = bytearray(open(sys.argv[1], "rb").read())
 data[-1] ^= 1
@@ -277,8 +279,8 @@ checks=$((checks + 1))
 on 3 "$tool" verify changed --json >output 2>errors
 [ $? = 1 ] || report "verify of a changed file does not end with 1"
 expects output 'd["ok"], [(b["file"], b["key"]) for b in d["bad"]]' \
-    "(False, [('changed/shard-00002-model-00001-of-00001.safetensors', 'qk')])"
-refuses 3 "^changed/shard-00002-model-00001-of-00001.safetensors: tensor 'qk': the bytes" convert changed out/again
+    "(False, [('changed/shard-00003-model-00001-of-00001.safetensors', 'qk')])"
+refuses 3 "^changed/shard-00003-model-00001-of-00001.safetensors: tensor 'qk': the bytes" convert changed out/again
 succeeds 1 convert changed out/unchecked --no-verify
 rm -r changed out/unchecked
 
@@ -294,7 +296,7 @@ print(json.loads(header["__metadata__"]["DCP_SHARDING_INFO"])[sys.argv[2]])
 print(json.loads(header["__metadata__"]["RESHARD"])[sys.argv[2]]["shape"])
 END
 checks=$((checks + 2))
-[ "$(python3 read.py out/qk/shard-00002-model-00001-of-00001.safetensors qk)" = "[6.0, 0.0, 2.0, 7.0, 1.0, 3.0]
+[ "$(python3 read.py out/qk/shard-00003-model-00001-of-00001.safetensors qk)" = "[6.0, 0.0, 2.0, 7.0, 1.0, 3.0]
 {'saved_offsets': [0, 3]}
 [2, 6]" ] || report "the second shard of qk has other contents"
 [ "$(python3 read.py out/qk/shard-00002-model-00001-of-00001.safetensors n)" = "[0.0, 1.0, 2.0]

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,8 +41,10 @@ struct sealed_checkpoint {
 /// digest of all that is written: a save of the same tensors in the same form is the same save.
 ///
 /// \param digests of each file
+/// \param salt    what else the id depends on, where digests do not tell saves apart
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
-                                    std::vector<chunk_digests> const& digests);
+                                    std::vector<chunk_digests> const& digests,
+                                    std::string_view salt = {});
 
 /// The shards of each file, in the order of their data.
 template <class Metadata>
@@ -65,9 +68,10 @@ auto shards_by_file(Metadata& all) {
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.
 ///
+/// \param  digests the files have room for digests of their data
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target);
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true);
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
@@ -75,7 +79,8 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target);
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits
 RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors,
-                                              index_t most_bytes = 5'000'000'000);
+                                              index_t most_bytes = 5'000'000'000,
+                                              bool digests = true);
 
 } // namespace reshard::detail
 

@@ -189,15 +189,16 @@ RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metad
 
 /// The file that holds `tensors`, each row-major, one after the other without a gap.
 ///
+/// \param      alignment the data begins at a multiple of so many bytes, of 8 at least
 /// \post       `parse_safetensors_header` accepts it in strict mode
 /// \throws     error with errc::unsupported for a name or a size that the format does not have,
 ///             with errc::bad_layout for a name that stands twice, with errc::limit_exceeded for a
 ///             header of more than 100 MB; it names `file`
-/// \par Source the order, the form and the padding of the reference writer, so that the data begins
-///             at a multiple of 8 bytes; there metadata has no order, here it is sorted
+/// \par Source the order and the form of the reference writer, and its padding, which is to a
+///             multiple of 8 bytes; there metadata has no order, here it is sorted
 RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
                                                  std::map<std::string, std::string> const& metadata,
-                                                 std::string_view file);
+                                                 std::string_view file, std::size_t alignment = 8);
 
 /// The length of the JSON of a header, from the first eight bytes of a file.
 ///

@@ -41,6 +41,14 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
+/// A shard of `metadata().tensors[tensor]`.
+struct shard_place {
+    std::uint32_t tensor = 0;
+    std::uint32_t shard = 0;
+
+    bool operator==(shard_place const&) const = default;
+};
+
 /// Tensors without memory that stand for the shards in files, found by their place in
 /// `layout_of(metadata)`: places in them are counted from the shard's first element.
 template <class View>

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <random>
 #include <span>
 #include <string>
 #include <system_error>
@@ -160,6 +161,15 @@ private:
     bool created_ = false;
 };
 
+/// 128 bits that no other call gives, on any machine.
+inline std::string random_text() {
+    std::random_device source;
+    std::string text;
+    for (int i = 0; i < 2; ++i)
+        text += hex_text(std::uint64_t{source()} << 32 | source());
+    return text;
+}
+
 /// Digests of chunks that a process has written, one behind the other.
 struct written_run {
     std::uint32_t tensor = 0;
@@ -197,7 +207,7 @@ public:
 
     /// Writes bytes of a shard, from byte `begin` of it on.
     ///
-    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, and so is the end of `bytes`,
+    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end of `bytes`,
     ///         unless it is the shard's; every chunk is written once, by one process
     /// \throws error with errc::io
     void put(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes) {
@@ -205,6 +215,8 @@ public:
             return;
         checkpoint_shard const& shard = plan_.metadata.tensors[place.tensor].shards[place.shard];
         std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
+        if (size == 0)
+            return write(shard.file, shard.begin + begin, bytes);
         written_run& run = run_at(place, begin / size);
         for (std::uint64_t done = 0; done < bytes.size(); done += size)
             run.digests.push_back(
@@ -223,8 +235,10 @@ public:
     void commit(group auto const& world, std::vector<std::filesystem::path> const& beside = {}) {
         sealed_checkpoint sealed;
         auto const all = gather_values(world, runs_);
+        std::string const salt =
+            gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal(plan_, by_file(all));
+            sealed = seal(plan_, by_file(all), salt);
             auto const step = static_cast<holder_t>(world.size());
             for (auto i = static_cast<holder_t>(world.rank()); i < plan_.headers.size(); i += step)
                 write(i, 0, std::as_bytes(std::span(sealed.headers[i])));
@@ -295,8 +309,8 @@ private:
         checkpoint_metadata filled = plan_.metadata;
         for (checkpoint_tensor& tensor : filled.tensors)
             for (checkpoint_shard& shard : tensor.shards)
-                shard.digests.resize(
-                    chunk_count(shard.end - shard.begin, filled.files[shard.file].chunk_bytes));
+                if (std::uint64_t const size = filled.files[shard.file].chunk_bytes)
+                    shard.digests.resize(chunk_count(shard.end - shard.begin, size));
         for (auto const& of_process : all)
             for (written_run const& run : of_process)
                 std::copy(run.digests.begin(), run.digests.end(),

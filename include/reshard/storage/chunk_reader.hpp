@@ -41,14 +41,6 @@ struct bad_chunk {
 /// Says which bytes of which tensor, and both digests.
 RESHARD_DECL std::string describe(bad_chunk const& chunk);
 
-/// A shard of `metadata().tensors[tensor]`.
-struct shard_place {
-    std::uint32_t tensor = 0;
-    std::uint32_t shard = 0;
-
-    bool operator==(shard_place const&) const = default;
-};
-
 /// Bytes of a shard, from `begin` on and before `end`.
 struct byte_run {
     std::uint64_t begin = 0;
@@ -87,15 +79,6 @@ public:
     /// \throws error with errc::corrupt_file as `describe` says, or where the file is not the one
     ///         that was opened; with errc::io where the system cannot read it
     RESHARD_DECL std::byte const* read(shard_place place, byte_run run);
-
-    /// The same into memory of the caller, of as many bytes as are to be read.
-    ///
-    /// \pre `can_read_into`
-    RESHARD_DECL void read_into(shard_place place, std::uint64_t begin,
-                                std::span<std::byte> target);
-
-    /// True where no more than these bytes must be read, and reading is copying.
-    RESHARD_DECL bool can_read_into(shard_place place, byte_run run) const;
 
     /// The chunks of a shard that differ.
     RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place);
@@ -141,12 +124,6 @@ struct stored_loop {
     element_conversion conversion;
     void* target = nullptr;
 };
-
-/// True for a loop that copies elements that lie one behind the other, on both sides.
-constexpr bool is_dense(affine_copy const& fused) {
-    return fused.ndim() == 0 ||
-           (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
-}
 
 /// Runs loops in the order of the bytes that they read, so that each run of bytes is read once.
 ///

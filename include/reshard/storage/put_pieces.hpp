@@ -78,18 +78,33 @@ parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, in
     return parts;
 }
 
-/// Writes the pieces of process `me`.
+/// Where process `me` of `size` begins: in a file of its own, as far as there are as many, since
+/// systems let one process write to a file at a time.
+inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces const& pieces,
+                               holder_t me, int size) {
+    auto const file =
+        static_cast<holder_t>(written.files.size() * me / static_cast<unsigned>(size));
+    auto const found = std::find_if(pieces.begin(), pieces.end(), [&](file_piece const& piece) {
+        return piece.process == me &&
+               written.tensors[piece.place.tensor].shards[piece.place.shard].file >= file;
+    });
+    return static_cast<std::size_t>(found - pieces.begin());
+}
+
+/// Writes the pieces of process `me` of `size`.
 ///
 /// \param wanted_bytes of a window, given the transfers into a piece
 /// \param content      gives the bytes of a window, given their number and its parts; elements in
 ///                     no part are zero bits
 /// \param wrote        is told the bytes of each window, when they are written
 /// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
-void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
+void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me, int size,
                 checkpoint_writer& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
     piece_transfers const transfers = transfers_of(bound.whole, pieces);
     checkpoint_metadata const& written = writer.plan().metadata;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
+    std::size_t const begin = first_piece(written, pieces, me, size);
+    for (std::size_t step = 0; step < pieces.size(); ++step) {
+        std::size_t const i = (begin + step) % pieces.size();
         file_piece const& piece = pieces[i];
         if (piece.process != me)
             continue;
@@ -100,18 +115,24 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
             window_of(tensor.dtype, chunk, wanted_bytes(transfers.of(i), tensor.dtype));
         auto const parts = parts_of(bound, transfers.of(i), window.elements);
         std::size_t first = 0;
-        for (std::uint64_t begin = 0; begin < piece.bytes.size(); begin += window.bytes) {
-            auto const number = static_cast<index_t>(begin / window.bytes);
+        for (std::uint64_t done = 0; done < piece.bytes.size(); done += window.bytes) {
+            auto const number = static_cast<index_t>(done / window.bytes);
             std::size_t last = first;
             while (last < parts.size() && parts[last].window == number)
                 ++last;
-            std::uint64_t const size = std::min(window.bytes, piece.bytes.size() - begin);
-            writer.put(piece.place, piece.bytes.begin + begin,
-                       content(size, std::span(parts).subspan(first, last - first)));
-            wrote(size);
+            std::uint64_t const bytes = std::min(window.bytes, piece.bytes.size() - done);
+            writer.put(piece.place, piece.bytes.begin + done,
+                       content(bytes, std::span(parts).subspan(first, last - first)));
+            wrote(bytes);
             first = last;
         }
     }
+}
+
+/// True for a loop that copies elements that lie one behind the other, on both sides.
+constexpr bool is_dense(affine_copy const& fused) {
+    return fused.ndim() == 0 ||
+           (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
 }
 
 /// The memory that holds the bytes of a window as they are to be written, or none.

@@ -10,7 +10,6 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <cstddef>
@@ -43,18 +42,7 @@ RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b
 RESHARD_DECL std::optional<index_t>
 first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
-/// Shards of two checkpoints, or of one, that are read side by side.
-struct stored_pair {
-    stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b)
-        : a(source_of_a, false), b(source_of_b, false) {}
-
-    /// As `first_difference` of two tensors in memory.
-    std::optional<index_t> first_difference(affine_copy const& loop, shard_place in_a,
-                                            shard_place in_b);
-
-    chunk_reader a;
-    chunk_reader b;
-};
+struct stored_pair;
 
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
@@ -79,20 +67,13 @@ public:
         return place_in(shard(i), global);
     }
 
-    /// The element at a global index, as `text(view, place)` has it.
+    /// Writes an element of a tensor in memory: the one that lies so many behind the first.
+    using element_writer = std::string(const_tensor_view const&, index_t);
+
+    /// The element at a global index, as `text` has it.
     ///
     /// \pre `check_cover()`
-    std::string element(index_vector const& global, auto&& text) const {
-        box const wanted{global, index_vector::filled(global.size(), 1)};
-        std::size_t i = 0;
-        while (!contains(boxes()[i], wanted))
-            ++i;
-        index_t const number = place(i, global).offset;
-        element_run const run = whole_bytes({number, number + 1}, tensor_.dtype);
-        chunk_reader reader(source_, false);
-        return text(const_tensor_view{reader.read(stored_at(i), run.bytes), tensor_.dtype, {}, {}},
-                    number - run.first);
-    }
+    std::string element(index_vector const& global, element_writer* text) const;
 
     /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole
     ///         tensor

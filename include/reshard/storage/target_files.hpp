@@ -24,10 +24,12 @@ struct write_options {
     /// The checkpoint appears when its bytes are on the disk; else it may be lost, or incomplete,
     /// if the machine stops soon after.
     bool sync = true;
+    /// Files and record have digests of their data, with which loads compare it.
+    bool digests = true;
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.most_file_bytes);
+        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes);
     }
 };
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -33,9 +34,17 @@ inline index_vector stored_shape(file_shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
 }
 
+/// Where the data of a file begins: at a cache line, or, of a large one, at a page, since systems copy
+/// whole pages fastest.
+inline std::size_t data_alignment(std::vector<std::uint64_t> const& tensor_bytes) {
+    std::uint64_t const all =
+        std::accumulate(tensor_bytes.begin(), tensor_bytes.end(), std::uint64_t{0});
+    return all < std::uint64_t{1} << 20 ? 64 : 4096;
+}
+
 /// Adds a file behind those that are there.
 inline void add_file(checkpoint_plan& plan, file_contents contents,
-                     std::map<std::string, std::string> metadata) {
+                     std::map<std::string, std::string> metadata, bool digests) {
     std::vector<safetensors_tensor> tensors;
     std::vector<std::uint64_t> bytes;
     for (file_shard const& shard : contents.shards) {
@@ -44,8 +53,9 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
             byte_count(element_count(tensors.back().shape), shard.dtype)));
     }
     metadata.emplace(save_id_name, unknown_save_id);
-    metadata.emplace(chunk_digests_name, unknown_digests(bytes));
-    auto const file = plan_safetensors(tensors, metadata, contents.name);
+    if (digests)
+        metadata.emplace(chunk_digests_name, unknown_digests(bytes));
+    auto const file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
     auto const number = static_cast<holder_t>(plan.headers.size());
     for (std::size_t i = 0; i < file.order.size(); ++i) {
         file_shard& shard = contents.shards[file.order[i]];
@@ -55,7 +65,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
         plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {stored}});
     }
     plan.metadata.files.push_back(
-        {contents.name, file.file_bytes(), chunk_digests::usual_chunk_bytes});
+        {contents.name, file.file_bytes(), digests ? chunk_digests::usual_chunk_bytes : 0});
     plan.headers.push_back(file.header);
     plan.ranks.push_back(contents.rank);
 }
@@ -158,7 +168,7 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
     }
 }
 
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests) {
     files_of_rank ranks;
     shard_writers const writers(target);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
@@ -175,14 +185,15 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target) {
             files[i].name = sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
-            add_file(plan, std::move(files[i]), metadata);
+            add_file(plan, std::move(files[i]), metadata, digests);
         }
     plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};
     join_tensors(plan.metadata.tensors);
     return plan;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t most_bytes) {
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t most_bytes,
+                                              bool digests) {
     std::vector<index_t> bytes;
     index_t all = 0;
     for (catalog_entry const& entry : tensors) {
@@ -202,7 +213,7 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t mo
                 {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
             index.weight_map[entry.key] = contents.name;
         }
-        add_file(plan, std::move(contents), plan.metadata.metadata);
+        add_file(plan, std::move(contents), plan.metadata.metadata, digests);
     }
     join_tensors(plan.metadata.tensors);
     if (files.size() > 1)
@@ -212,23 +223,25 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t mo
 
 /// The id of a save of these headers and digests.
 inline std::string save_id_of(checkpoint_plan const& plan,
-                              std::vector<chunk_digests> const& digests) {
-    std::string written;
+                              std::vector<chunk_digests> const& digests, std::string_view salt) {
+    std::string written(salt);
     for (std::size_t i = 0; i < plan.headers.size(); ++i)
         written += plan.metadata.files[i].path.string() + plan.headers[i] + to_text(digests[i]);
     return long_digest_text(std::as_bytes(std::span(written)));
 }
 
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
-                                    std::vector<chunk_digests> const& digests) {
+                                    std::vector<chunk_digests> const& digests,
+                                    std::string_view salt) {
     sealed_checkpoint sealed{plan.headers, {}};
     checkpoint_metadata written = plan.metadata;
-    save_record record{save_id_of(plan, digests), {}};
+    save_record record{save_id_of(plan, digests, salt), {}};
     auto const shards = shards_by_file(written);
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
         set_metadata(header, save_id_name, record.save);
-        set_metadata(header, chunk_digests_name, to_text(digests[i]));
+        if (written.files[i].chunk_bytes != 0)
+            set_metadata(header, chunk_digests_name, to_text(digests[i]));
         record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
                                 digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
         for (std::size_t tensor = 0; tensor < shards[i].size(); ++tensor)

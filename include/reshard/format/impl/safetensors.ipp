@@ -179,14 +179,15 @@ RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metad
 }
 
 inline std::string header_json(std::vector<safetensors_entry> const& tensors,
-                               std::map<std::string, std::string> const& metadata) {
+                               std::map<std::string, std::string> const& metadata,
+                               std::size_t alignment) {
     std::string text = "{";
     if (!metadata.empty())
         text += json_of(metadata);
     for (safetensors_entry const& tensor : tensors)
         text += (text.size() > 1 ? "," : "") + json_of(tensor);
     text += "}";
-    text.append((8 - text.size() % 8) % 8, ' ');
+    text.append((alignment - (8 + text.size()) % alignment) % alignment, ' ');
     return text;
 }
 
@@ -199,7 +200,7 @@ inline std::string little_endian_text(std::uint64_t value) {
 
 RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
                                                  std::map<std::string, std::string> const& metadata,
-                                                 std::string_view file) {
+                                                 std::string_view file, std::size_t alignment) {
     safetensors_layout result;
     result.order = writing_order(tensors);
     for (std::size_t const i : result.order) {
@@ -210,7 +211,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     for (auto const& [key, value] : metadata)
         check_utf8(key + value, file);
     check_names_differ(result.tensors, file);
-    std::string const json = header_json(result.tensors, metadata);
+    std::string const json = header_json(result.tensors, metadata, alignment);
     if (json.size() > safetensors_options{}.max_header_bytes)
         fail(errc::limit_exceeded, file, ": the header would have ", json.size(),
              " bytes; readers accept ", safetensors_options{}.max_header_bytes);

@@ -138,15 +138,6 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run
     return held_bytes_ + (run.begin - held_run_.begin);
 }
 
-RESHARD_DECL bool chunk_reader::can_read_into(shard_place place, byte_run run) const {
-    return whole_chunks(place, run).size() == run.size() && !source_.mapped(shard_at(place).file);
-}
-
-RESHARD_DECL void chunk_reader::read_into(shard_place place, std::uint64_t begin,
-                                          std::span<std::byte> target) {
-    fill(place, {begin, begin + target.size()}, target.data());
-}
-
 RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place place) {
     std::vector<bad_chunk> all;
     checkpoint_shard const& shard = shard_at(place);
@@ -182,39 +173,33 @@ inline loop_span span_of(std::span<window_part const> parts) {
     return all;
 }
 
-/// The memory that a part fills with the very bytes that it reads, one behind the other, or none.
-inline std::span<std::byte> bytes_filled(stored_loop const& whole, affine_copy const& loop) {
-    int const width = bits(whole.conversion.source);
-    affine_copy const fused = fuse(loop);
-    if (!whole.conversion.chain.empty() || width % 8 != 0 || !is_dense(fused))
-        return {};
-    return {static_cast<std::byte*>(whole.target) + fused.target_offset * width / 8,
-            static_cast<std::size_t>(element_count(fused) * width / 8)};
-}
-
 /// Runs the parts in one window.
 inline void run_window(chunk_reader& reader, std::vector<stored_loop> const& loops,
-                       std::span<window_part const> parts) {
+                       std::span<window_part const> parts, stores how) {
     stored_loop const& first = loops[parts.front().number];
-    element_run const run_read = whole_bytes(span_of(parts), first.conversion.source);
-    if (parts.size() == 1 && reader.can_read_into(first.place, run_read.bytes))
-        if (auto const target = bytes_filled(first, parts.front().loop); !target.empty())
-            return reader.read_into(first.place, run_read.bytes.begin, target);
-    std::byte const* const bytes = reader.read(first.place, run_read.bytes);
+    element_run const elements = whole_bytes(span_of(parts), first.conversion.source);
+    std::byte const* const bytes = reader.read(first.place, elements.bytes);
     for (window_part const& part : parts) {
-        stored_loop const& whole = loops[part.number];
         affine_copy loop = part.loop;
-        loop.source_offset -= run_read.first;
-        bool const is_large =
-            byte_count(element_count(whole.loop), whole.conversion.source) >= streaming_threshold;
-        run(prepare(loop, whole.conversion, is_large ? stores::streaming : stores::by_size), bytes,
-            whole.target);
+        loop.source_offset -= elements.first;
+        stored_loop const& whole = loops[part.number];
+        run(prepare(loop, whole.conversion, how), bytes, whole.target);
     }
+}
+
+/// Non-temporal where all loops together fill more than caches hold: beside a direct read into
+/// their memory this saves the reading of what is overwritten.
+inline stores stores_of(std::vector<stored_loop> const& loops) {
+    index_t bytes = 0;
+    for (stored_loop const& one : loops)
+        bytes += byte_count(element_count(one.loop), one.conversion.source);
+    return bytes >= streaming_threshold ? stores::streaming : stores::by_size;
 }
 
 /// Runs loops of one shard.
 inline void run_shard(chunk_reader& reader, std::vector<stored_loop> const& loops,
-                      std::span<std::size_t const> numbers, shard_window const& window) {
+                      std::span<std::size_t const> numbers, shard_window const& window,
+                      stores how) {
     std::vector<window_part> parts;
     for (std::size_t const number : numbers)
         cut_to_windows(loops[number].loop, source_of_loop, window.elements,
@@ -227,7 +212,7 @@ inline void run_shard(chunk_reader& reader, std::vector<stored_loop> const& loop
     for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
         while (last < parts.size() && parts[last].window == parts[first].window)
             ++last;
-        run_window(reader, loops, std::span(parts).subspan(first, last - first));
+        run_window(reader, loops, std::span(parts).subspan(first, last - first), how);
     }
 }
 
@@ -237,6 +222,7 @@ RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
         checkpoint_shard const& shard = from.tensors[loop.place.tensor].shards[loop.place.shard];
         return std::tuple(shard.file, shard.begin, loop.place.tensor, loop.place.shard);
     };
+    stores const how = stores_of(loops);
     std::vector<std::size_t> order(loops.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -249,7 +235,7 @@ RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
         checkpoint_tensor const& tensor = from.tensors[place.tensor];
         std::uint64_t const chunk = from.files[tensor.shards[place.shard].file].chunk_bytes;
         run_shard(reader, loops, std::span(order).subspan(first, last - first),
-                  window_of(tensor.dtype, chunk, window_bytes));
+                  window_of(tensor.dtype, chunk, window_bytes), how);
     }
 }
 

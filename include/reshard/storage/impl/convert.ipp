@@ -77,7 +77,7 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
 
 /// Writes the pieces of one process.
 inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
-                          bound_plan const& bound, chunk_reader& reader, holder_t me,
+                          bound_plan const& bound, chunk_reader& reader, holder_t me, int size,
                           convert_options const& how) {
     index_t all = 0, done = 0;
     for (file_piece const& piece : pieces)
@@ -85,12 +85,12 @@ inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
             all += static_cast<index_t>(piece.bytes.size());
     std::vector<std::byte> buffer;
     put_pieces(
-        bound, pieces, me, writer,
+        bound, pieces, me, size, writer,
         [&](std::span<transfer const* const> transfers, data_type dtype) {
             return window_bytes_for(bound, transfers, dtype, how.memory_budget);
         },
-        [&](std::uint64_t size, std::span<piece_part const> parts) {
-            buffer.assign(size, std::byte{0});
+        [&](std::uint64_t bytes, std::span<piece_part const> parts) {
+            buffer.assign(bytes, std::byte{0});
             std::vector<stored_loop> loops;
             for (piece_part const& part : parts)
                 loops.push_back(
@@ -101,8 +101,8 @@ inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
             run(reader, std::move(loops));
             return std::span<std::byte const>(buffer);
         },
-        [&](std::uint64_t size) {
-            done += static_cast<index_t>(size);
+        [&](std::uint64_t bytes) {
+            done += static_cast<index_t>(bytes);
             if (how.progress)
                 how.progress(done, all);
         });
@@ -187,7 +187,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         auto const targets = shapes_of(files.metadata, pieces);
         bound_plan const bound{whole, work, source.shapes(), targets};
         chunk_reader reader(source, how.verify);
-        put_converted(writer, pieces, bound, reader, me, how);
+        put_converted(writer, pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
         memory.look();
     });

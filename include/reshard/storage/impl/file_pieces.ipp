@@ -46,7 +46,8 @@ void for_each_chunk(checkpoint_metadata const& written, shard_place place, auto&
     checkpoint_tensor const& tensor = written.tensors[place.tensor];
     checkpoint_shard const& shard = tensor.shards[place.shard];
     std::uint64_t const chunk = written.files[shard.file].chunk_bytes, all = shard_bytes(shard);
-    std::uint64_t const step = window_of(tensor.dtype, chunk, chunk).bytes;
+    std::uint64_t const least = std::uint64_t{1} << 20;
+    std::uint64_t const step = window_of(tensor.dtype, chunk, std::max(chunk, least)).bytes;
     std::uint64_t begin = 0;
     do {
         take(byte_run{begin, std::min(all, begin + step)});

@@ -50,7 +50,7 @@ inline void put_held(checkpoint_writer& writer, file_pieces const& all_pieces, l
     bound_plan const bound{whole, work, sources, targets};
     std::vector<std::byte> buffer;
     put_pieces(
-        bound, mine, me, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
+        bound, mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
         [&](std::uint64_t bytes, std::span<piece_part const> parts) {
             return content_from_memory(bound, bytes, parts, buffer);
         },

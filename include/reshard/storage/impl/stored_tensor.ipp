@@ -8,6 +8,7 @@
 #include <reshard/copy/bits.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/cover.hpp>
+#include <reshard/storage/chunk_reader.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -61,8 +62,21 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
     return std::nullopt;
 }
 
-RESHARD_DECL std::optional<index_t>
-stored_pair::first_difference(affine_copy const& loop, shard_place in_a, shard_place in_b) {
+/// Shards of two checkpoints, or of one, that are read side by side.
+struct stored_pair {
+    stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b)
+        : a(source_of_a, false), b(source_of_b, false) {}
+
+    /// As `first_difference` of two tensors in memory.
+    std::optional<index_t> first_difference(affine_copy const& loop, shard_place in_a,
+                                            shard_place in_b);
+
+    chunk_reader a;
+    chunk_reader b;
+};
+
+inline std::optional<index_t> stored_pair::first_difference(affine_copy const& loop,
+                                                            shard_place in_a, shard_place in_b) {
     data_type const dtype = a.metadata().tensors[in_a.tensor].dtype;
     index_t const window = window_of(dtype, 1, std::uint64_t{1} << 20).elements;
     std::optional<index_t> found;
@@ -107,6 +121,19 @@ RESHARD_DECL box_index const& stored_tensor::boxes() const { return parts_.boxes
 
 RESHARD_DECL std::uint32_t stored_tensor::shard(std::size_t i) const {
     return parts_.replica(i, 0).shard;
+}
+
+RESHARD_DECL std::string stored_tensor::element(index_vector const& global,
+                                                element_writer* text) const {
+    box const wanted{global, index_vector::filled(global.size(), 1)};
+    std::size_t i = 0;
+    while (!contains(boxes()[i], wanted))
+        ++i;
+    index_t const number = place(i, global).offset;
+    element_run const run = whole_bytes({number, number + 1}, tensor_.dtype);
+    chunk_reader reader(source_, false);
+    return text(const_tensor_view{reader.read(stored_at(i), run.bytes), tensor_.dtype, {}, {}},
+                number - run.first);
 }
 
 RESHARD_DECL void stored_tensor::check_cover() const {

@@ -52,10 +52,10 @@ namespace detail {
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options) {
     if (!wanted)
-        return plan_huggingface(catalog_of(program), options.most_file_bytes);
+        return plan_huggingface(catalog_of(program), options.most_file_bytes, options.digests);
     if (!options.partial)
         check_complete(*wanted);
-    return plan_sharded(*wanted);
+    return plan_sharded(*wanted, options.digests);
 }
 
 } // namespace detail

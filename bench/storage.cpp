@@ -1,0 +1,422 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+/// \file
+/// How long checkpoints take to be written, read and opened, beside `write` and `read` of the same
+/// bytes by as many processes. Run under mpiexec.
+
+#include "json_list.hpp"
+#include "peak_memory.hpp"
+#include "stopwatch.hpp"
+
+#include <reshard/expr/permute.hpp>
+#include <reshard/storage.hpp>
+
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/mpi/environment.hpp>
+#include <boost/mpi/operations.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace reshard;
+
+struct bench_options {
+    std::vector<std::string> cases;
+    std::string memory = "/dev/shm";
+    std::string disk = std::filesystem::temp_directory_path().string();
+    index_t mebibytes = 1024;
+    std::string keys = "many";
+    int repeat = 7;
+    std::string json;
+};
+
+/// A model of equal matrices.
+struct matrices {
+    index_t count = 0;
+    index_vector shape;
+    data_type dtype{};
+
+    index_t bytes() const { return count * byte_count(element_count(shape), dtype); }
+};
+
+/// 291 tensors of bf16, as a model of 8 billion parameters has, or 16 of f32.
+matrices model_of(std::string const& keys, index_t mebibytes) {
+    if (keys == "few")
+        return {16, {mebibytes * 4, 4096}, data_type::f32};
+    return {291, {std::max<index_t>(8, mebibytes * 448 / 1024), 4096}, data_type::bf16};
+}
+
+/// How a matrix lies on the ranks.
+enum class spread { rows, columns, transposed, whole };
+
+shard_descriptor shard_of(matrices const& model, index_t i, spread how, index_t rank,
+                          index_t size) {
+    index_vector global = model.shape;
+    if (how == spread::transposed)
+        std::swap(global[0], global[1]);
+    box region = whole(global);
+    if (how != spread::whole) {
+        std::size_t const axis = how == spread::columns ? 1 : 0;
+        region.offset[axis] = global[axis] * rank / size;
+        region.shape[axis] = global[axis] * (rank + 1) / size - region.offset[axis];
+    }
+    return {"layers." + std::to_string(1000 + i) + ".weight", model.dtype, global, region, {}};
+}
+
+/// The tensors of one rank in one block of memory that was written to.
+class tensors {
+public:
+    tensors(matrices const& model, spread how, index_t rank, index_t size) {
+        for (index_t i = 0; i < model.count; ++i)
+            shards_.push_back(shard_of(model, i, how, rank, size));
+        std::size_t all = 0;
+        for (shard_descriptor const& shard : shards_)
+            all += bytes_of(shard);
+        memory_.resize(all);
+        for (std::size_t i = 0; i < all; ++i)
+            memory_[i] = static_cast<std::byte>(i * 2654435761u >> 24 & 0x3F);
+    }
+
+    state_dict views() {
+        state_dict all;
+        std::size_t at = 0;
+        for (shard_descriptor const& shard : shards_) {
+            index_vector const shape = shard.region.shape;
+            all.add(shard,
+                    tensor_view{memory_.data() + at, shard.dtype, shape, row_major_strides(shape)});
+            at += bytes_of(shard);
+        }
+        return all;
+    }
+
+    std::vector<std::byte>& memory() { return memory_; }
+
+private:
+    static std::size_t bytes_of(shard_descriptor const& shard) {
+        return static_cast<std::size_t>(byte_count(element_count(shard.region.shape), shard.dtype));
+    }
+
+    std::vector<shard_descriptor> shards_;
+    std::vector<std::byte> memory_;
+};
+
+void require(bool is_good, char const* what) {
+    if (!is_good)
+        throw std::runtime_error(what);
+}
+
+/// `write` into a new file.
+void write_plain(std::string const& path, std::vector<std::byte> const& bytes) {
+    int const file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    require(file >= 0, "a file of the reference cannot be created");
+    for (std::size_t done = 0; done < bytes.size();) {
+        auto const count = ::write(file, bytes.data() + done, bytes.size() - done);
+        require(count > 0, "a file of the reference cannot be written");
+        done += static_cast<std::size_t>(count);
+    }
+    ::close(file);
+}
+
+/// `read` of a file into memory that was written to before.
+void read_plain(std::string const& path, std::vector<std::byte>& bytes) {
+    int const file = ::open(path.c_str(), O_RDONLY);
+    require(file >= 0, "a file of the reference cannot be opened");
+    for (std::size_t done = 0; done < bytes.size();) {
+        auto const count = ::read(file, bytes.data() + done, bytes.size() - done);
+        require(count > 0, "a file of the reference cannot be read");
+        done += static_cast<std::size_t>(count);
+    }
+    ::close(file);
+}
+
+using action = std::function<void()>;
+
+/// One of two things that are measured in turn.
+struct contestant {
+    action work;
+    action before = [] {}; ///< is not measured
+};
+
+struct contest {
+    std::string name;
+    std::string against;
+    contestant ours;
+    contestant reference;
+};
+
+class storage_bench {
+public:
+    storage_bench(mpi_group const& world, boost::mpi::communicator const& ranks,
+                  bench_options const& chosen)
+        : world_(world), ranks_(ranks), chosen_(chosen) {}
+
+    void run() {
+        if (ranks_.rank() == 0)
+            std::printf(
+                "case              ranks  where   median ms   ratio  against      extra MiB\n");
+        for (std::string const where : {"memory", "disk"}) {
+            std::string const& parent = where == "memory" ? chosen_.memory : chosen_.disk;
+            if (!parent.empty())
+                run_in(where, parent + "/reshard-bench-storage");
+        }
+        if (ranks_.rank() == 0 && !chosen_.json.empty())
+            ::bench::write_json_list(chosen_.json, lines_);
+    }
+
+private:
+    bool is_asked(std::string const& name) const {
+        auto const& cases = chosen_.cases;
+        return cases.empty() || std::count(cases.begin(), cases.end(), name) > 0;
+    }
+
+    void run_in(std::string const& where, std::string const& directory) {
+        directory_ = directory;
+        on_first([&] {
+            std::filesystem::remove_all(directory_);
+            std::filesystem::create_directory(directory_);
+        });
+        saves(where);
+        huggingface(where);
+        loads(where);
+        if (where == "memory")
+            opens(where);
+        on_first([&] { std::filesystem::remove_all(directory_); });
+    }
+
+    void on_first(action const& work) {
+        ranks_.barrier();
+        if (ranks_.rank() == 0)
+            work();
+        ranks_.barrier();
+    }
+
+    std::string path(std::string const& name) const { return directory_ + "/" + name; }
+    std::string own_path(std::string const& name) const {
+        return path(name + std::to_string(ranks_.rank()));
+    }
+    matrices model() const { return model_of(chosen_.keys, chosen_.mebibytes); }
+    tensors part(spread how) const { return {model(), how, ranks_.rank(), ranks_.size()}; }
+
+    action removing(std::string const& name) {
+        return [this, name] { on_first([&] { std::filesystem::remove_all(path(name)); }); };
+    }
+
+    void saves(std::string const& where) {
+        if (!is_asked("save") && !is_asked("save_digests"))
+            return;
+        tensors have = part(spread::rows);
+        for (bool const digests : {false, true}) {
+            save_options how;
+            how.writing.sync = false;
+            how.writing.digests = digests;
+            compare(where,
+                    {digests ? "save_digests" : "save",
+                     "write",
+                     {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
+                     {[&] { write_plain(own_path("plain"), have.memory()); },
+                      [&] { std::filesystem::remove(own_path("plain")); }}});
+            std::filesystem::remove(own_path("plain"));
+            removing("saved")();
+        }
+    }
+
+    void huggingface(std::string const& where) {
+        if (!is_asked("save_huggingface") || ranks_.size() == 1)
+            return;
+        save_options how{.form = save_form::huggingface};
+        how.writing.sync = false;
+        how.writing.most_file_bytes =
+            model().bytes() / 8; // a file is written by one process at a time
+        tensors have = part(spread::rows);
+        tensors all(model(), spread::whole, 0, ranks_.rank() == 0 ? 1 : 0);
+        compare(where,
+                {"save_huggingface",
+                 "1 rank",
+                 {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
+                 {[&] {
+                      if (ranks_.rank() == 0)
+                          save(solo(), all.views(), path("alone"), how);
+                  },
+                  removing("alone")}});
+        removing("saved")();
+        removing("alone")();
+    }
+
+    void loads(std::string const& where) {
+        struct load_case {
+            char const* name;
+            spread how;
+            bool verify;
+            bool mapped;
+        };
+        load_case const all[] = {{"load", spread::rows, false, false},
+                                 {"load_verified", spread::rows, true, false},
+                                 {"load_mapped", spread::rows, false, true},
+                                 {"load_columns", spread::columns, false, false},
+                                 {"load_columns_verified", spread::columns, true, false},
+                                 {"load_transposed", spread::transposed, true, false}};
+        if (std::none_of(std::begin(all), std::end(all),
+                         [&](load_case const& one) { return is_asked(one.name); }))
+            return;
+        {
+            tensors have = part(spread::rows);
+            save_options how;
+            how.writing.sync = false;
+            save(world_, have.views(), path("saved"), how);
+        }
+        for (load_case const& one : all)
+            if (is_asked(one.name))
+                load_as(where, one.name, one.how, one.verify, one.mapped);
+        removing("saved")();
+    }
+
+    /// The file that this rank has saved.
+    std::string own_file() const {
+        char name[64];
+        std::snprintf(name, sizeof name, "saved/shard-%05d-model-00001-of-00001.safetensors",
+                      ranks_.rank() + 1);
+        return path(name);
+    }
+
+    void load_as(std::string const& where, std::string const& name, spread how, bool verify,
+                 bool mapped) {
+        tensors want = part(how);
+        tensors plain = part(spread::rows);
+        options asked;
+        asked.verify = verify;
+        if (how == spread::transposed)
+            asked.program = [](catalog const& source, catalog const*) {
+                mapping turned(source);
+                for (catalog_entry const& entry : source)
+                    turned.define(entry.key,
+                                  transpose(turned.source(entry.key, entry.shape, entry.dtype)));
+                return turned;
+            };
+        checkpoint const opened = open_checkpoint(world_, path("saved"), {.mapped = mapped});
+        compare(where, {name,
+                        "read",
+                        {[&] {
+                            load(world_,
+                                 mapped ? opened
+                                        : static_cast<checkpoint const&>(
+                                              open_checkpoint(world_, path("saved"))),
+                                 want.views(), asked);
+                        }},
+                        {[&] { read_plain(own_file(), plain.memory()); }}});
+    }
+
+    void opens(std::string const& where) {
+        for (index_t const count : {50'000, 1'000'000}) {
+            std::string const name = "open_" + std::to_string(count);
+            if (!is_asked(name))
+                continue;
+            on_first([&] {
+                matrices const small{count, {1}, data_type::bf16};
+                tensors have(small, spread::whole, 0, 1);
+                save_options how{.form = save_form::huggingface};
+                how.writing.digests = false;
+                save(solo(), have.views(), path("keys"), how);
+            });
+            std::string const file = path("keys/model.safetensors");
+            std::vector<std::byte> plain(std::filesystem::file_size(file));
+            compare(where, {name,
+                            "read",
+                            {[&] {
+                                if (ranks_.rank() == 0)
+                                    checkpoint const opened(path("keys"));
+                            }},
+                            {[&] { read_plain(file, plain); }}});
+            removing("keys")();
+        }
+    }
+
+    double seconds(contestant const& one) {
+        one.before();
+        ranks_.barrier();
+        ::bench::stopwatch const watch;
+        one.work();
+        return boost::mpi::all_reduce(ranks_, watch.seconds(), boost::mpi::maximum<double>());
+    }
+
+    static double median(std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        return values[values.size() / 2];
+    }
+
+    void compare(std::string const& where, contest const& both) {
+        if (!is_asked(both.name))
+            return;
+        std::vector<double> ours, reference;
+        seconds(both.reference);
+        both.ours.before();
+        ::bench::peak_memory const memory;
+        both.ours.work();
+        auto const extra = boost::mpi::all_reduce(ranks_, memory.bytes() - memory.shared_bytes(),
+                                                  boost::mpi::maximum<std::int64_t>());
+        for (int i = 0; i < chosen_.repeat; ++i) {
+            reference.push_back(seconds(both.reference));
+            ours.push_back(seconds(both.ours));
+        }
+        if (ranks_.rank() == 0)
+            report(where, both, median(ours), median(reference), extra);
+    }
+
+    void report(std::string const& where, contest const& both, double ours, double reference,
+                std::int64_t extra) {
+        std::printf("%-22s %d  %-6s  %9.2f  %6.3f  %-8s  %9.1f\n", both.name.c_str(), ranks_.size(),
+                    where.c_str(), ours * 1e3, reference / ours, both.against.c_str(),
+                    static_cast<double>(extra) / (1 << 20));
+        std::fflush(stdout);
+        lines_.push_back(::bench::json_object()
+                             .add("case", both.name)
+                             .add("ranks", ranks_.size())
+                             .add("where", where)
+                             .add("keys", chosen_.keys)
+                             .add("median_s", ours)
+                             .add("ratio", reference / ours)
+                             .add("against", both.against)
+                             .add("peak_extra_bytes", extra)
+                             .text());
+    }
+
+    mpi_group const& world_;
+    boost::mpi::communicator const& ranks_;
+    bench_options const& chosen_;
+    std::string directory_;
+    std::vector<std::string> lines_;
+};
+
+} // namespace
+
+int main(int count, char** words) {
+    boost::mpi::environment const environment(count, words);
+    boost::mpi::communicator const ranks;
+    bench_options chosen;
+    CLI::App app("How long checkpoints take, beside write and read of the same bytes", "storage");
+    app.add_option("--case", chosen.cases, "Which cases; all, if not given")->delimiter(',');
+    app.add_option("--memory", chosen.memory, "A directory in memory; empty: not measured");
+    app.add_option("--disk", chosen.disk, "A directory on a disk; empty: not measured");
+    app.add_option("--mebibytes", chosen.mebibytes, "The size of the model");
+    app.add_option("--keys", chosen.keys, "many: 291 of bf16; few: 16 of f32");
+    app.add_option("--repeat", chosen.repeat, "How often each is measured");
+    app.add_option("--json", chosen.json, "A file for all figures");
+    app.footer("Example:\n  mpiexec -n 2 storage --case save,load --mebibytes 256");
+    CLI11_PARSE(app, count, words);
+    try {
+        storage_bench(mpi_group(ranks), ranks, chosen).run();
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "storage: %s\n", problem.what());
+        boost::mpi::environment::abort(1);
+    }
+}
