@@ -33,6 +33,7 @@ using namespace reshard;
 
 struct bench_options {
     std::vector<std::string> cases;
+    std::vector<std::string> where{"memory", "disk"};
     std::string memory = "/dev/shm";
     std::string disk = std::filesystem::temp_directory_path().string();
     index_t mebibytes = 1024;
@@ -165,11 +166,9 @@ public:
         if (ranks_.rank() == 0)
             std::printf(
                 "case              ranks  where   median ms   ratio  against      extra MiB\n");
-        for (std::string const where : {"memory", "disk"}) {
-            std::string const& parent = where == "memory" ? chosen_.memory : chosen_.disk;
-            if (!parent.empty())
-                run_in(where, parent + "/reshard-bench-storage");
-        }
+        for (std::string const& where : chosen_.where)
+            run_in(where,
+                   (where == "memory" ? chosen_.memory : chosen_.disk) + "/reshard-bench-storage");
         if (ranks_.rank() == 0 && !chosen_.json.empty())
             ::bench::write_json_list(chosen_.json, lines_);
     }
@@ -405,8 +404,11 @@ int main(int count, char** words) {
     bench_options chosen;
     CLI::App app("How long checkpoints take, beside write and read of the same bytes", "storage");
     app.add_option("--case", chosen.cases, "Which cases; all, if not given")->delimiter(',');
-    app.add_option("--memory", chosen.memory, "A directory in memory; empty: not measured");
-    app.add_option("--disk", chosen.disk, "A directory on a disk; empty: not measured");
+    app.add_option("--where", chosen.where, "memory, disk, or both")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"memory", "disk"}));
+    app.add_option("--memory", chosen.memory, "A directory in memory");
+    app.add_option("--disk", chosen.disk, "A directory on a disk");
     app.add_option("--mebibytes", chosen.mebibytes, "The size of the model");
     app.add_option("--keys", chosen.keys, "many: 291 of bf16; few: 16 of f32");
     app.add_option("--repeat", chosen.repeat, "How often each is measured");

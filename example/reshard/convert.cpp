@@ -61,6 +61,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         return run_convert(world, options, source, warnings);
     });
     double const seconds = watch.seconds();
+    if (world.rank() == 0 && !report.removed.empty())
+        note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (as_json)

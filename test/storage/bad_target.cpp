@@ -282,16 +282,6 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_written_is_an_error_of_the_targe
         says(errc::io, text(std::string(250, 'n')) + ": cannot be written: File name too long"));
 }
 
-BOOST_AUTO_TEST_CASE(a_temporary_directory_that_is_there_is_named_and_kept) {
-    std::string const name =
-        ".target.partial-" + world().all_gather(std::to_string(::getpid())).front();
-    make_file(name + "/file", "");
-    refuses("target", {}, errc::already_exists,
-            text("target") + ": cannot be written, since " + text(name) +
-                " of an earlier process is there; remove it first");
-    BOOST_TEST((directory.names() == names{name, "source"}));
-}
-
 BOOST_AUTO_TEST_CASE(a_disk_that_is_full_for_one_rank_is_an_error_on_all) {
     run("target");
     auto const before = directory.names("target");

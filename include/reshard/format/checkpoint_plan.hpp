@@ -35,6 +35,7 @@ struct checkpoint_plan {
 struct sealed_checkpoint {
     std::vector<std::string> headers; ///< of each file, as long as the plan's
     std::string record;               ///< the text of `reshard.json`
+    std::string save;                 ///< its id
 };
 
 /// Puts the digests of the data, and the id of the save, into headers and record. The id is a

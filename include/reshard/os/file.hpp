@@ -70,11 +70,19 @@ public:
     ~file_descriptor();
 
     bool is_open() const { return number_ >= 0; }
+
+    /// Locks the file, or directory, until this is closed or the process ends; false where another
+    /// one has locked it, or the file system has no locks.
+    bool try_lock() const;
+
     int number() const { return number_; }
 
 private:
     int number_ = -1;
 };
+
+/// True where a path still names the file, or directory, that was opened.
+RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path);
 
 /// A mapping of a file from its first byte on that ends with it. No bytes have no memory.
 class mapping_handle {

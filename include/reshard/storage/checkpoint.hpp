@@ -12,6 +12,7 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/leftovers.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -139,6 +140,9 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Opens a checkpoint on every rank.
 ///
+/// Where a writer died while it replaced the checkpoint, and the file system could not exchange the
+/// old one and the new one in one step, the first rank puts the new one in place.
+///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks
 ///         see different files
@@ -146,6 +150,10 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
                            open_options const& how = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
+    agree_on(world, [&] {
+        if (world.rank() == 0)
+            detail::finish_replacement(path.has_filename() ? path : path.parent_path());
+    });
     detail::local_error const problem = detail::attempt([&] {
         opened = std::make_unique<checkpoint>(path, how);
         digest = detail::digest_of(opened->metadata());

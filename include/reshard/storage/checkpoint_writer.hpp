@@ -12,20 +12,15 @@
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
-#include <reshard/storage/put_in_place.hpp>
-#include <reshard/storage/replacement.hpp>
+#include <reshard/storage/staging.hpp>
 #include <reshard/storage/target_files.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <random>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
 /// \file
@@ -33,141 +28,14 @@
 
 namespace reshard::detail {
 
-inline std::filesystem::path without_slash(std::filesystem::path const& path) {
-    return path.has_filename() ? path : path.parent_path();
-}
-
-inline void check_parent(std::filesystem::path const& target) {
-    std::filesystem::path const parent = target.parent_path();
-    std::error_code ignored;
-    if (parent.empty() || std::filesystem::is_directory(parent, ignored))
-        return;
-    fail(errc::io, target.string(), ": ", parent.string(), ", its parent directory, ",
-         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
-}
-
-/// Refuses a target that must not be written.
-inline void check_target(std::filesystem::path const& target, bool replace) {
-    if (target.empty())
-        fail(errc::usage, "the target is an empty path; give the name of a directory");
-    std::error_code problem;
-    auto const found = std::filesystem::symlink_status(target, problem).type();
-    if (found == std::filesystem::file_type::none)
-        fail_io(target, "cannot be examined", problem.value());
-    bool const is_there = found != std::filesystem::file_type::not_found;
-    if (is_there && !replace)
-        fail(errc::already_exists, target.string(),
-             ": already exists; give another target, or allow it to be replaced");
-    check_parent(target);
-    if (found == std::filesystem::file_type::directory) {
-        check_no_mount_point(target);
-        files_to_keep(target);
-    } else if (is_there) {
-        check_replaced_file(target);
-    }
-}
-
-/// Copies files into a directory, but for names that are there.
-inline void copy_files(std::vector<std::filesystem::path> const& files,
-                       std::filesystem::path const& directory) {
-    for (std::filesystem::path const& file : files) {
-        std::error_code problem;
-        std::filesystem::copy_file(file, directory / file.filename(),
-                                   std::filesystem::copy_options::skip_existing, problem);
-        if (problem)
-            fail_io(file, "cannot be copied beside the new checkpoint", problem.value());
-    }
-}
-
-inline void create_temporary(std::filesystem::path const& temporary,
-                             std::filesystem::path const& target) {
-    std::error_code problem;
-    if (std::filesystem::create_directory(temporary, problem))
-        return;
-    if (problem)
-        fail_io(target, "cannot be written", problem.value());
-    fail(errc::already_exists, target.string(), ": cannot be written, since ", temporary.string(),
-         " of an earlier process is there; remove it first");
-}
-
-/// A temporary directory beside a target: files are written there, and the whole is renamed last.
-///
-/// A process that dies leaves the temporary directory (`.NAME.partial-PID`), never half a target.
-class staging {
-public:
-    /// Creates the temporary directory, on the first rank.
-    ///
-    /// \par Collective every rank of the group
-    /// \throws error with errc::already_exists where the target is there and `replace` is false, or
-    ///         it holds what is no part of a checkpoint; with errc::io where it could not be
-    ///         created; on every rank alike
-    staging(group auto const& world, std::filesystem::path const& target, bool replace)
-        : replace_(replace) {
-        agree_on(world, [&] { target_ = resolved(without_slash(target)); });
-        std::string const pid = std::to_string(gather_values(world, ::getpid()).front());
-        temporary_ = target_;
-        temporary_.replace_filename("." + target_.filename().string() + ".partial-" + pid);
-        agree_on(world, [&] {
-            if (world.rank() != 0)
-                return;
-            check_target(target_, replace_);
-            create_temporary(temporary_, target_);
-            created_ = true;
-        });
-    }
-    staging(staging const&) = delete;
-    staging& operator=(staging const&) = delete;
-
-    /// Removes what was not committed, or what the commit replaced.
-    ~staging() {
-        std::error_code ignored;
-        if (created_)
-            std::filesystem::remove_all(temporary_, ignored);
-    }
-
-    std::filesystem::path const& path() const { return temporary_; }
-
-    /// Makes the target appear.
-    ///
-    /// \par Collective every rank of the group, after all of them have written what they had to
-    /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
-    void commit(group auto const& world) {
-        agree_on(world, [&] {
-            if (world.rank() != 0)
-                return;
-            keep_files();
-            put_in_place(temporary_, target_, replace_);
-            sync_parent();
-        });
-    }
-
-private:
-    /// Gives the new checkpoint what stays of the old one, unless it has files of these names.
-    void keep_files() const {
-        std::error_code problem;
-        if (replace_ && std::filesystem::exists(target_, problem))
-            copy_files(files_to_keep(target_), temporary_);
-    }
-
-    void sync_parent() const {
-        if (auto const problem = attempt([&] { sync_directory(target_ / ".."); }))
-            fail(errc::io, target_.string(),
-                 ": is written, but may be lost if the machine stops now: ", problem->what());
-    }
-
-    std::filesystem::path target_;
-    std::filesystem::path temporary_;
-    bool replace_;
-    bool created_ = false;
-};
-
-/// 128 bits that no other call gives, on any machine.
-inline std::string random_text() {
-    std::random_device source;
-    std::string text;
-    for (int i = 0; i < 2; ++i)
-        text += hex_text(std::uint64_t{source()} << 32 | source());
-    return text;
+/// All bytes of all shards.
+inline index_t data_bytes(checkpoint_metadata const& written) {
+    index_t bytes = 0;
+    for (checkpoint_tensor const& tensor : written.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            bytes = checked_add(bytes, static_cast<index_t>(shard.end - shard.begin),
+                                "the bytes of all shards");
+    return bytes;
 }
 
 /// Digests of chunks that a process has written, one behind the other.
@@ -226,13 +94,18 @@ public:
 
     checkpoint_plan const& plan() const { return plan_; }
 
+    /// What earlier writers had left, and was removed.
+    std::vector<std::string> const& removed() const { return directory_.removed(); }
+
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
     /// \param beside files that are copied beside it
     /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
+    /// \return the id of the save
     /// \throws error with errc::io on every rank alike, and the target is what it was
-    void commit(group auto const& world, std::vector<std::filesystem::path> const& beside = {}) {
+    std::string commit(group auto const& world,
+                       std::vector<std::filesystem::path> const& beside = {}) {
         sealed_checkpoint sealed;
         auto const all = gather_values(world, runs_);
         std::string const salt =
@@ -254,6 +127,7 @@ public:
             write_new_file(directory_.path() / save_record_name, sealed.record, how_.sync);
         });
         directory_.commit(world);
+        return sealed.save;
     }
 
 private:

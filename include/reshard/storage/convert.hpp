@@ -89,6 +89,8 @@ struct convert_report {
     strict_verdict keys_judged =
         {}; ///< what `options.strict` wants to be said, and what is left out
     std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
+    /// What earlier writers of the target had left that died, and was removed.
+    std::vector<std::string> removed = {};
 };
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.

@@ -4,14 +4,13 @@
 #define RESHARD_STORAGE_PUT_IN_PLACE_HPP
 
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/leftovers.hpp>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -23,32 +22,12 @@
 
 namespace reshard::detail {
 
-/// Gives `source` the name `target`; returns 0 or what the system says.
-inline int try_rename(std::filesystem::path const& source, std::filesystem::path const& target) {
-    return uninterrupted([&] { return ::rename(source.c_str(), target.c_str()); }) == 0 ? 0 : errno;
-}
-
-} // namespace reshard::detail
-
-namespace reshard::detail {
-
 inline void write_new_file(std::filesystem::path const& path, std::string_view text,
                            bool sync = true) {
     output_file file = output_file::create(path, text.size());
     file.write(0, std::as_bytes(std::span(text)));
     if (sync)
         file.sync();
-}
-
-/// A name beside `target` that no other writer has, be it of this process or another.
-inline std::filesystem::path name_beside(std::filesystem::path const& target) {
-    static std::atomic<unsigned> writers = 0;
-    auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
-    std::filesystem::path fresh = target;
-    fresh.replace_filename("." + target.filename().string() + ".partial-" +
-                           std::to_string(::getpid()) + "-" + std::to_string(now) + "-" +
-                           std::to_string(++writers));
-    return fresh;
 }
 
 /// Waits until the names in a directory are on the disk.
@@ -61,15 +40,18 @@ inline void sync_directory(std::filesystem::path const& path) {
 /// Writes a file beside `target` and gives it that name when it is complete; a file that is there
 /// is replaced.
 ///
-/// A process that dies leaves `.NAME.partial-` and numbers, never half a file.
+/// A process that dies leaves a file of a `temporary_name`, never half a file; the next one removes
+/// it.
 ///
 /// \throws error with errc::io, naming the target; then what is there is what it was
 inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::io, target.string(), ": cannot be written, since this is a directory");
-    std::filesystem::path const fresh = name_beside(target);
+    std::filesystem::path fresh = target;
+    fresh.replace_filename(temporary_name(target));
     try {
+        remove_leftovers(target);
         write_new_file(fresh, text);
         if (int const problem = try_rename(fresh, target))
             fail_io(target, "cannot be put in place", problem);
@@ -93,10 +75,11 @@ inline int try_exchange(std::filesystem::path const& a, std::filesystem::path co
 ///
 /// \post where it fails, both are what they were; where even that fails, the message says where the
 ///       old one is
+///       A process that dies in between leaves what `finish_replacement` brings to its end.
 inline void exchange_in_steps(std::filesystem::path const& fresh,
                               std::filesystem::path const& target) {
     std::filesystem::path aside = fresh;
-    aside += ".old";
+    aside += name_of_old;
     if (int const problem = try_rename(target, aside))
         fail_io(target, "cannot be replaced", problem);
     if (int const problem = try_rename(fresh, target)) {

@@ -11,6 +11,8 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 /// \file
 /// From tensors to a checkpoint.
@@ -32,6 +34,14 @@ struct save_options {
     static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
 };
 
+/// What a save did, the same on every rank.
+struct save_report {
+    std::string save;  ///< its id, which the record and each file have
+    index_t bytes = 0; ///< of tensors written, by all ranks
+    /// What earlier writers of the target had left that died, and was removed.
+    std::vector<std::string> removed = {};
+};
+
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
 /// Each different shard is written once. Files appear in a temporary directory, and all at once at
@@ -39,15 +49,15 @@ struct save_options {
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements
-RESHARD_DECL void save(solo const& alone, source_tensors have, std::filesystem::path const& target,
-                       save_options const& how = {});
+RESHARD_DECL save_report save(solo const& alone, source_tensors have,
+                              std::filesystem::path const& target, save_options const& how = {});
 
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above, on every rank alike; errc::ranks_disagree
-RESHARD_DECL void save(mpi_group const& world, source_tensors have,
-                       std::filesystem::path const& target, save_options const& how = {});
+RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
+                              std::filesystem::path const& target, save_options const& how = {});
 
 namespace detail {
 
@@ -67,8 +77,8 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
 ///         `check_common` and `check_objects`, with errc::bad_layout for a key that begins as those
 ///         of common values do, and what a factory throws
 template <group Group>
-void save_state(Group const& caller, model_state const& state, std::filesystem::path const& target,
-                save_options const& how = {}) {
+save_report save_state(Group const& caller, model_state const& state,
+                       std::filesystem::path const& target, save_options const& how = {}) {
     Group const world = detail::with_deadline(caller, how.deadline);
     detail::built_state built;
     detail::agree_to_run(world, "save a state to " + target.string(), detail::digest_of(how),
@@ -77,7 +87,7 @@ void save_state(Group const& caller, model_state const& state, std::filesystem::
     detail::check_objects(world, detail::held_objects(state));
     const_state_dict tensors;
     agree_on(world, [&] { tensors = detail::tensors_to_save(state, built, world.rank() == 0); });
-    save(world, tensors, target, how);
+    return save(world, tensors, target, how);
 }
 
 } // namespace reshard

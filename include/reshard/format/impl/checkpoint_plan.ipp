@@ -233,9 +233,9 @@ inline std::string save_id_of(checkpoint_plan const& plan,
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
                                     std::string_view salt) {
-    sealed_checkpoint sealed{plan.headers, {}};
+    sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
     checkpoint_metadata written = plan.metadata;
-    save_record record{save_id_of(plan, digests, salt), {}};
+    save_record record{sealed.save, {}};
     auto const shards = shards_by_file(written);
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];

@@ -9,8 +9,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +76,17 @@ RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int 
     if (!file.is_open())
         fail_io(path + (is_new ? ": cannot be created" : ": cannot be opened"));
     return file;
+}
+
+RESHARD_DECL bool file_descriptor::try_lock() const {
+    return uninterrupted([&] { return ::flock(number_, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path) {
+    struct stat opened {
+    }, named{};
+    return ::fstat(file.number(), &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 RESHARD_DECL mapping_handle::mapping_handle(file_descriptor const& file, std::size_t bytes,

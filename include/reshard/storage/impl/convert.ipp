@@ -109,15 +109,6 @@ inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
     reader.check_unchanged();
 }
 
-inline index_t data_bytes(checkpoint_metadata const& written) {
-    index_t bytes = 0;
-    for (checkpoint_tensor const& tensor : written.tensors)
-        for (checkpoint_shard const& shard : tensor.shards)
-            bytes = checked_add(bytes, static_cast<index_t>(shard.end - shard.begin),
-                                "the bytes of all shards");
-    return bytes;
-}
-
 inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
                                     checkpoint_plan const& files, convert_options const& how) {
     return digest_of_all(digest_of(source.metadata()), digest_of(program),
@@ -206,7 +197,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .bytes_moved = 0,
             .peak_extra_bytes = largest_over(world, memory.most_bytes()),
             .keys_judged = std::move(verdict),
-            .carried = gather_values(world, carried).front()};
+            .carried = gather_values(world, carried).front(),
+            .removed = gather_values(world, writer.removed()).front()};
 }
 
 } // namespace detail

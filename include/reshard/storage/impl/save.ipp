@@ -120,8 +120,8 @@ void put_all_gathered(group auto const& world, checkpoint_writer& writer,
 }
 
 /// \par Collective every rank of the group, in the same order
-void save_as(group auto const& world, source_tensors have, std::filesystem::path const& target,
-             save_options const& how) {
+save_report save_as(group auto const& world, source_tensors have,
+                    std::filesystem::path const& target, save_options const& how) {
     agree_to_run(world, "save to " + target.string(), digest_of(how),
                  attempt([&] { have.tensors.check(); }));
     have.layout = replicate_known(world, std::move(have.layout), "source");
@@ -142,19 +142,20 @@ void save_as(group auto const& world, source_tensors have, std::filesystem::path
                  world.size());
     });
     put_all_gathered(world, writer, pieces, have.tensors);
-    writer.commit(world);
+    return {writer.commit(world), data_bytes(files.metadata),
+            gather_values(world, writer.removed()).front()};
 }
 
 } // namespace detail
 
-RESHARD_DECL void save(solo const& alone, source_tensors have, std::filesystem::path const& target,
-                       save_options const& how) {
-    detail::save_as(alone, std::move(have), target, how);
+RESHARD_DECL save_report save(solo const& alone, source_tensors have,
+                              std::filesystem::path const& target, save_options const& how) {
+    return detail::save_as(alone, std::move(have), target, how);
 }
 
-RESHARD_DECL void save(mpi_group const& world, source_tensors have,
-                       std::filesystem::path const& target, save_options const& how) {
-    detail::save_as(world.with_deadline(how.deadline), std::move(have), target, how);
+RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
+                              std::filesystem::path const& target, save_options const& how) {
+    return detail::save_as(world.with_deadline(how.deadline), std::move(have), target, how);
 }
 
 } // namespace reshard

@@ -1,0 +1,53 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_LEFTOVERS_HPP
+#define RESHARD_STORAGE_LEFTOVERS_HPP
+
+#include <reshard/core/config.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What writers that died have left beside their targets.
+
+namespace reshard::detail {
+
+/// 128 bits that no other call gives, on any machine, as 32 hexadecimal digits.
+RESHARD_DECL std::string random_text();
+
+/// Gives `source` the name `target`; returns 0 or what the system says.
+RESHARD_DECL int try_rename(std::filesystem::path const& source,
+                            std::filesystem::path const& target);
+
+/// The name beside `target` of what is to take its place: `.NAME.partial-HOST-BOOT-RANDOM`. No other
+/// writer has it, on any machine. `BOOT` begins the number that the system has had since it was
+/// started, and tells machines apart even where containers have one name.
+RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
+
+/// What is added to the name of the new directory for the old one, where a file system cannot
+/// exchange them in one step.
+inline constexpr std::string_view name_of_old = ".old";
+
+/// Removes what writers of `target` have left that are dead: those of this machine that hold no lock
+/// of it any more, and those of an earlier start of this machine. What another machine's writers
+/// left is kept, as nothing tells whether they are dead.
+///
+/// \return what was removed
+RESHARD_DECL std::vector<std::string> remove_leftovers(std::filesystem::path const& target);
+
+/// Puts in place what a writer that died had finished, where it died after the old target got
+/// another name and before the new one got its name. Nothing where there is a target.
+///
+/// \return true where it did
+RESHARD_DECL bool finish_replacement(std::filesystem::path const& target);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/leftovers.ipp>
+#endif
+
+#endif
