@@ -15,6 +15,7 @@
 #include <reshard/storage/impl/load.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
+#include <reshard/storage/impl/replacement.ipp>
 #include <reshard/storage/impl/save.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>

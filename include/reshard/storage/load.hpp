@@ -29,8 +29,10 @@ namespace reshard {
 /// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the
 /// catalogs of the checkpoint and of what all ranks want.
 ///
-/// \throws error before anything is written: as `layout_of`, `problem_of` and `make_plan`,
-///         beginning with the checkpoint's path; errc::overlap for replicas that differ,
+/// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
+///         then tensors have what was read before. All else before anything is written: as
+///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
+///         errc::overlap for replicas that differ,
 ///         errc::memory_overlap for tensors that share memory, errc::unknown_key for a key that the
 ///         checkpoint does not have or where `how.strict` says so; errc::usage for options that do
 ///         not apply

@@ -3,22 +3,9 @@
 #ifndef RESHARD_STORAGE_REPLACEMENT_HPP
 #define RESHARD_STORAGE_REPLACEMENT_HPP
 
-#include <reshard/format/checkpoint.hpp>
-#include <reshard/format/hf_index.hpp>
-#include <reshard/format/save_record.hpp>
-#include <reshard/format/text_file.hpp>
-#include <reshard/os/file_bytes.hpp>
+#include <reshard/core/config.hpp>
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <iterator>
-#include <set>
-#include <string>
-#include <string_view>
-#include <system_error>
 #include <vector>
 
 /// \file
@@ -29,124 +16,29 @@ namespace reshard::detail {
 /// The directory that a path means: symbolic links are followed, never replaced.
 ///
 /// \throws error with errc::io for a link to nothing
-inline std::filesystem::path resolved(std::filesystem::path const& target) {
-    std::error_code problem;
-    std::filesystem::path const name = target.filename();
-    if (name != "." && name != ".." && !std::filesystem::is_symlink(target, problem))
-        return target;
-    auto const found = std::filesystem::canonical(target, problem);
-    if (problem)
-        fail(errc::io, target.string(),
-             ": is a symbolic link that leads to nothing: ", problem.message(),
-             "; remove it, or give another target");
-    return found;
-}
-
-/// True for the names that files with tensors, or lists of them, usually have.
-inline bool may_hold_tensors(std::string_view name) {
-    constexpr std::string_view endings[] = {
-        ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
-        ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
-    return name == save_record_name ||
-           std::any_of(std::begin(endings), std::end(endings),
-                       [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-/// The names of the checkpoint in a directory: those that its record or index lists, and these
-/// themselves; without either, those of the files that it is read from. None where there is none.
-inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
-    std::set<std::string> names;
-    std::error_code problem;
-    std::filesystem::path const record = directory / save_record_name;
-    try {
-        if (std::filesystem::exists(record, problem))
-            for (recorded_file const& file :
-                 parse_save_record(read_text_file(record), record.string()).files)
-                names.insert(file.name);
-        else
-            for (checkpoint_file const& file : open_checkpoint(directory).files)
-                names.insert(file.path.filename().string());
-    } catch (error const&) { // then no file is known to be of a checkpoint
-        return {};
-    }
-    names.insert(std::string(save_record_name));
-    names.insert(std::string(hf_index_name));
-    return names;
-}
-
-[[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
-                                            std::filesystem::path const& lost) {
-    fail(errc::already_exists, target.string(), ": is not replaced, for ", lost.string(),
-         " is not part of a checkpoint that is there and would be lost; move it away, or give "
-         "another target");
-}
-
-/// What is in a directory beside its checkpoint, sorted; all of it where there is none.
-inline std::vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
-                                                            std::set<std::string> const& listed) {
-    std::vector<std::filesystem::path> beside;
-    for (auto const& entry : std::filesystem::directory_iterator(directory))
-        if (!listed.contains(entry.path().filename().string()))
-            beside.push_back(entry.path());
-    std::sort(beside.begin(), beside.end());
-    return beside;
-}
-
-inline bool is_side_file(std::filesystem::path const& path) {
-    return std::filesystem::is_regular_file(path) && !may_hold_tensors(path.filename().string());
-}
+RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target);
 
 /// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer.
 /// None where the checkpoint is a single file.
-inline std::vector<std::filesystem::path> side_files(std::filesystem::path const& checkpoint) {
-    if (!std::filesystem::is_directory(checkpoint))
-        return {};
-    auto files = beside_checkpoint(checkpoint, names_of_checkpoint(checkpoint));
-    std::erase_if(files, [](std::filesystem::path const& path) {
-        return !is_side_file(path) || path.filename().string().starts_with('.');
-    });
-    return files;
-}
+RESHARD_DECL std::vector<std::filesystem::path> side_files(std::filesystem::path const& checkpoint);
 
 /// The files of a directory that a new checkpoint in its place keeps: those beside the old one that
 /// hold no tensors, such as a tokenizer.
 ///
 /// \throws error with errc::already_exists that names what would be lost: a directory, or a file
 ///         that may hold tensors and is not listed; anything, where there is no checkpoint
-inline std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
-    if (!std::filesystem::is_directory(target))
-        return {};
-    std::set<std::string> const listed = names_of_checkpoint(target);
-    auto const beside = beside_checkpoint(target, listed);
-    for (std::filesystem::path const& path : beside)
-        if (listed.empty() || !is_side_file(path))
-            refuse_replacement(target, path);
-    return beside;
-}
+RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target);
 
 /// Refuses a file that is no checkpoint of its own.
-inline void check_replaced_file(std::filesystem::path const& target) {
-    if (target.extension() != ".safetensors")
-        refuse_replacement(target, target);
-    if (names_of_checkpoint(target.parent_path()).contains(target.filename().string()) &&
-        (std::filesystem::exists(target.parent_path() / save_record_name) ||
-         std::filesystem::exists(target.parent_path() / hf_index_name) ||
-         target.filename() == hf_single_name))
-        fail(errc::already_exists, target.string(), ": is a file of the checkpoint ",
-             target.parent_path().string(), "; give that as the target, or another name");
-}
+RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 
 /// Refuses a directory that cannot be renamed.
-inline void check_no_mount_point(std::filesystem::path const& target) {
-    struct stat own {
-    }, outer{};
-    if (::stat(target.c_str(), &own) != 0 || ::stat((target / "..").c_str(), &outer) != 0)
-        fail_io(target, "cannot be examined");
-    if (own.st_dev != outer.st_dev)
-        fail(errc::io, target.string(),
-             ": is a mount point, which no directory can replace; give a directory in it");
-}
+RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/replacement.ipp>
+#endif
 
 #endif
