@@ -23,6 +23,7 @@ namespace tool {
 struct outcome {
     std::string text;
     int status = done;
+    bool is_program = false; ///< AOA text, which is printed as it is
 };
 
 /// The command that was chosen, ready to run.

@@ -6,6 +6,7 @@
 #include "json.hpp"
 
 #include <reshard/storage/convert.hpp>
+#include <reshard/storage/verify.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -23,6 +24,7 @@ struct convert_command {
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
     bool no_verify = false;
+    bool verify = false;
     bool no_carry = false;
 };
 
@@ -50,6 +52,14 @@ convert_report run_convert(processes const& world, convert_command const& option
     });
 }
 
+/// Compares what was written, as it can be read now, with its digests.
+void read_again(processes const& world, std::string const& directory) {
+    auto const found = verify(world, open_checkpoint(world, directory));
+    if (!found.ok())
+        fail(errc::corrupt_file,
+             "read again after it was written: ", detail::describe(found.bad.front()));
+}
+
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
@@ -60,6 +70,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     convert_report const report = with_force_hint(options.directory, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
+    if (options.verify)
+        read_again(world, options.directory);
     double const seconds = watch.seconds();
     if (world.rank() == 0 && !report.removed.empty())
         note("removed what writers that died had left: " + listed(report.removed));
@@ -97,6 +109,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");
+    command->add_flag("--verify", options->verify,
+                      "Read again what was written, and compare it with its digests");
     command->add_flag("--no-carry", options->no_carry,
                       "Do not copy the files beside the source that hold no tensors");
     add_shard_size(*command, options->shard_bytes,

@@ -29,7 +29,7 @@ outcome expand(job_files const& files, bool as_json) {
     std::string text;
     for (std::string const& line : lines)
         text += line + "\n";
-    return {text};
+    return {.text = text, .is_program = true};
 }
 
 } // namespace

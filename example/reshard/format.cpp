@@ -29,7 +29,7 @@ outcome format(format_options const& options, bool as_json) {
     if (as_json)
         return json_outcome({{"neat", neat == written}, {"text", json_text(neat)}}, status);
     if (!options.check)
-        return {neat};
+        return {.text = neat, .is_program = true};
     return {options.program + (status == done ? ": is formatted\n" : ": would be reformatted\n"),
             status};
 }

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace tool {
@@ -57,11 +58,26 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object metadata;
     for (auto const& [key, value] : checkpoint.metadata)
         metadata[json_text(key)] = json_text(value);
-    return {{"format", json_text(checkpoint.format)},
-            {"files", std::move(files)},
-            {"bytes", bytes_of(checkpoint)},
-            {"tensors", std::move(tensors)},
-            {"metadata", std::move(metadata)}};
+    json::object all{{"format", json_text(checkpoint.format)},
+                     {"files", std::move(files)},
+                     {"bytes", bytes_of(checkpoint)},
+                     {"tensors", std::move(tensors)},
+                     {"metadata", std::move(metadata)}};
+    if (!checkpoint.save.empty())
+        all["save"] = checkpoint.save;
+    return all;
+}
+
+/// What the record says, if there is one.
+std::string record_text(checkpoint_metadata const& checkpoint) {
+    if (checkpoint.save.empty())
+        return {};
+    std::size_t const verifiable =
+        static_cast<std::size_t>(std::count_if(checkpoint.files.begin(), checkpoint.files.end(),
+                                               [](auto const& file) { return file.chunk_bytes; }));
+    return "complete save " + checkpoint.save + ", " +
+           (verifiable == 0 ? "without digests" : counted(verifiable, "file") + " with digests") +
+           "\n";
 }
 
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
@@ -73,7 +89,7 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
                        counted(checkpoint.tensors.size(), "tensor") + ", " +
                        grouped(bytes_of(checkpoint)) + " bytes in " +
                        counted(checkpoint.files.size(), "file") + "\n";
-    return text + holder_table(held, names) + tensor_table(held, all);
+    return text + record_text(checkpoint) + holder_table(held, names) + tensor_table(held, all);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {

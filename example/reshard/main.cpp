@@ -92,7 +92,8 @@ int run(processes const& world, int argc, char** argv) {
         reshard::detail::attempt([&] { parse(app, chosen, argc, argv); }));
     outcome const result = chosen.run(world);
     reshard::agree_on(world, [&] {
-        if (world.rank() == 0 && !(std::cout << result.text << std::flush))
+        std::string const text = result.is_program ? result.text : without_controls(result.text);
+        if (world.rank() == 0 && !(std::cout << text << std::flush))
             reshard::fail(reshard::errc::io, "standard output: cannot be written");
     });
     return result.status;

@@ -63,13 +63,33 @@ std::string listed(std::vector<std::string> const& keys) {
     return text;
 }
 
+namespace {
+
+constexpr std::string_view bold_begin = "\033[1m", bold_end = "\033[0m";
+
+}
+
 std::string bold(std::string_view text) {
-    return has_colour(STDOUT_FILENO) ? "\033[1m" + std::string(text) + "\033[0m"
-                                     : std::string(text);
+    return has_colour(STDOUT_FILENO)
+               ? std::string(bold_begin) + std::string(text) + std::string(bold_end)
+               : std::string(text);
+}
+
+std::string without_controls(std::string text) {
+    std::string shown;
+    while (!text.empty()) {
+        std::size_t const mark = std::min(text.find(bold_begin), text.find(bold_end));
+        shown += reshard::detail::printable(text.substr(0, mark));
+        if (mark == text.npos)
+            break;
+        shown += text.substr(mark, bold_end.size());
+        text.erase(0, mark + bold_end.size());
+    }
+    return shown;
 }
 
 void say(std::string const& what, std::string const& text) {
-    std::cerr << what + ": " + text + "\n";
+    std::cerr << what + ": " + reshard::detail::printable(text) + "\n";
 }
 
 bool is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }

@@ -41,6 +41,9 @@ void say(std::string const& what, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
 /// Whether a person reads standard output as it is written.
+/// Text with its control characters written out, but for those of `bold`.
+std::string without_controls(std::string text);
+
 bool is_terminal();
 
 /// The sentence of an error on standard error, in red on a terminal.

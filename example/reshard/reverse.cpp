@@ -51,7 +51,7 @@ outcome reverse(job_files const& files, bool as_json) {
     std::string text;
     for (std::string const& line : lines)
         text += line + "\n";
-    return {text};
+    return {.text = text, .is_program = true};
 }
 
 } // namespace

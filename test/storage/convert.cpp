@@ -11,6 +11,7 @@
 #include "held.hpp"
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
+#include "support/says.hpp"
 
 #include <boost/json/parse.hpp>
 
@@ -122,6 +123,54 @@ BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
                bytes_of(std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11}));
     BOOST_TEST(data_of(directory / "part/shard-00003-model-00001-of-00001.safetensors") ==
                bytes_of(std::vector<std::uint16_t>{13, 14}));
+}
+
+BOOST_AUTO_TEST_CASE(a_unified_checkpoint_is_read_in_part_and_never_converted) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    on_first_rank([&] {
+        for (auto const* const name : {"optimizer-00001-of-00001.safetensors",
+                                       "optimizer.safetensors.index.json", "other.json"})
+            write_file(directory / "model" / name, "{}");
+    });
+    auto const source = open_checkpoint(world(), directory / "model");
+    BOOST_TEST((source.metadata().unread ==
+                std::vector<std::string>{"optimizer-00001-of-00001.safetensors",
+                                         "optimizer.safetensors.index.json"}));
+    BOOST_TEST_REQUIRE(source.metadata().warnings.size() == 1u);
+    BOOST_TEST(source.metadata().warnings[0] ==
+               (directory / "model").string() +
+                   ": this is a Unified Checkpoint; only its model is read, not "
+                   "optimizer-00001-of-00001.safetensors and 1 more files of optimizer state and "
+                   "master weights");
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
+                          mentions(errc::unsupported, "would be lost"));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_is_written_to_meanwhile_is_an_error) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    auto const touch = [&](index_t, index_t) {
+        if (world().rank() == 0)
+            std::filesystem::last_write_time(directory / "model" / "model.safetensors",
+                                             std::filesystem::file_time_type{});
+    };
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other", {.progress = touch}), error,
+                          mentions(errc::corrupt_file, "was written to"));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_is_cut_meanwhile_is_an_error_and_no_signal) {
+    shared_directory const directory;
+    write_model(directory / "model");
+    auto const source = open_checkpoint(world(), directory / "model");
+    on_first_rank(
+        [&] { std::filesystem::resize_file(directory / "model" / "model.safetensors", 100); });
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
+                          mentions(errc::corrupt_file, "too early"));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_changes_what_is_written) {

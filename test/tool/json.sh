@@ -284,6 +284,21 @@ refuses 3 "^changed/shard-00003-model-00001-of-00001.safetensors: tensor 'qk': t
 succeeds 1 convert changed out/unchecked --no-verify
 rm -r changed out/unchecked
 
+succeeds 3 convert model out/again --verify
+rm -r out/again
+
+# Control characters of keys reach no terminal.
+mkdir controls
+python3 - controls/model.safetensors <<'END'
+import json, struct, sys
+header = json.dumps({"a\x1b[31m\x07": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
+header += b" " * (-len(header) % 8)
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(header)) + header + b"x")
+END
+succeeds 1 inspect controls
+checks=$((checks + 1))
+grep -q 'a\\x1b\[31m\\x07' output || report "inspect does not write control characters out"
+
 # What is written, read without the library: qk[i][j] is q[j][i] = 2 j + i for j < 4, else k[j - 4][i].
 cat >read.py <<'END'
 import json, struct, sys

@@ -140,9 +140,38 @@ inline std::string joined(std::initializer_list<word> words) {
     return text;
 }
 
+/// Texts of files, keys above all, may have any bytes: control characters become `\x1b`, so that no
+/// terminal obeys them; ends of lines and tabs stay.
+inline std::string printable(std::string const& text) {
+    std::string shown;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto const byte = static_cast<unsigned char>(text[i]);
+        auto const next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        bool const is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0; // in UTF-8
+        bool const is_control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
+        if (!is_control && !is_c1) {
+            shown += text[i];
+            continue;
+        }
+        unsigned const code = is_c1 ? next : byte;
+        shown += {'\\', 'x', "0123456789abcdef"[code >> 4], "0123456789abcdef"[code & 15]};
+        i += is_c1;
+    }
+    return shown;
+}
+
+/// A sentence of at most 64 KiB: of a longer one, the beginning and the end.
+inline std::string shortened(std::string text) {
+    constexpr std::size_t most = std::size_t{1} << 16, kept = most / 2 - 64;
+    if (text.size() <= most)
+        return text;
+    return text.substr(0, kept) + " ... (" + std::to_string(text.size() - 2 * kept) +
+           " bytes more) ... " + text.substr(text.size() - kept);
+}
+
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code,
                                                                std::initializer_list<word> words) {
-    throw error(code, joined(words));
+    throw error(code, shortened(printable(joined(words))));
 }
 
 /// The words of a sentence, one after the other, each as `append_word` has it.

@@ -73,6 +73,9 @@ struct checkpoint_metadata {
     std::map<std::string, std::string>
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file
+    /// Names of files beside these that hold more of the same checkpoint, and were not read: the
+    /// optimizer state and master weights of a Unified Checkpoint.
+    std::vector<std::string> unread{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

@@ -12,7 +12,6 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/target_files.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -26,22 +25,18 @@ namespace reshard {
 
 namespace detail {
 
-/// The memory of this process that is there now and belongs to no file, or 0 where the system does
-/// not say.
+/// The most memory that this process came to need since the watch was made.
 ///
 /// \par Units  bytes, in whole pages
-/// \par Source /proc/self/statm of Linux: resident pages less those of files and of shared memory
-RESHARD_DECL index_t own_memory_bytes();
-
-/// The most memory that a process came to have, at the moments of `look`, since it was made.
+/// \par Source VmHWM of Linux, which begins anew with each watch; where the system does not let a
+///             process do that, the most since its start. Pages of mapped files count.
 class memory_watch {
 public:
-    void look() { most_ = std::max(most_, own_memory_bytes() - before_); }
-    index_t most_bytes() const { return most_; }
+    memory_watch();
+    index_t most_bytes() const;
 
 private:
-    index_t before_ = own_memory_bytes();
-    index_t most_ = 0;
+    index_t before_ = 0;
 };
 
 /// How much is done: called with bytes done and bytes in all, of this process.
@@ -80,11 +75,13 @@ struct convert_options {
 /// \par Units bytes
 struct convert_report {
     index_t keys = 0;
-    index_t bytes = 0;       ///< of tensors written
-    index_t bytes_read = 0;  ///< of the source's files, but for comparing replicas
+    index_t bytes = 0; ///< of tensors written
+    /// Of the source's files, with all of each chunk that was verified, but without those for
+    /// comparing replicas.
+    index_t bytes_read = 0;
     index_t bytes_moved = 0; ///< between processes: none, each reads the files itself
-    /// Memory beside the mapped files that the neediest rank took: for the plan and all else that a
-    /// conversion allocates, as the system counts it when the plan and when the files are made.
+    /// The most memory that the neediest rank came to need, at any moment, beyond what it had
+    /// before.
     index_t peak_extra_bytes = 0;
     strict_verdict keys_judged =
         {}; ///< what `options.strict` wants to be said, and what is left out

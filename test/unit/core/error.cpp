@@ -24,6 +24,30 @@ BOOST_AUTO_TEST_CASE(an_error_is_a_runtime_error) {
     BOOST_CHECK_THROW(fail(errc::io, "disk full"), std::runtime_error);
 }
 
+std::string sentence_of(std::string const& text) {
+    try {
+        fail(errc::io, text);
+    } catch (error const& problem) {
+        return problem.what();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_terminal_obeys_a_sentence) {
+    BOOST_TEST(sentence_of("key '\x1b[31m\r\x7f'\n\tnext") == "key '\\x1b[31m\\x0d\\x7f'\n\tnext");
+    BOOST_TEST(sentence_of("\xc2\x9b is CSI, \xc2\xa0 and \xc3\xa9 are text") ==
+               "\\x9b is CSI, \xc2\xa0 and \xc3\xa9 are text");
+}
+
+BOOST_AUTO_TEST_CASE(a_sentence_has_an_end) {
+    std::string const long_text = "begin " + std::string(100'000, 'x') + " end";
+    std::string const shown = sentence_of(long_text);
+    BOOST_TEST(shown.size() <= 65'536u);
+    BOOST_TEST(shown.starts_with("begin xxx"));
+    BOOST_TEST(shown.ends_with("xxx end"));
+    BOOST_TEST(shown.find("x ... (34602 bytes more) ... x") != shown.npos);
+    BOOST_TEST(sentence_of(std::string(65'536, 'x')) == std::string(65'536, 'x'));
+}
+
 BOOST_AUTO_TEST_CASE(every_code_has_its_own_name) {
     BOOST_TEST(name(errc::syntax) == "syntax");
     BOOST_TEST(name(errc::deadline) == "deadline");

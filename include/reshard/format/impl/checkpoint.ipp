@@ -290,6 +290,30 @@ public:
             tensors_.add(last_file(), shard);
     }
 
+    /// Names the files of a directory that hold more of the same checkpoint.
+    ///
+    /// \par Source the Unified Checkpoint of PaddleNLP: an index, or a file, of its own for optimizer
+    ///             state and for master weights
+    void find_unread(std::filesystem::path const& directory) {
+        std::error_code ec;
+        for (std::filesystem::directory_iterator entry(directory, ec), end; !ec && entry != end;
+             entry.increment(ec)) {
+            std::string const name = entry->path().filename().string();
+            bool const is_more =
+                name.starts_with("optimizer") || name.starts_with("master_weights");
+            if (is_more && (name.ends_with(".safetensors") || name.ends_with(".index.json")))
+                result_.unread.push_back(name);
+        }
+        std::sort(result_.unread.begin(), result_.unread.end());
+        if (!result_.unread.empty())
+            warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
+                                result_.unread.front() +
+                                (result_.unread.size() > 1
+                                     ? " and " + std::to_string(result_.unread.size() - 1) +
+                                           " more files of optimizer state and master weights"
+                                     : ""));
+    }
+
     void warn(std::filesystem::path const& path, std::string const& text) {
         result_.warnings.push_back(path.string() + ": " + text);
     }
@@ -382,6 +406,7 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
     }
     check_total(reader, path, index, bytes);
     reader.check_directory(path.parent_path());
+    reader.find_unread(path.parent_path());
     return reader.take("huggingface");
 }
 
@@ -393,8 +418,10 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
         reader.add_parts(header);
     else
         reader.add_whole(header);
-    if (format == "huggingface")
+    if (format == "huggingface") {
         reader.check_directory(path.parent_path());
+        reader.find_unread(path.parent_path());
+    }
     return reader.take(has_parts ? "sharded_safetensors" : format);
 }
 

@@ -53,9 +53,12 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 } // namespace detail
 
 RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents) {
+    constexpr std::size_t most = 16; // twice as many as any tensor has
     std::string text = "[";
-    for (std::uint64_t const extent : extents)
+    for (std::uint64_t const extent : std::span(extents).first(std::min(most, extents.size())))
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+    if (extents.size() > most)
+        text += ", and " + std::to_string(extents.size() - most) + " more";
     return text + "]";
 }
 

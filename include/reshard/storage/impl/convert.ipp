@@ -19,8 +19,6 @@
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,11 +34,22 @@ namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL index_t own_memory_bytes() {
-    std::ifstream counts("/proc/self/statm");
-    index_t all = 0, resident = 0, shared = 0;
-    counts >> all >> resident >> shared;
-    return counts ? (resident - shared) * ::sysconf(_SC_PAGESIZE) : 0;
+/// A line of the status of this process, in bytes, or 0.
+inline index_t status_bytes(std::string_view name) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name))
+            return std::stoll(line.substr(name.size())) * 1024;
+    return 0;
+}
+
+RESHARD_DECL memory_watch::memory_watch() {
+    std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins anew, where that is allowed
+    before_ = status_bytes("VmRSS:");
+}
+
+RESHARD_DECL index_t memory_watch::most_bytes() const {
+    return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
 inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
@@ -129,6 +139,16 @@ index_t sum_over(group auto const& world, index_t mine) {
     return sum;
 }
 
+/// Refuses a source of which a part would be lost.
+inline void check_all_read(checkpoint_metadata const& source) {
+    if (!source.unread.empty())
+        fail(errc::unsupported, source.path.string(), ": ", source.unread.front(),
+             source.unread.size() > 1 ? " and " + std::to_string(source.unread.size() - 1) + " more"
+                                      : std::string(),
+             " hold optimizer state or master weights, which are not read and would be lost; to "
+             "convert the model alone, give its files in a directory of their own");
+}
+
 /// \throws error what a program throws
 inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
     if (mapping const* const known = how.program.known())
@@ -150,6 +170,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     strict_verdict verdict;
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
+        check_all_read(source.metadata());
         program = mapping_of_call(how, source);
         at_path(target, [&] { files = files_of(program, how, verdict); });
         digest = digest_of_call(source, program, files, how);
@@ -168,7 +189,6 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             work.source_names = &source.file_names();
             whole =
                 make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
-            memory.look();
         });
     });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
@@ -180,7 +200,6 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         chunk_reader reader(source, how.verify);
         put_converted(writer, pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
-        memory.look();
     });
     std::vector<std::filesystem::path> beside;
     agree_on(world, [&] {
