@@ -36,7 +36,7 @@ index_t bytes_of(detail::checkpoint_tensor const& tensor) {
 }
 
 /// Writes a run of a tensor's bytes.
-void put(detail::checkpoint_writer& files, detail::file_piece const& piece, std::uint64_t seed,
+void put(detail::written_files& files, detail::file_piece const& piece, std::uint64_t seed,
          std::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t all) {
     detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.place.tensor];
     std::uint64_t const base = synthetic_base(tensor.key, seed);
@@ -63,7 +63,7 @@ void write(processes const& world, synthesize_options const& options,
         progress_bar bar(world.rank() == 0);
         std::vector<std::byte> buffer(std::size_t{1} << 20);
         for (detail::file_piece const& piece : pieces)
-            put(files, piece, options.seed, buffer, bar, done, all);
+            put(files.files(), piece, options.seed, buffer, bar, done, all);
     });
     files.commit(world);
 }

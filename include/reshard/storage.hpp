@@ -10,6 +10,7 @@
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>
 #include <reshard/storage/save.hpp>
+#include <reshard/storage/save_async.hpp>
 #include <reshard/storage/verify.hpp>
 
 /// \file

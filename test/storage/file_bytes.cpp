@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_at_a_position_stands_there) {
     output.write(1, as_bytes("xxx"));
     output.sync();
     BOOST_TEST(read_file(file()) == std::string("\0xxx\0\0", 6));
-    output_file::open(file()).write(5, as_bytes("y"));
+    output_file::open(file(), 6).write(5, as_bytes("y"));
     BOOST_TEST(read_file(file()) == std::string("\0xxx\0y", 6));
 }
 

@@ -71,9 +71,11 @@ public:
 
     bool is_open() const { return number_ >= 0; }
 
-    /// Locks the file, or directory, until this is closed or the process ends; false where another
-    /// one has locked it, or the file system has no locks.
+    /// Locks the file, or directory, until this is closed or the process ends: for itself alone, or
+    /// with others that share it. False where others have locked it otherwise, or the file system
+    /// has no locks.
     bool try_lock() const;
+    bool try_share() const;
 
     int number() const { return number_; }
 

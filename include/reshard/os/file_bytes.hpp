@@ -87,10 +87,10 @@ public:
     /// \throws error with errc::io, naming the file and the bytes that it needs
     static output_file create(std::filesystem::path path, std::uint64_t bytes);
 
-    /// Opens a file that is there.
+    /// Opens a file, or makes it as `create` does where it is not there.
     ///
-    /// \throws error with errc::missing_file or errc::io, naming the file
-    static output_file open(std::filesystem::path path);
+    /// \throws error with errc::io, naming the file
+    static output_file open(std::filesystem::path path, std::uint64_t bytes);
 
     bool is_open() const { return file_.is_open(); }
 

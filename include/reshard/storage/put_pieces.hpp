@@ -6,8 +6,8 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/cut_loop.hpp>
-#include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/written_files.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -99,7 +99,7 @@ inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces c
 /// \param wrote        is told the bytes of each window, when they are written
 /// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
 void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me, int size,
-                checkpoint_writer& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
+                written_files& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
     piece_transfers const transfers = transfers_of(bound.whole, pieces);
     checkpoint_metadata const& written = writer.plan().metadata;
     std::size_t const begin = first_piece(written, pieces, me, size);

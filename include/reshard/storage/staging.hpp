@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -72,15 +73,16 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
 /// One that looked before it was locked may have removed it by then.
 inline file_descriptor create_temporary(std::filesystem::path const& temporary,
                                         std::filesystem::path const& target) {
-    for (int tries = 0; tries < 100; ++tries) {
+    int const without_locks = 50; // so often a file system that has any refuses none
+    for (int tries = 0; tries < 2 * without_locks; ++tries) {
         std::error_code problem;
         std::filesystem::create_directory(temporary, problem);
         if (problem)
             fail_io(target, "cannot be written", problem.value());
         try {
             file_descriptor directory = file_descriptor::open(temporary, O_RDONLY | O_DIRECTORY);
-            directory.try_lock();
-            if (is_at(directory, temporary))
+            bool const is_locked = directory.try_share() || tries >= without_locks;
+            if (is_locked && is_at(directory, temporary))
                 return directory;
         } catch (error const& removed) {
             if (removed.code() != errc::missing_file)
@@ -90,6 +92,33 @@ inline file_descriptor create_temporary(std::filesystem::path const& temporary,
     fail(errc::io, target.string(), ": cannot be written, since another process removes ",
          temporary.string());
 }
+
+/// A directory that is complete but for its name. Nothing here communicates.
+struct staged_directory {
+    std::filesystem::path target;
+    std::filesystem::path temporary;
+    bool replace = false;
+
+    /// Makes the target appear, with what stays of the one that is there unless the new one has
+    /// files of these names. What was there has the temporary name then.
+    ///
+    /// \throws error as `put_in_place`, and the target is what it was
+    void appear() const {
+        std::error_code problem;
+        if (replace && std::filesystem::exists(target, problem))
+            copy_files(files_to_keep(target), temporary);
+        put_in_place(temporary, target, replace);
+        if (auto const lost = attempt([&] { sync_directory(target / ".."); }))
+            fail(errc::io, target.string(),
+                 ": is written, but may be lost if the machine stops now: ", lost->what());
+    }
+
+    /// Removes what was not completed, or what the new one replaced.
+    void remove_temporary() const {
+        std::error_code ignored;
+        std::filesystem::remove_all(temporary, ignored);
+    }
+};
 
 /// A temporary directory beside a target: files are written there, and the whole is renamed last.
 ///
@@ -104,19 +133,19 @@ public:
     /// \throws error with errc::already_exists where the target is there and `replace` is false, or
     ///         it holds what is no part of a checkpoint; with errc::io where it could not be
     ///         created; on every rank alike
-    staging(group auto const& world, std::filesystem::path const& target, bool replace)
-        : replace_(replace) {
-        agree_on(world, [&] { target_ = resolved(without_slash(target)); });
-        std::string const name = temporary_name(target_);
-        temporary_ = target_;
-        temporary_.replace_filename(gather_values(world, name).front());
+    staging(group auto const& world, std::filesystem::path const& target, bool replace) {
+        staged_.replace = replace;
+        agree_on(world, [&] { staged_.target = resolved(without_slash(target)); });
+        staged_.temporary = staged_.target;
+        staged_.temporary.replace_filename(
+            gather_values(world, temporary_name(staged_.target)).front());
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
-            finish_replacement(target_);
-            check_target(target_, replace_);
-            removed_ = remove_leftovers(target_);
-            directory_ = create_temporary(temporary_, target_);
+            finish_replacement(staged_.target);
+            check_target(staged_.target, replace);
+            removed_ = remove_leftovers(staged_.target);
+            directory_ = create_temporary(staged_.temporary, staged_.target);
         });
     }
     staging(staging const&) = delete;
@@ -124,12 +153,15 @@ public:
 
     /// Removes what was not committed, or what the commit replaced.
     ~staging() {
-        std::error_code ignored;
         if (directory_.is_open())
-            std::filesystem::remove_all(temporary_, ignored);
+            staged_.remove_temporary();
     }
 
-    std::filesystem::path const& path() const { return temporary_; }
+    staged_directory const& directory() const { return staged_; }
+    std::filesystem::path const& path() const { return staged_.temporary; }
+
+    /// The lock, on the first rank: who has it removes the directory in the end.
+    file_descriptor release() { return std::move(directory_); }
 
     /// What dead writers had left, on the first rank.
     std::vector<std::string> const& removed() const { return removed_; }
@@ -142,31 +174,14 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
-            keep_files();
-            put_in_place(temporary_, target_, replace_);
-            sync_parent();
+            staged_.appear();
         });
     }
 
 private:
-    /// Gives the new checkpoint what stays of the old one, unless it has files of these names.
-    void keep_files() const {
-        std::error_code problem;
-        if (replace_ && std::filesystem::exists(target_, problem))
-            copy_files(files_to_keep(target_), temporary_);
-    }
-
-    void sync_parent() const {
-        if (auto const problem = attempt([&] { sync_directory(target_ / ".."); }))
-            fail(errc::io, target_.string(),
-                 ": is written, but may be lost if the machine stops now: ", problem->what());
-    }
-
-    std::filesystem::path target_;
-    std::filesystem::path temporary_;
+    staged_directory staged_;
     std::vector<std::string> removed_;
     file_descriptor directory_; ///< locked while this lives: its writer is not dead
-    bool replace_;
 };
 
 } // namespace reshard::detail

@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <optional>
 #include <vector>
@@ -16,6 +16,8 @@
 namespace reshard {
 
 namespace detail {
+
+struct checkpoint_plan;
 
 /// How a checkpoint is written.
 struct write_options {

@@ -82,6 +82,10 @@ RESHARD_DECL bool file_descriptor::try_lock() const {
     return uninterrupted([&] { return ::flock(number_, LOCK_EX | LOCK_NB); }) == 0;
 }
 
+RESHARD_DECL bool file_descriptor::try_share() const {
+    return uninterrupted([&] { return ::flock(number_, LOCK_SH | LOCK_NB); }) == 0;
+}
+
 RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path) {
     struct stat opened {
     }, named{};

@@ -59,9 +59,15 @@ RESHARD_DECL output_file output_file::create(std::filesystem::path path, std::ui
     return made;
 }
 
-RESHARD_DECL output_file output_file::open(std::filesystem::path path) {
-    file_descriptor file = file_descriptor::open(path, O_RDWR);
-    return output_file(std::move(path), std::move(file));
+RESHARD_DECL output_file output_file::open(std::filesystem::path path, std::uint64_t bytes) {
+    file_descriptor file = file_descriptor::open(path, O_RDWR | O_CREAT);
+    output_file made(std::move(path), std::move(file));
+    struct stat facts {};
+    if (::fstat(made.file_.number(), &facts) != 0)
+        fail_io(made.path_, "cannot be examined");
+    if (static_cast<std::uint64_t>(facts.st_size) != bytes)
+        made.reserve(bytes);
+    return made;
 }
 
 RESHARD_DECL void output_file::write(std::uint64_t position, std::span<std::byte const> bytes) {

@@ -86,9 +86,8 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
 }
 
 /// Writes the pieces of one process.
-inline void put_converted(checkpoint_writer& writer, file_pieces const& pieces,
-                          bound_plan const& bound, chunk_reader& reader, holder_t me, int size,
-                          convert_options const& how) {
+inline void put_converted(written_files& writer, file_pieces const& pieces, bound_plan const& bound,
+                          chunk_reader& reader, holder_t me, int size, convert_options const& how) {
     index_t all = 0, done = 0;
     for (file_piece const& piece : pieces)
         if (piece.process == me)
@@ -198,7 +197,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         auto const targets = shapes_of(files.metadata, pieces);
         bound_plan const bound{whole, work, source.shapes(), targets};
         chunk_reader reader(source, how.verify);
-        put_converted(writer, pieces, bound, reader, me, world.size(), how);
+        put_converted(writer.files(), pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
     });
     std::vector<std::filesystem::path> beside;

@@ -34,7 +34,7 @@ inline checkpoint_plan files_to_save(layout const& all, save_options const& how)
 }
 
 /// Writes the pieces whose elements this process holds.
-inline void put_held(checkpoint_writer& writer, file_pieces const& all_pieces, layout const& all,
+inline void put_held(written_files& writer, file_pieces const& all_pieces, layout const& all,
                      const_state_dict const& tensors, holder_t me, int size) {
     file_pieces mine = all_pieces;
     std::erase_if(
@@ -73,7 +73,7 @@ inline const_state_dict tensors_of(const_state_dict const& all,
 /// Writes pieces whose elements several processes hold.
 ///
 /// \par Collective every rank of the group, in the same order
-void put_gathered(group auto const& world, checkpoint_writer& writer,
+void put_gathered(group auto const& world, written_files& writer,
                   std::span<file_piece const> pieces, const_state_dict const& tensors) {
     std::vector<std::vector<std::byte>> memory;
     std::vector<file_piece> mine;
@@ -105,8 +105,8 @@ void put_gathered(group auto const& world, checkpoint_writer& writer,
 /// The same of all pieces, in rounds that need no more memory than `round_bytes` a process.
 ///
 /// \par Collective every rank of the group, in the same order
-void put_all_gathered(group auto const& world, checkpoint_writer& writer,
-                      file_pieces const& all_pieces, const_state_dict const& tensors) {
+void put_all_gathered(group auto const& world, written_files& writer, file_pieces const& all_pieces,
+                      const_state_dict const& tensors) {
     file_pieces gathered = all_pieces;
     std::erase_if(gathered, [](file_piece const& piece) { return !piece.is_gathered; });
     std::uint64_t const most = round_bytes * static_cast<std::uint64_t>(world.size());
@@ -138,10 +138,10 @@ save_report save_as(group auto const& world, source_tensors have,
     });
     checkpoint_writer writer(world, target, files, how.writing);
     agree_on(world, [&] {
-        put_held(writer, pieces, all, have.tensors, static_cast<holder_t>(world.rank()),
+        put_held(writer.files(), pieces, all, have.tensors, static_cast<holder_t>(world.rank()),
                  world.size());
     });
-    put_all_gathered(world, writer, pieces, have.tensors);
+    put_all_gathered(world, writer.files(), pieces, have.tensors);
     return {writer.commit(world), data_bytes(files.metadata),
             gather_values(world, writer.removed()).front()};
 }

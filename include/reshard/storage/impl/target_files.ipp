@@ -5,6 +5,7 @@
 
 #include <reshard/storage/target_files.hpp>
 
+#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/plan/shard_index.hpp>
 
 #include <cstdint>
