@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(tensors_may_change_as_soon_as_it_returns) {
     shared_directory const directory;
     async_saver saver;
     for (save_form const form : {save_form::sharded, save_form::huggingface})
-        for (auto const* const make : {&rows, &columns}) {
+        for (held (*const make)() : {&rows, &columns}) {
             held tensors = make();
             auto const path =
                 directory / std::to_string(2 * static_cast<int>(form) + (make == &rows ? 0 : 1));
