@@ -22,8 +22,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -186,6 +188,7 @@ private:
             std::filesystem::create_directory(directory_);
         });
         saves(where);
+        asynchronous(where);
         huggingface(where);
         loads(where);
         if (where == "memory")
@@ -228,6 +231,32 @@ private:
             std::filesystem::remove(own_path("plain"));
             removing("saved")();
         }
+    }
+
+    /// How long the job waits for a save in the background, beside a copy of its tensors.
+    void asynchronous(std::string const& where) {
+        if (!is_asked("async"))
+            return;
+        save_options how;
+        how.writing.sync = false;
+        tensors have = part(spread::rows);
+        tensors copy = part(spread::rows);
+        async_saver saver;
+        std::shared_future<save_report> last;
+        auto const end_last = [&] {
+            if (last.valid())
+                last.get();
+            removing("saved")();
+        };
+        compare(where,
+                {"async",
+                 "copy",
+                 {[&] { last = save_async(world_, have.views(), path("saved"), saver, how); },
+                  end_last},
+                 {[&] {
+                     std::memcpy(copy.memory().data(), have.memory().data(), copy.memory().size());
+                 }}});
+        end_last();
     }
 
     void huggingface(std::string const& where) {

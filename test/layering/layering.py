@@ -25,7 +25,7 @@ ROOMS = {
     "aoa": ["core", "layout", "expr"],
     "model": ["core", "layout", "expr"],
     "adapt": ["core", "tensor"],
-    "format": ["core", "layout", "expr", "model"],
+    "format": ["core", "layout", "os", "expr", "model"],
     "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
     "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",

@@ -4,13 +4,13 @@
 #define RESHARD_FORMAT_TEXT_FILE_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -68,8 +68,9 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
 
 /// A file opened for reading, and its length.
 struct open_file {
-    std::ifstream stream;
+    input_file file;
     std::uint64_t bytes = 0;
+    std::uint64_t position = 0; ///< of what is read next
 };
 
 /// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot
@@ -80,28 +81,24 @@ inline open_file open_to_read(std::filesystem::path const& path) {
         fail(errc::missing_file, path.string(), ": there is no such file");
     if (!std::filesystem::is_regular_file(path, ec))
         fail(errc::io, path.string(), ": this is not a file");
-    std::uint64_t const bytes = std::filesystem::file_size(path, ec);
-    std::ifstream stream(path, std::ios::binary);
-    if (ec || !stream)
-        fail(errc::io, path.string(), ": the file cannot be opened for reading");
-    return {std::move(stream), bytes};
+    input_file file(path);
+    std::uint64_t const bytes = file.identity().bytes;
+    return {std::move(file), bytes};
 }
 
 /// The next `bytes` bytes.
 ///
 /// Memory grows with what is really read, so that a length from the file itself may be asked for.
 ///
-/// \throws error with errc::io where the file ends before, or cannot be read
-inline std::string read_bytes(open_file& file, std::uint64_t bytes, std::string const& path) {
+/// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be read
+inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
     while (text.size() < bytes) {
         std::size_t const before = text.size();
         text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
-        file.stream.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
-        if (!file.stream)
-            fail(errc::io, path, ": the file cannot be read from byte ", before,
-                 " on, though it has ", file.bytes, " bytes");
+        file.file.read(file.position, std::as_writable_bytes(std::span(text).subspan(before)));
+        file.position += text.size() - before;
     }
     return text;
 }
@@ -115,7 +112,7 @@ inline std::string read_text_file(std::filesystem::path const& path,
     if (file.bytes > limit)
         fail(errc::limit_exceeded, path.string(), ": the file has ", file.bytes, " bytes; at most ",
              limit, " are read");
-    return read_bytes(file, file.bytes, path.string());
+    return read_bytes(file, file.bytes);
 }
 
 } // namespace reshard::detail

@@ -302,10 +302,10 @@ RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path co
                                                         safetensors_options const& options) {
     open_file file = open_to_read(path);
     std::string const name = path.string();
-    std::string const start = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8), name);
+    std::string const start = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
     auto const bytes =
         safetensors_json_bytes(std::as_bytes(std::span(start)), file.bytes, name, options);
-    return parse_safetensors_json(read_bytes(file, bytes, name), file.bytes, name, options);
+    return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
 }
 
 } // namespace detail

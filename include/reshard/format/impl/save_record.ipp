@@ -49,6 +49,9 @@ inline std::string json_of(checkpoint_tensor const& tensor) {
 /// What stands between the last digest of a record and what it is of.
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 
+/// What begins the part of a record that is for people and other programs, the longest by far.
+inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
+
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written) {
     std::string text = words("{\n  \"reshard\": ", save_record_version,
                              ",\n  \"save\": ", json_quoted(record.save),
@@ -58,7 +61,7 @@ RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata 
         text += std::string(separator) + json_of(record.files[i], written.files[i].chunk_bytes);
         separator = ",\n    ";
     }
-    text += "\n  ],\n  \"tensors\": {";
+    text += std::string("\n  ]") + std::string(record_tensors_name);
     separator = "\n    ";
     for (checkpoint_tensor const& tensor : written.tensors) {
         text += std::string(separator) + json_of(tensor);
@@ -90,8 +93,15 @@ inline std::uint64_t hex_number(json_cursor const& place) {
     return value;
 }
 
+/// A record without its tensors, which files tell as well: its digest covers them.
+inline std::string without_tensors(std::string_view text) {
+    std::size_t const end = text.find(record_tensors_name);
+    return std::string(text.substr(0, end)) + (end == text.npos ? "" : "\n}");
+}
+
 RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file) {
-    auto const document = parse_json(text, file, errc::corrupt_file);
+    std::string const head = without_tensors(text);
+    auto const document = parse_json(head, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     json_cursor const version = root.at("reshard");
     if (version.count() != save_record_version)

@@ -1,0 +1,215 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Interrupts and fails the tool at each system call that changes a file, or reads one.
+
+    faults.py TOOL [--every N] [--mpiexec "mpiexec ..."] [--ranks N]
+
+After each point the old checkpoint or the new one is there, complete, what is unfinished is refused by name, and the
+next conversion succeeds and leaves nothing else behind. Prints how many points were tried. Needs strace.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+CHANGES = ["mkdir", "openat", "fallocate", "ftruncate", "pwrite64", "fsync", "rename", "renameat2", "unlinkat", "rmdir", "flock"]
+READS = ["pread64", "openat"]
+ERRORS = ["ENOSPC", "EIO", "EACCES", "EINTR"]
+
+problems = 0
+
+
+def report(text):
+    global problems
+    problems += 1
+    print("FAILED:", text)
+
+
+class Job:
+    """A conversion of `model` to `target`, in a directory of its own."""
+
+    def __init__(self, options, name, words, has_target):
+        self.options = options
+        self.name = name
+        self.words = words
+        self.has_target = has_target
+
+    def prepare(self):
+        for entry in os.listdir("."):
+            if entry.startswith(".target") or entry == "target":
+                shutil.rmtree(entry)
+        if self.has_target:
+            shutil.copytree("old", "target")
+
+    def run(self, *strace):
+        command = [self.options.tool, "convert", "model", "target", *self.words]
+        launcher = self.options.mpiexec.split() + ["-n", str(self.options.ranks)] if self.options.ranks > 1 else []
+        tracer = ["strace", "-f", "-qq", "-o", "trace", *strace] if strace else []
+        try:
+            return subprocess.run([*tracer, *launcher, *command], capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            report(f"{self.name}: hangs with {' '.join(strace)}")
+            return None
+
+    def points(self, calls):
+        """The calls that concern the checkpoint: their names, and their numbers among the calls of that name."""
+        self.prepare()
+        self.run("-y", "-e", "trace=" + ",".join(calls))
+        counts, found = {}, []
+        here = os.getcwd()
+        with open("trace") as trace:
+            for line in trace:
+                match = re.match(r"(\d+) +(\w+)\((.*)", line)
+                if not match:
+                    continue
+                process, call, rest = match.groups()
+                counts[process, call] = counts.get((process, call), 0) + 1
+                if "target" in rest or here + "/model" in rest or '"model/' in rest:
+                    found.append((call, counts[process, call]))
+        return sorted(set(found))
+
+
+def is_good(tool, path):
+    return subprocess.run([tool, "verify", path], capture_output=True).returncode == 0
+
+
+def same(a, b):
+    names = sorted(os.listdir(a))
+    return names == sorted(os.listdir(b)) and all(
+        open(os.path.join(a, n), "rb").read() == open(os.path.join(b, n), "rb").read() for n in names)
+
+
+def check_state(job, point):
+    """What is there after an interruption."""
+    tool = job.options.tool
+    if os.path.exists("target"):
+        if not is_good(tool, "target"):
+            report(f"{job.name}: {point}: the target is damaged")
+        elif not same("target", job.name + "-new") and not (job.has_target and same("target", "old")):
+            report(f"{job.name}: {point}: the target is neither the old one nor the new one")
+    elif job.has_target and subprocess.run([tool, "verify", "target"], capture_output=True).returncode != 0:
+        report(f"{job.name}: {point}: the target is lost")
+    for entry in os.listdir("."):
+        if entry.startswith(".target.partial") and not os.path.exists(entry + "/reshard.json"):
+            opened = subprocess.run([tool, "verify", entry], capture_output=True, text=True)
+            if opened.returncode not in (3, 4) or not opened.stderr.startswith(entry):
+                report(f"{job.name}: {point}: what is unfinished opens: {opened.stderr}")
+
+
+def check_next(job, point):
+    again = subprocess.run([job.options.tool, "convert", "model", "target", *job.words,
+                            *([] if "--force" in job.words else ["--force"])], capture_output=True, text=True)
+    if again.returncode != 0:
+        report(f"{job.name}: {point}: the next one fails: {again.stderr}")
+    elif not same("target", job.name + "-new"):
+        report(f"{job.name}: {point}: the next one writes something else")
+    left = [entry for entry in os.listdir(".") if entry.startswith(".target")]
+    if left:
+        report(f"{job.name}: {point}: {left} is left")
+
+
+def kill(job, every):
+    """Ends the process at each call that changes something."""
+    points = job.points(CHANGES)[::every]
+    for call, number in points:
+        job.prepare()
+        job.run("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}")
+        point = f"killed at {call} {number}"
+        check_state(job, point)
+        check_next(job, point)
+    return len(points)
+
+
+def fail(job, calls, every):
+    """Fails each call in each way."""
+    points = [(call, number, error) for call, number in job.points(calls) for error in ERRORS][::every]
+    for call, number, error in points:
+        job.prepare()
+        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}")
+        if result is None:
+            continue
+        point = f"{error} at {call} {number}"
+        if result.returncode not in (0, 1, 3, 4):
+            report(f"{job.name}: {point}: ends with {result.returncode}: {result.stderr}")
+        # The standard library does not list directories again, nor make or remove them; no system interrupts that.
+        is_listing = call in ("mkdir", "rmdir", "unlinkat", "flock") or "directory iterator" in result.stderr
+        if result.returncode != 0 and error == "EINTR" and not is_listing:
+            report(f"{job.name}: {point}: is not tried again: {result.stderr}")
+        if result.returncode == 0 and not same("target", job.name + "-new"):
+            report(f"{job.name}: {point}: ends well, and the target is something else")
+        if result.returncode != 0 and not result.stderr.strip():
+            report(f"{job.name}: {point}: says nothing")
+        check_state(job, point)
+        check_next(job, point)
+    return len(points)
+
+
+def end_early(job, every):
+    """Lets each read of the source end before its time."""
+    points = [point for point in job.points(["pread64"])][::every]
+    for call, number in points:
+        job.prepare()
+        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:retval=0:when={number}")
+        if result is not None and result.returncode != 3:
+            report(f"{job.name}: {call} {number} ends early: ends with {result.returncode}: {result.stderr}")
+        check_state(job, f"{call} {number} ends early")
+    return len(points)
+
+
+def write_model(path):
+    """A few tensors, of one chunk and of three."""
+    header, data = {}, b""
+    for key, shape in ("a", [2, 1300000]), ("b", [4, 10]), ("c", [6]):
+        count = 1
+        for extent in shape:
+            count *= extent
+        header[key] = {"dtype": "U8", "shape": shape, "data_offsets": [len(data), len(data) + count]}
+        data += bytes((7 * i + len(data)) % 251 for i in range(count))
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool")
+    parser.add_argument("--every", type=int, default=1, help="only every N-th point")
+    parser.add_argument("--mpiexec", default="mpiexec")
+    parser.add_argument("--ranks", type=int, default=1)
+    options = parser.parse_args()
+    if not shutil.which("strace"):
+        print("there is no strace here")
+        sys.exit(77)
+    options.tool = os.path.abspath(options.tool)
+    os.chdir(tempfile.mkdtemp())
+    os.mkdir("model")
+    write_model("model/model.safetensors")
+    with open("two.json", "w") as layout:
+        layout.write('{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}')
+    subprocess.run([options.tool, "convert", "model", "old", "--layout", "two.json"], check=True, capture_output=True)
+    jobs = [Job(options, "huggingface", ["--shard-size", "1MB"], False),
+            Job(options, "sharded", ["--layout", "two.json"], False),
+            Job(options, "replacing", ["--shard-size", "1MB", "--force"], True)]
+    counts = {}
+    for job in jobs:
+        job.prepare()
+        job.run()
+        os.rename("target", job.name + "-new")
+        counts[job.name] = (kill(job, options.every), fail(job, CHANGES, options.every),
+                            fail(job, READS, options.every), end_early(job, options.every))
+    for name, (killed, changes, reads, ends) in counts.items():
+        print(f"{name}, {options.ranks} ranks: killed at {killed} points, {changes} failed writes, {reads} failed reads, "
+              f"{ends} reads that end early")
+    print(f"{sum(map(sum, counts.values()))} points, {problems} failures")
+    shutil.rmtree(os.getcwd())
+    sys.exit(problems != 0)
+
+
+main()
