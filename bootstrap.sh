@@ -24,7 +24,7 @@ END
 packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libxxhash-dev libeigen3-dev"
-tools="clang-16 clang-format-16 libclang-rt-16-dev"
+tools="clang-16 clang-format-16 libclang-rt-16-dev strace"
 
 say() {
     echo "reshard: $*"

@@ -114,9 +114,9 @@ def check_next(job, point):
         report(f"{job.name}: {point}: {left} is left")
 
 
-def kill(job, every):
+def kill(job, calls, every):
     """Ends the process at each call that changes something."""
-    points = job.points(CHANGES)[::every]
+    points = job.points(calls)[::every]
     for call, number in points:
         job.prepare()
         job.run("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}")
@@ -194,6 +194,9 @@ def main():
     with open("two.json", "w") as layout:
         layout.write('{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}')
     subprocess.run([options.tool, "convert", "model", "old", "--layout", "two.json"], check=True, capture_output=True)
+    # Of several ranks, what MPI does itself has other numbers each time.
+    changes, reads = ([c for c in CHANGES if c not in ("openat", "mkdir", "unlinkat", "rmdir", "flock")], ["pread64"]) \
+        if options.ranks > 1 else (CHANGES, READS)
     jobs = [Job(options, "huggingface", ["--shard-size", "1MB"], False),
             Job(options, "sharded", ["--layout", "two.json"], False),
             Job(options, "replacing", ["--shard-size", "1MB", "--force"], True)]
@@ -202,8 +205,8 @@ def main():
         job.prepare()
         job.run()
         os.rename("target", job.name + "-new")
-        counts[job.name] = (kill(job, options.every), fail(job, CHANGES, options.every),
-                            fail(job, READS, options.every), end_early(job, options.every))
+        counts[job.name] = (kill(job, changes, options.every), fail(job, changes, options.every),
+                            fail(job, reads, options.every), end_early(job, options.every))
     for name, (killed, changes, reads, ends) in counts.items():
         print(f"{name}, {options.ranks} ranks: killed at {killed} points, {changes} failed writes, {reads} failed reads, "
               f"{ends} reads that end early")

@@ -48,25 +48,33 @@ inline bool may_hold_tensors(std::string_view name) {
 }
 
 /// The names of the checkpoint in a directory: those that its record or index lists, and these
-/// themselves; without either, those of the files that it is read from. None where there is none.
+/// themselves; without either, those of the files that it is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
     std::set<std::string> names;
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
-    try {
-        if (std::filesystem::exists(record, problem))
-            for (recorded_file const& file :
-                 parse_save_record(read_text_file(record), record.string()).files)
-                names.insert(file.name);
-        else
-            for (checkpoint_file const& file : open_checkpoint(directory).files)
-                names.insert(file.path.filename().string());
-    } catch (error const&) { // then no file is known to be of a checkpoint
-        return {};
-    }
+    if (std::filesystem::exists(record, problem))
+        for (recorded_file const& file :
+             parse_save_record(read_text_file(record), record.string()).files)
+            names.insert(file.name);
+    else
+        for (checkpoint_file const& file : open_checkpoint(directory).files)
+            names.insert(file.path.filename().string());
     names.insert(std::string(save_record_name));
     names.insert(std::string(hf_index_name));
     return names;
+}
+
+/// The same; none where what is there cannot be understood: then no file is known to be of a
+/// checkpoint.
+inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
+    try {
+        return names_of_checkpoint(directory);
+    } catch (error const& problem) {
+        if (problem.code() == errc::io)
+            throw;
+        return {};
+    }
 }
 
 [[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
@@ -105,7 +113,7 @@ side_files(std::filesystem::path const& checkpoint) {
 RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
     if (!std::filesystem::is_directory(target))
         return {};
-    std::set<std::string> const listed = names_of_checkpoint(target);
+    std::set<std::string> const listed = names_if_any(target);
     auto const beside = beside_checkpoint(target, listed);
     for (std::filesystem::path const& path : beside)
         if (listed.empty() || !is_side_file(path))
@@ -116,7 +124,7 @@ RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::p
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
     if (target.extension() != ".safetensors")
         refuse_replacement(target, target);
-    if (names_of_checkpoint(target.parent_path()).contains(target.filename().string()) &&
+    if (names_if_any(target.parent_path()).contains(target.filename().string()) &&
         (std::filesystem::exists(target.parent_path() / save_record_name) ||
          std::filesystem::exists(target.parent_path() / hf_index_name) ||
          target.filename() == hf_single_name))
