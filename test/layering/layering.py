@@ -69,8 +69,8 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 265
-MOST_NAMES = {"reshard": 153, "reshard::aoa": 80, "reshard::model": 80, "reshard::typed": 80}
+MOST_HEADERS = 267
+MOST_NAMES = {"reshard": 154, "reshard::aoa": 80, "reshard::model": 80, "reshard::typed": 80}
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"
 LISTED = list(MOST_NAMES)
@@ -394,8 +394,8 @@ SELF_TEST = [
     ({"include/reshard/core/a.hpp": "namespace reshard::detail { struct a; }\n",
       NAMES_PAGE: "### Namespace `reshard`\n\n`a`\n"}, "reshard declares no a"),
     ({"include/reshard/core/a.hpp":
-      "namespace reshard { %s }\n" % " ".join(f"struct s{i};" for i in range(154))},
-     "reshard: 154 public names, more than 153"),
+      "namespace reshard { %s }\n" % " ".join(f"struct s{i};" for i in range(MOST_NAMES["reshard"] + 1))},
+     f"reshard: {MOST_NAMES['reshard'] + 1} public names, more than {MOST_NAMES['reshard']}"),
     ({f"include/reshard/core/h{i}.hpp": "" for i in range(MOST_HEADERS + 1)},
      f"{MOST_HEADERS + 1} headers, more than {MOST_HEADERS}"),
 ]

@@ -162,6 +162,13 @@ enum class node_exchange : std::uint8_t {
     messages, ///< MPI, as between nodes
 };
 
+/// How ranks of a node read bytes of files that several of them need.
+enum class file_reads : std::uint8_t {
+    chosen, ///< once, where that reads a quarter less or more, of files of some MiB
+    once,   ///< one of the ranks reads and verifies them, and all copy from memory that they share
+    direct, ///< each rank for itself
+};
+
 /// What a caller may ask of a redistribution; equal on every rank, but for the cache, the functions
 /// and the deadline.
 struct options {
@@ -217,6 +224,8 @@ struct options {
     /// A load compares the chunks that it reads with the digests that were saved with them, where
     /// the files have any.
     bool verify = true;
+    /// Of a load. Files that are mapped are read directly.
+    file_reads reads = file_reads::chosen;
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {

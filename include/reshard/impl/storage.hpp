@@ -18,9 +18,11 @@
 #include <reshard/storage/impl/replacement.ipp>
 #include <reshard/storage/impl/save.ipp>
 #include <reshard/storage/impl/save_async.ipp>
+#include <reshard/storage/impl/shared_reads.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>
 #include <reshard/storage/impl/verify.ipp>
+#include <reshard/storage/impl/window_reads.ipp>
 #include <reshard/storage/impl/written_files.ipp>
 
 #endif

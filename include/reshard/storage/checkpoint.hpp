@@ -104,6 +104,9 @@ public:
     ///         opened, or was written to since
     detail::input_file open_file(holder_t file) const;
 
+    /// True where files are read as memory (`open_options::mapped`).
+    bool is_mapped() const { return !first_bytes_.empty(); }
+
     /// The first byte of a file that is mapped, or null.
     std::byte const* mapped(holder_t file) const;
 

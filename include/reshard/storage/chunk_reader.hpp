@@ -3,8 +3,6 @@
 #ifndef RESHARD_STORAGE_CHUNK_READER_HPP
 #define RESHARD_STORAGE_CHUNK_READER_HPP
 
-#include <reshard/copy/affine_copy.hpp>
-#include <reshard/copy/choose.hpp>
 #include <reshard/copy/cut_loop.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/format/chunk_digests.hpp>
@@ -46,6 +44,8 @@ struct byte_run {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 
+    static constexpr void members(auto& self, auto&& visit) { visit(self.begin, self.end); }
+
     std::uint64_t size() const { return end - begin; }
 };
 
@@ -80,6 +80,12 @@ public:
     ///         that was opened; with errc::io where the system cannot read it
     RESHARD_DECL std::byte const* read(shard_place place, byte_run run);
 
+    /// What `read` reads for a run: whole chunks of a file that has digests.
+    RESHARD_DECL byte_run whole_chunks(shard_place place, byte_run run) const;
+
+    /// Reads whole chunks, as `read` does, into memory of the caller.
+    RESHARD_DECL void read_to(std::byte* target, shard_place place, byte_run chunks);
+
     /// The chunks of a shard that differ.
     RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place);
 
@@ -88,6 +94,7 @@ public:
     /// \throws error with errc::corrupt_file, naming the file
     RESHARD_DECL void check_unchanged() const;
 
+    checkpoint const& source() const { return source_; }
     checkpoint_metadata const& metadata() const { return source_.metadata(); }
 
     /// How many bytes were read.
@@ -96,13 +103,11 @@ public:
 private:
     checkpoint_shard const& shard_at(shard_place place) const;
     bool is_verified(checkpoint_shard const& shard) const;
-    byte_run whole_chunks(shard_place place, byte_run run) const;
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     input_file const& file(holder_t number);
 
     /// Reads a chunk, or compares what is mapped.
     std::optional<bad_chunk> read_chunk(shard_place place, std::uint64_t number, std::byte* target);
-    void fill(shard_place place, byte_run run, std::byte* target);
 
     checkpoint const& source_;
     bool verify_;
@@ -116,19 +121,6 @@ private:
     std::byte const* held_bytes_ = nullptr;
     std::uint64_t bytes_read_ = 0;
 };
-
-/// A loop whose source is a shard of a checkpoint.
-struct stored_loop {
-    shard_place place;
-    affine_copy loop; ///< places of the source in elements of the shard
-    element_conversion conversion;
-    void* target = nullptr;
-};
-
-/// Runs loops in the order of the bytes that they read, so that each run of bytes is read once.
-///
-/// \throws error as `chunk_reader::read`; then targets hold what was copied before
-RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
 
 } // namespace reshard::detail
 

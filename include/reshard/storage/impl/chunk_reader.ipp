@@ -5,22 +5,15 @@
 
 #include <reshard/storage/chunk_reader.hpp>
 
-#include <reshard/copy/copy_elements.hpp>
-#include <reshard/copy/cut_loop.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace reshard::detail {
 
 /// Bytes that are read at once: they are still in a near cache when their digest is taken.
 inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
-
-/// Bytes of a shard that are read, verified and copied from before the next ones are.
-inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 
 RESHARD_DECL std::string describe(bad_chunk const& chunk) {
     return words(chunk.file, ": tensor '", chunk.key, "': the bytes ", chunk.begin, " to ",
@@ -107,7 +100,7 @@ chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* tar
                      found};
 }
 
-RESHARD_DECL void chunk_reader::fill(shard_place place, byte_run run, std::byte* target) {
+RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place place, byte_run run) {
     checkpoint_shard const& shard = shard_at(place);
     if (!is_verified(shard)) {
         unverified_[shard.file] = true;
@@ -131,7 +124,7 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run
         std::byte const* const mapped = source_.mapped(shard.file);
         if (!mapped && buffer_.size() < held_run_.size())
             buffer_.resize(held_run_.size());
-        fill(place, held_run_, buffer_.data());
+        read_to(buffer_.data(), place, held_run_);
         held_bytes_ = mapped ? mapped + shard.begin + held_run_.begin : buffer_.data();
         held_ = place;
     }
@@ -154,89 +147,6 @@ RESHARD_DECL void chunk_reader::check_unchanged() const {
     for (holder_t i = 0; i < unverified_.size(); ++i)
         if (unverified_[i])
             source_.check_unchanged(i);
-}
-
-/// A loop's part in one window of the shard that it reads.
-struct window_part {
-    index_t window;
-    std::size_t number; ///< of the loop
-    affine_copy loop;
-};
-
-/// The elements that some parts read.
-inline loop_span span_of(std::span<window_part const> parts) {
-    loop_span all = span_of(parts.front().loop, source_of_loop);
-    for (window_part const& part : parts.subspan(1)) {
-        loop_span const span = span_of(part.loop, source_of_loop);
-        all = {std::min(all.first, span.first), std::max(all.end, span.end)};
-    }
-    return all;
-}
-
-/// Runs the parts in one window.
-inline void run_window(chunk_reader& reader, std::vector<stored_loop> const& loops,
-                       std::span<window_part const> parts, stores how) {
-    stored_loop const& first = loops[parts.front().number];
-    element_run const elements = whole_bytes(span_of(parts), first.conversion.source);
-    std::byte const* const bytes = reader.read(first.place, elements.bytes);
-    for (window_part const& part : parts) {
-        affine_copy loop = part.loop;
-        loop.source_offset -= elements.first;
-        stored_loop const& whole = loops[part.number];
-        run(prepare(loop, whole.conversion, how), bytes, whole.target);
-    }
-}
-
-/// Non-temporal where all loops together fill more than caches hold: beside a direct read into
-/// their memory this saves the reading of what is overwritten.
-inline stores stores_of(std::vector<stored_loop> const& loops) {
-    index_t bytes = 0;
-    for (stored_loop const& one : loops)
-        bytes += byte_count(element_count(one.loop), one.conversion.source);
-    return bytes >= streaming_threshold ? stores::streaming : stores::by_size;
-}
-
-/// Runs loops of one shard.
-inline void run_shard(chunk_reader& reader, std::vector<stored_loop> const& loops,
-                      std::span<std::size_t const> numbers, shard_window const& window,
-                      stores how) {
-    std::vector<window_part> parts;
-    for (std::size_t const number : numbers)
-        cut_to_windows(loops[number].loop, source_of_loop, window.elements,
-                       [&](index_t i, affine_copy const& part) {
-                           parts.push_back({i, number, part});
-                       });
-    std::stable_sort(parts.begin(), parts.end(), [](window_part const& a, window_part const& b) {
-        return a.window < b.window;
-    });
-    for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
-        while (last < parts.size() && parts[last].window == parts[first].window)
-            ++last;
-        run_window(reader, loops, std::span(parts).subspan(first, last - first), how);
-    }
-}
-
-RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
-    checkpoint_metadata const& from = reader.metadata();
-    auto const place_in_files = [&](stored_loop const& loop) {
-        checkpoint_shard const& shard = from.tensors[loop.place.tensor].shards[loop.place.shard];
-        return std::tuple(shard.file, shard.begin, loop.place.tensor, loop.place.shard);
-    };
-    stores const how = stores_of(loops);
-    std::vector<std::size_t> order(loops.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return place_in_files(loops[a]) < place_in_files(loops[b]);
-    });
-    for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-        shard_place const place = loops[order[first]].place;
-        while (last < order.size() && loops[order[last]].place == place)
-            ++last;
-        checkpoint_tensor const& tensor = from.tensors[place.tensor];
-        std::uint64_t const chunk = from.files[tensor.shards[place.shard].file].chunk_bytes;
-        run_shard(reader, loops, std::span(order).subspan(first, last - first),
-                  window_of(tensor.dtype, chunk, window_bytes), how);
-    }
 }
 
 } // namespace reshard::detail

@@ -18,6 +18,7 @@
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
+#include <reshard/storage/window_reads.hpp>
 
 #include <algorithm>
 #include <cstdint>

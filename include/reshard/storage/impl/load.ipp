@@ -15,7 +15,9 @@
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/shared_reads.hpp>
 #include <reshard/storage/stored_tensor.hpp>
+#include <reshard/storage/window_reads.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -29,7 +31,7 @@ namespace reshard {
 namespace detail {
 
 inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
-    return digest_of_all(digest_of(source.metadata()), digest_of_call(how));
+    return digest_of_all(digest_of(source.metadata()), digest_of_call(how), how.verify, how.reads);
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
@@ -63,8 +65,8 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     work.targets.add(want.tensors, work.wanted, me);
 }
 
-/// Fills what this process wants.
-inline void read_all(checkpoint const& source, bound_plan const& bound, bool verify) {
+/// What this process reads; tensors that are zeros are filled.
+inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
     std::vector<stored_loop> loops;
     for (transfer const& t : bound.whole.transfers)
         if (t.source_key == zero_source)
@@ -74,9 +76,19 @@ inline void read_all(checkpoint const& source, bound_plan const& bound, bool ver
                              loop_of(bound, t),
                              conversion_of(bound.whole, t),
                              target_end(bound, t).data});
-    chunk_reader reader(source, verify);
-    run(reader, std::move(loops));
-    reader.check_unchanged();
+    return loops;
+}
+
+/// Fills what all processes want.
+///
+/// \par Collective every rank of the group, in the same order
+void read_all(group auto const& world, checkpoint const& source, bound_plan const& bound,
+              options const& how) {
+    chunk_reader reader(source, how.verify);
+    std::optional<window_reads> reads;
+    agree_on(world, [&] { reads.emplace(source.metadata(), loops_of(bound)); });
+    read_windows(world, reader, *reads, how.reads);
+    agree_on(world, [&] { reader.check_unchanged(); });
 }
 
 /// \throws error with errc::usage
@@ -108,7 +120,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
     bound_plan const bound{work.whole, work.problem, source.shapes(), work.targets};
-    agree_on(world, [&] { read_all(source, bound, how.verify); });
+    read_all(world, source, bound, how);
     return std::move(work.verdict);
 }
 

@@ -1,0 +1,237 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_SHARED_READS_IPP
+#define RESHARD_STORAGE_IMPL_SHARED_READS_IPP
+
+#include <reshard/storage/shared_reads.hpp>
+
+#include <reshard/group/gather_values.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/yielding_barrier.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Less is not worth the shared memory.
+inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
+
+/// Windows with more, for their chunks are large, are read by each rank.
+inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
+
+/// Memory through which ranks of a node hand windows to one another.
+///
+/// Each rank has two slots: in round `i` it fills one of them, while others may still copy from what
+/// it gave them in round `i - 1`. So there is one meeting a round.
+class window_slots {
+public:
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank alike, where one is refused shared memory
+    window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
+        : node_(node),
+          bytes_((bytes + 4095) / 4096 * 4096),
+          segments_(node, static_cast<index_t>(2 * (head_bytes + bytes_)), {kind, {}, {}}),
+          barrier_(segments_.barrier(), static_cast<std::uint32_t>(node.size())) {
+        for (std::size_t i = 0; i < 2; ++i)
+            new (head(own(), i)) std::atomic<std::uint32_t>(0);
+    }
+
+    std::byte* slot(std::size_t rank, std::size_t round) const {
+        return head(rank, round) + head_bytes;
+    }
+
+    /// Says whether this rank could fill its slot; others see it when they have met.
+    void set_filled(std::size_t round, bool is_filled) const {
+        state(own(), round).store(is_filled, std::memory_order_relaxed);
+    }
+    bool is_filled(std::size_t rank, std::size_t round) const {
+        return state(rank, round).load(std::memory_order_relaxed) != 0;
+    }
+
+    /// Returns when all ranks of the node have called it.
+    ///
+    /// \throws error with errc::deadline
+    void meet() const {
+        bounded_wait wait(node_.limit());
+        barrier_.wait([&] { wait.look(); });
+    }
+
+private:
+    static constexpr std::size_t head_bytes = 4096;
+
+    std::size_t own() const { return static_cast<std::size_t>(node_.rank()); }
+    std::byte* head(std::size_t rank, std::size_t round) const {
+        return segments_.data(static_cast<int>(rank)) + round % 2 * (head_bytes + bytes_);
+    }
+    std::atomic<std::uint32_t>& state(std::size_t rank, std::size_t round) const {
+        return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(head(rank, round)));
+    }
+
+    mpi_group node_;
+    std::size_t bytes_;
+    node_segments segments_;
+    yielding_barrier barrier_;
+};
+
+/// The windows that several ranks of a node need, with all bytes that any of them does.
+///
+/// \param all the windows of each rank
+inline std::vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
+                                              std::vector<std::vector<window_run>> const& all,
+                                              file_reads how) {
+    std::vector<window_run> sorted;
+    for (std::vector<window_run> const& some : all)
+        sorted.insert(sorted.end(), some.begin(), some.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [&](window_run const& a, window_run const& b) {
+        return reads.is_before(a, b);
+    });
+    std::vector<window_run> shared;
+    for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+        window_run whole = sorted[first];
+        std::uint64_t alone = 0; // what ranks read that do not share
+        for (; last < sorted.size() && !reads.is_before(sorted[first], sorted[last]); ++last) {
+            byte_run const& bytes = sorted[last].bytes;
+            alone += reader.whole_chunks(whole.place, bytes).size();
+            whole.bytes = {std::min(whole.bytes.begin, bytes.begin),
+                           std::max(whole.bytes.end, bytes.end)};
+        }
+        std::uint64_t const once = reader.whole_chunks(whole.place, whole.bytes).size();
+        bool const is_saving = how == file_reads::once ? alone > once : alone > once * 5 / 4;
+        if (is_saving && once <= most_slot_bytes)
+            shared.push_back(whole);
+    }
+    return shared;
+}
+
+/// The bytes that the largest of some windows has with whole chunks.
+inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run const> windows) {
+    std::uint64_t most = 0;
+    for (window_run const& window : windows)
+        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
+    return most;
+}
+
+/// Reads the shared windows, in rounds: rank `r` of `size` those of the `r`-th part of them.
+///
+/// \par Collective every rank of the node, in the same order, with equal windows
+/// \return what this rank could not read: it goes on, since others wait for it
+/// \throws error with errc::deadline
+inline local_error read_shared(mpi_group const& node, window_slots const& slots,
+                               chunk_reader& reader, window_reads& reads,
+                               std::span<window_run const> windows) {
+    auto const size = static_cast<std::size_t>(node.size());
+    auto const me = static_cast<std::size_t>(node.rank());
+    auto const first_of = [&](std::size_t rank) { return windows.size() * rank / size; };
+    auto const chunks_of = [&](window_run const& window) {
+        return reader.whole_chunks(window.place, window.bytes);
+    };
+    local_error problem;
+    std::size_t const rounds = (windows.size() + size - 1) / size;
+    for (std::size_t round = 0; round < rounds; ++round) {
+        auto const window_of_rank = [&](std::size_t rank) -> window_run const* {
+            std::size_t const i = first_of(rank) + round;
+            return i < first_of(rank + 1) ? &windows[i] : nullptr;
+        };
+        if (window_run const* const own = window_of_rank(me); own && !problem)
+            problem = attempt(
+                [&] { reader.read_to(slots.slot(me, round), own->place, chunks_of(*own)); });
+        slots.set_filled(round, !problem);
+        slots.meet();
+        for (std::size_t step = 0; step < size; ++step) {
+            std::size_t const rank = (me + step) % size;
+            window_run const* const given = window_of_rank(rank);
+            if (given && slots.is_filled(rank, round))
+                reads.run(*given, given->bytes,
+                          slots.slot(rank, round) + (given->bytes.begin - chunks_of(*given).begin));
+        }
+    }
+    return problem;
+}
+
+/// The windows of this rank that are not among the shared ones.
+inline std::vector<window_run> own_windows(window_reads const& reads,
+                                           std::vector<window_run> const& mine,
+                                           std::vector<window_run> const& shared) {
+    std::vector<window_run> own;
+    std::set_difference(
+        mine.begin(), mine.end(), shared.begin(), shared.end(), std::back_inserter(own),
+        [&](window_run const& a, window_run const& b) { return reads.is_before(a, b); });
+    return own;
+}
+
+/// Where windows are read together: the ranks of a node, the windows, and slots for them.
+struct node_windows {
+    node_ranks node;
+    std::vector<window_run> windows;
+    std::unique_ptr<window_slots> slots; ///< null where there is nothing to share, or no memory
+};
+
+/// \param mine the windows that this rank needs
+/// \par Collective every rank of the group, in the same order
+inline node_windows share_windows(mpi_group const& world, chunk_reader const& reader,
+                                  window_reads const& reads, std::vector<window_run> const& mine,
+                                  file_reads how) {
+    node_windows all{agreed_node_of(world), {}, nullptr};
+    mpi_group const& node = all.node.group;
+    all.windows = shared_windows(reader, reads, gather_values(node, mine), how);
+    std::string refusal; // then each rank reads for itself
+    if (!all.windows.empty())
+        all.slots = with_segments(node, refusal, [&](segment_kind kind) {
+            return std::make_unique<window_slots>(node, most_bytes(reader, all.windows), kind);
+        });
+    if (!all.slots)
+        all.windows.clear();
+    return all;
+}
+
+/// True where there is so much to read that ranks ask one another what.
+///
+/// \par Collective every rank of the group, in the same order
+inline bool is_worth_sharing(mpi_group const& world, chunk_reader const& reader,
+                             std::vector<window_run> const& mine, file_reads how) {
+    std::uint64_t bytes = 0;
+    for (window_run const& window : mine)
+        bytes += window.bytes.size();
+    bool const may_share = how != file_reads::direct && !reader.source().is_mapped();
+    auto const all = gather_values(world, std::pair(bytes, may_share));
+    return world.size() > 1 &&
+           std::all_of(all.begin(), all.end(), [](auto const& one) { return one.second; }) &&
+           (how == file_reads::once || std::any_of(all.begin(), all.end(), [](auto const& one) {
+                return one.first >= least_shared_bytes;
+            }));
+}
+
+RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
+                               file_reads how) {
+    std::vector<window_run> mine;
+    agree_on(world, [&] {
+        reads.for_each_window([&](window_run const& window) { mine.push_back(window); });
+    });
+    node_windows shared{{world, {}}, {}, nullptr};
+    if (is_worth_sharing(world, reader, mine, how))
+        shared = share_windows(world, reader, reads, mine, how);
+    local_error problem = attempt([&] {
+        for (window_run const& window : own_windows(reads, mine, shared.windows))
+            reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+    });
+    if (shared.slots) {
+        auto other = read_shared(shared.node.group, *shared.slots, reader, reads, shared.windows);
+        if (!problem)
+            problem = std::move(other);
+    }
+    agree(world, problem);
+}
+
+} // namespace reshard::detail
+
+#endif

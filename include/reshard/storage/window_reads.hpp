@@ -1,0 +1,107 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_WINDOW_READS_HPP
+#define RESHARD_STORAGE_WINDOW_READS_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/copy/choose.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// \file
+/// Loops that read shards of a checkpoint, cut so that each window of a shard is read once.
+
+namespace reshard::detail {
+
+/// Bytes of a shard that are read, verified and copied from before the next ones are: they stay in
+/// a near cache.
+inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
+
+/// A loop whose source is a shard of a checkpoint.
+struct stored_loop {
+    shard_place place;
+    affine_copy loop; ///< places of the source in elements of the shard
+    element_conversion conversion;
+    void* target = nullptr;
+};
+
+/// A window of a shard, and the bytes of the shard that loops read there.
+struct window_run {
+    shard_place place;
+    index_t number = 0;
+    byte_run bytes;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.place.tensor, self.place.shard, self.number, self.bytes);
+    }
+};
+
+/// A loop's part in one window of the shard that it reads.
+struct window_part {
+    index_t window;
+    std::size_t number; ///< of the loop
+    affine_copy loop;
+};
+
+/// Loops by the windows that they read.
+class window_reads {
+public:
+    /// \pre `from` lives as long
+    RESHARD_DECL window_reads(checkpoint_metadata const& from, std::vector<stored_loop> loops);
+
+    /// Calls `take` for each window that the loops read, in the order of files and their bytes.
+    void for_each_window(auto&& take) {
+        for (std::size_t first = 0; first < loops_.size();) {
+            first = hold(first);
+            for (std::size_t i = 0; i < parts_.size();) {
+                std::size_t const begin = i;
+                while (i < parts_.size() && parts_[i].window == parts_[begin].window)
+                    ++i;
+                take(window_at(begin, i));
+            }
+        }
+    }
+
+    /// Copies what the loops take of a window; nothing where they read none of it.
+    ///
+    /// \param held  the bytes of the shard that are in memory, with all that the loops read there
+    /// \param bytes these
+    RESHARD_DECL void run(window_run const& window, byte_run held, std::byte const* bytes);
+
+    /// Where a window lies in the files, for sorting.
+    RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
+
+private:
+    /// Cuts the loops of the shard that loop `first` reads; returns the first loop behind them.
+    RESHARD_DECL std::size_t hold(std::size_t first);
+    void hold(shard_place place);
+
+    RESHARD_DECL window_run window_at(std::size_t first, std::size_t last) const;
+    bool is_before(shard_place a, shard_place b) const;
+
+    checkpoint_metadata const& from_;
+    std::vector<stored_loop> loops_; ///< in the order of files
+    stores how_;
+    std::optional<shard_place> held_;
+    std::vector<window_part> parts_; ///< of that shard, by window
+};
+
+/// Reads what the loops need, in the order of files, each run of bytes once.
+///
+/// \throws error as `chunk_reader::read`; then targets hold what was copied before
+RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/window_reads.ipp>
+#endif
+
+#endif

@@ -1,0 +1,135 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/shared_reads.hpp>
+
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+
+#include "held.hpp"
+#include "random_layout.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// Bytes that several ranks need are read by one of them, and reach all.
+
+BOOST_AUTO_TEST_SUITE(storage_shared_reads)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+
+options reading(file_reads how, bool verify = true) {
+    options asked;
+    asked.reads = how;
+    asked.verify = verify;
+    return asked;
+}
+
+/// More tensors than two rounds have slots for, whole on every rank.
+std::vector<shard_descriptor> whole_tensors() {
+    std::vector<shard_descriptor> all;
+    for (int i = 0; i < 40; ++i)
+        all.push_back(whole_of("w" + std::to_string(i), data_type::u8, {i, 3}));
+    return all;
+}
+
+/// The bytes of all tensors of `whole_tensors`.
+index_t const all_bytes = 3 * 39 * 40 / 2;
+
+/// How many bytes all ranks read that load each tensor whole.
+index_t bytes_read(checkpoint const& source, file_reads how, bool verify) {
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<stored_loop> loops;
+    for (std::uint32_t i = 0; i < source.metadata().tensors.size(); ++i) {
+        index_t const count = element_count(source.metadata().tensors[i].shape);
+        memory.emplace_back(static_cast<std::size_t>(count));
+        loops.push_back(
+            {{i, 0}, {{count}, 0, {1}, 0, {1}}, {data_type::u8, {}}, memory.back().data()});
+    }
+    chunk_reader reader(source, verify);
+    window_reads reads(source.metadata(), std::move(loops));
+    read_windows(world(), reader, reads, how);
+    index_t all = 0;
+    for (std::uint64_t const one : gather_values(world(), reader.bytes_read()))
+        all += static_cast<index_t>(one);
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(each_byte_is_read_once_or_by_each_rank) {
+    shared_directory const directory;
+    save(world(), held(whole_tensors()).tensors(), directory / "all");
+    auto const saved = open_checkpoint(world(), directory / "all");
+    for (bool const verify : {false, true}) {
+        BOOST_TEST(bytes_read(saved, file_reads::once, verify) == all_bytes);
+        BOOST_TEST(bytes_read(saved, file_reads::direct, verify) == all_bytes * world().size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_many_rounds_reach_all_ranks) {
+    shared_directory const directory;
+    held all(whole_tensors());
+    save(world(), all.tensors(), directory / "all");
+    auto const saved = open_checkpoint(world(), directory / "all");
+    load(world(), saved, all.cleared().tensors(), reading(file_reads::once));
+    BOOST_TEST(all.wrong() == "");
+    held some(world().rank() == 1 ? std::vector<shard_descriptor>() : whole_tensors());
+    load(world(), saved, some.cleared().tensors(), reading(file_reads::once));
+    BOOST_TEST(some.wrong() == "");
+}
+
+BOOST_AUTO_TEST_CASE(random_layouts_are_read_once) {
+    shared_directory const directory;
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            auto const tensors = random_tensors(seed);
+            auto const path = directory / std::to_string(seed);
+            auto const rank = static_cast<std::size_t>(world().rank());
+            held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
+            held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
+            save(world(), source.tensors(), path);
+            load(world(), open_checkpoint(world(), path), target.cleared().tensors(),
+                 reading(file_reads::once, seed % 2 == 0));
+            BOOST_TEST(target.wrong() == "");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {
+    shared_directory const directory;
+    auto const path = directory / "all";
+    save(world(), held(whole_tensors()).tensors(), path,
+         {.form = save_form::huggingface, .writing = {.most_file_bytes = 1 << 20}});
+    auto const file = path / "model.safetensors";
+    std::string bytes = read_file(file);
+    for (std::size_t const from_end : {std::size_t{1}, std::size_t{1000}}) {
+        std::string changed = bytes;
+        changed[bytes.size() - from_end] ^= 1;
+        meet();
+        on_first_rank([&] { write_file(file, changed); });
+        held all(whole_tensors());
+        BOOST_CHECK_EXCEPTION(
+            load(world(), open_checkpoint(world(), path), all.tensors(), reading(file_reads::once)),
+            error, mentions(errc::corrupt_file, "digest"));
+        meet();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_ask_for_different_reads_are_refused) {
+    if (world().size() == 1)
+        return;
+    shared_directory const directory;
+    held all(whole_tensors());
+    save(world(), all.tensors(), directory / "all");
+    auto const saved = open_checkpoint(world(), directory / "all");
+    BOOST_CHECK_EXCEPTION(
+        load(world(), saved, all.tensors(),
+             reading(world().rank() == 0 ? file_reads::once : file_reads::direct)),
+        error, mentions(errc::ranks_disagree, "different options"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
