@@ -11,6 +11,7 @@
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
 #include <reshard/storage/impl/file_pieces.ipp>
+#include <reshard/storage/impl/gathered_writes.ipp>
 #include <reshard/storage/impl/leftovers.ipp>
 #include <reshard/storage/impl/load.ipp>
 #include <reshard/storage/impl/model_state.ipp>

@@ -5,20 +5,17 @@
 
 #include <reshard/storage/save.hpp>
 
-#include <reshard/bind/redistribute.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/gathered_writes.hpp>
 #include <reshard/storage/put_pieces.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,68 +54,6 @@ inline void put_held(written_files& writer, file_pieces const& all_pieces, layou
         [](std::uint64_t) {});
 }
 
-/// Bytes that a process gathers from others before it writes them.
-inline constexpr std::uint64_t round_bytes = std::uint64_t{64} << 20;
-
-/// The tensors of some keys.
-inline const_state_dict tensors_of(const_state_dict const& all,
-                                   std::set<std::string, std::less<>> const& keys) {
-    const_state_dict found;
-    for (auto const& [descriptor, tensor] : all)
-        if (keys.contains(descriptor.key))
-            found.add(descriptor, tensor);
-    return found;
-}
-
-/// Writes pieces whose elements several processes hold.
-///
-/// \par Collective every rank of the group, in the same order
-void put_gathered(group auto const& world, written_files& writer,
-                  std::span<file_piece const> pieces, const_state_dict const& tensors) {
-    std::vector<std::vector<std::byte>> memory;
-    std::vector<file_piece> mine;
-    const_state_dict have;
-    state_dict want;
-    checkpoint_metadata const& written = writer.plan().metadata;
-    agree_on(world, [&] {
-        std::set<std::string, std::less<>> keys;
-        for (file_piece const& piece : pieces) {
-            keys.insert(written.tensors[piece.place.tensor].key);
-            if (piece.process != static_cast<holder_t>(world.rank()))
-                continue;
-            shard_descriptor const shard = descriptor_of(written, piece);
-            index_vector const shape = local_shape(shard);
-            mine.push_back(piece);
-            memory.emplace_back(piece.bytes.size());
-            want.add(shard, tensor_view{memory.back().data(), shard.dtype, shape,
-                                        row_major_strides(shape)});
-        }
-        have = tensors_of(tensors, keys);
-    });
-    redistribute(world, std::move(have), std::move(want));
-    agree_on(world, [&] {
-        for (std::size_t i = 0; i < mine.size(); ++i)
-            writer.put(mine[i].place, mine[i].bytes.begin, memory[i]);
-    });
-}
-
-/// The same of all pieces, in rounds that need no more memory than `round_bytes` a process.
-///
-/// \par Collective every rank of the group, in the same order
-void put_all_gathered(group auto const& world, written_files& writer, file_pieces const& all_pieces,
-                      const_state_dict const& tensors) {
-    file_pieces gathered = all_pieces;
-    std::erase_if(gathered, [](file_piece const& piece) { return !piece.is_gathered; });
-    std::uint64_t const most = round_bytes * static_cast<std::uint64_t>(world.size());
-    for (std::size_t first = 0, last = 0; first < gathered.size(); first = last) {
-        std::uint64_t bytes = 0;
-        while (last < gathered.size() &&
-               (last == first || bytes + gathered[last].bytes.size() <= most))
-            bytes += gathered[last++].bytes.size();
-        put_gathered(world, writer, std::span(gathered).subspan(first, last - first), tensors);
-    }
-}
-
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
@@ -141,7 +76,7 @@ save_report save_as(group auto const& world, source_tensors have,
         put_held(writer.files(), pieces, all, have.tensors, static_cast<holder_t>(world.rank()),
                  world.size());
     });
-    put_all_gathered(world, writer.files(), pieces, have.tensors);
+    put_gathered(world, writer.files(), std::move(pieces), all, have.tensors);
     return {writer.commit(world), data_bytes(files.metadata),
             gather_values(world, writer.removed()).front()};
 }

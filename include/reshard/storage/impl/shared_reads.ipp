@@ -6,16 +6,13 @@
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/group/gather_values.hpp>
-#include <reshard/mpi/shared_arena.hpp>
-#include <reshard/os/yielding_barrier.hpp>
+#include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,63 +22,6 @@ namespace reshard::detail {
 
 /// Less is not worth the shared memory.
 inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
-
-/// Windows with more, for their chunks are large, are read by each rank.
-inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
-
-/// Memory through which ranks of a node hand windows to one another.
-///
-/// Each rank has two slots: in round `i` it fills one of them, while others may still copy from what
-/// it gave them in round `i - 1`. So there is one meeting a round.
-class window_slots {
-public:
-    /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank alike, where one is refused shared memory
-    window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
-        : node_(node),
-          bytes_((bytes + 4095) / 4096 * 4096),
-          segments_(node, static_cast<index_t>(2 * (head_bytes + bytes_)), {kind, {}, {}}),
-          barrier_(segments_.barrier(), static_cast<std::uint32_t>(node.size())) {
-        for (std::size_t i = 0; i < 2; ++i)
-            new (head(own(), i)) std::atomic<std::uint32_t>(0);
-    }
-
-    std::byte* slot(std::size_t rank, std::size_t round) const {
-        return head(rank, round) + head_bytes;
-    }
-
-    /// Says whether this rank could fill its slot; others see it when they have met.
-    void set_filled(std::size_t round, bool is_filled) const {
-        state(own(), round).store(is_filled, std::memory_order_relaxed);
-    }
-    bool is_filled(std::size_t rank, std::size_t round) const {
-        return state(rank, round).load(std::memory_order_relaxed) != 0;
-    }
-
-    /// Returns when all ranks of the node have called it.
-    ///
-    /// \throws error with errc::deadline
-    void meet() const {
-        bounded_wait wait(node_.limit());
-        barrier_.wait([&] { wait.look(); });
-    }
-
-private:
-    static constexpr std::size_t head_bytes = 4096;
-
-    std::size_t own() const { return static_cast<std::size_t>(node_.rank()); }
-    std::byte* head(std::size_t rank, std::size_t round) const {
-        return segments_.data(static_cast<int>(rank)) + round % 2 * (head_bytes + bytes_);
-    }
-    std::atomic<std::uint32_t>& state(std::size_t rank, std::size_t round) const {
-        return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(head(rank, round)));
-    }
-
-    mpi_group node_;
-    std::size_t bytes_;
-    node_segments segments_;
-    yielding_barrier barrier_;
-};
 
 /// The windows that several ranks of a node need, with all bytes that any of them does.
 ///
@@ -129,30 +69,27 @@ inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run
 inline local_error read_shared(mpi_group const& node, window_slots const& slots,
                                chunk_reader& reader, window_reads& reads,
                                std::span<window_run const> windows) {
-    auto const size = static_cast<std::size_t>(node.size());
-    auto const me = static_cast<std::size_t>(node.rank());
-    auto const first_of = [&](std::size_t rank) { return windows.size() * rank / size; };
     auto const chunks_of = [&](window_run const& window) {
         return reader.whole_chunks(window.place, window.bytes);
     };
+    slot_rounds const rounds(node, windows.size());
+    std::size_t const me = rounds.me();
     local_error problem;
-    std::size_t const rounds = (windows.size() + size - 1) / size;
-    for (std::size_t round = 0; round < rounds; ++round) {
-        auto const window_of_rank = [&](std::size_t rank) -> window_run const* {
-            std::size_t const i = first_of(rank) + round;
-            return i < first_of(rank + 1) ? &windows[i] : nullptr;
-        };
-        if (window_run const* const own = window_of_rank(me); own && !problem)
-            problem = attempt(
-                [&] { reader.read_to(slots.slot(me, round), own->place, chunks_of(*own)); });
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+        if (auto const own = rounds.item_of(me, round); own && !problem)
+            problem = attempt([&] {
+                reader.read_to(slots.slot(me, round), windows[*own].place,
+                               chunks_of(windows[*own]));
+            });
         slots.set_filled(round, !problem);
         slots.meet();
-        for (std::size_t step = 0; step < size; ++step) {
-            std::size_t const rank = (me + step) % size;
-            window_run const* const given = window_of_rank(rank);
-            if (given && slots.is_filled(rank, round))
-                reads.run(*given, given->bytes,
-                          slots.slot(rank, round) + (given->bytes.begin - chunks_of(*given).begin));
+        for (std::size_t const rank : rounds.from_me()) {
+            auto const given = rounds.item_of(rank, round);
+            if (!given || !slots.is_filled(rank, round))
+                continue;
+            window_run const& window = windows[*given];
+            reads.run(window, window.bytes,
+                      slots.slot(rank, round) + (window.bytes.begin - chunks_of(window).begin));
         }
     }
     return problem;
@@ -184,12 +121,9 @@ inline node_windows share_windows(mpi_group const& world, chunk_reader const& re
     node_windows all{agreed_node_of(world), {}, nullptr};
     mpi_group const& node = all.node.group;
     all.windows = shared_windows(reader, reads, gather_values(node, mine), how);
-    std::string refusal; // then each rank reads for itself
     if (!all.windows.empty())
-        all.slots = with_segments(node, refusal, [&](segment_kind kind) {
-            return std::make_unique<window_slots>(node, most_bytes(reader, all.windows), kind);
-        });
-    if (!all.slots)
+        all.slots = make_slots(node, most_bytes(reader, all.windows));
+    if (!all.slots) // then each rank reads for itself
         all.windows.clear();
     return all;
 }

@@ -1,0 +1,37 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_GATHERED_WRITES_HPP
+#define RESHARD_STORAGE_GATHERED_WRITES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/group/solo.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/written_files.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+/// \file
+/// Pieces of files whose elements several processes hold.
+
+namespace reshard::detail {
+
+/// Writes those of some pieces that are gathered: each by one process, into whose memory the others
+/// put what they hold. Ranks that share memory hand over a window at a time.
+///
+/// \param all     who holds what of the tensors that are written
+/// \param tensors what this process does
+/// \par Collective every rank of the group, in the same order, with equal pieces
+/// \throws error with errc::io, on every rank alike
+RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
+                               layout const& all, const_state_dict const& tensors);
+RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
+                               layout const& all, const_state_dict const& tensors);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/gathered_writes.ipp>
+#endif
+
+#endif

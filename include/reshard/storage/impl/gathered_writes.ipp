@@ -1,0 +1,226 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_GATHERED_WRITES_IPP
+#define RESHARD_STORAGE_IMPL_GATHERED_WRITES_IPP
+
+#include <reshard/storage/gathered_writes.hpp>
+
+#include <reshard/bind/redistribute.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/storage/put_pieces.hpp>
+#include <reshard/storage/window_slots.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Bytes that a process gathers from others before it writes them.
+inline constexpr std::uint64_t round_bytes = std::uint64_t{64} << 20;
+
+/// The tensors of some keys.
+inline const_state_dict tensors_of(const_state_dict const& all,
+                                   std::set<std::string, std::less<>> const& keys) {
+    const_state_dict found;
+    for (auto const& [descriptor, tensor] : all)
+        if (keys.contains(descriptor.key))
+            found.add(descriptor, tensor);
+    return found;
+}
+
+/// Writes pieces that were redistributed.
+///
+/// \par Collective every rank of the group, in the same order
+void put_redistributed(group auto const& world, written_files& writer,
+                       std::span<file_piece const> pieces, const_state_dict const& tensors) {
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<file_piece> mine;
+    const_state_dict have;
+    state_dict want;
+    checkpoint_metadata const& written = writer.plan().metadata;
+    agree_on(world, [&] {
+        std::set<std::string, std::less<>> keys;
+        for (file_piece const& piece : pieces) {
+            keys.insert(written.tensors[piece.place.tensor].key);
+            if (piece.process != static_cast<holder_t>(world.rank()))
+                continue;
+            shard_descriptor const shard = descriptor_of(written, piece);
+            index_vector const shape = local_shape(shard);
+            mine.push_back(piece);
+            memory.emplace_back(piece.bytes.size());
+            want.add(shard, tensor_view{memory.back().data(), shard.dtype, shape,
+                                        row_major_strides(shape)});
+        }
+        have = tensors_of(tensors, keys);
+    });
+    redistribute(world, std::move(have), std::move(want));
+    agree_on(world, [&] {
+        for (std::size_t i = 0; i < mine.size(); ++i)
+            writer.put(mine[i].place, mine[i].bytes.begin, memory[i]);
+    });
+}
+
+/// The same of all pieces, in rounds that need no more memory than `round_bytes` a process.
+///
+/// \par Collective every rank of the group, in the same order
+void put_in_rounds(group auto const& world, written_files& writer, file_pieces const& gathered,
+                   const_state_dict const& tensors) {
+    std::uint64_t const most = round_bytes * static_cast<std::uint64_t>(world.size());
+    for (std::size_t first = 0, last = 0; first < gathered.size(); first = last) {
+        std::uint64_t bytes = 0;
+        while (last < gathered.size() &&
+               (last == first || bytes + gathered[last].bytes.size() <= most))
+            bytes += gathered[last++].bytes.size();
+        put_redistributed(world, writer, std::span(gathered).subspan(first, last - first), tensors);
+    }
+}
+
+/// Pieces cut into windows that fit a slot.
+inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces const& pieces) {
+    file_pieces windows;
+    for (file_piece const& piece : pieces) {
+        checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+        std::uint64_t const chunk =
+            written.files[tensor.shards[piece.place.shard].file].chunk_bytes;
+        std::uint64_t const step = window_of(tensor.dtype, chunk, std::uint64_t{1} << 20).bytes;
+        for (std::uint64_t begin = piece.bytes.begin; begin < piece.bytes.end; begin += step)
+            windows.push_back({piece.place,
+                               {begin, std::min(piece.bytes.end, begin + step)},
+                               piece.process,
+                               true});
+    }
+    return windows;
+}
+
+/// What this process gives to windows, which transfers of a plan are parts of.
+///
+/// The members refer to one another.
+struct window_parts {
+    window_parts(checkpoint_metadata const& written, file_pieces const& windows, layout const& all,
+                 const_state_dict const& tensors, mpi_group const& world)
+        : target(layout_of(written, windows, world.size())),
+          program(identity_mapping(catalog_of(all))),
+          problem(problem_of(program, all, target)),
+          whole(make_plan(
+              problem, {holder_set({static_cast<holder_t>(world.rank())}), holder_set::nobody()})),
+          targets(shapes_of(written, windows)),
+          transfers(transfers_of(whole, windows)) {
+        sources.add(tensors, all, static_cast<holder_t>(world.rank()));
+    }
+    window_parts(window_parts const&) = delete;
+    window_parts& operator=(window_parts const&) = delete;
+
+    /// Copies this process's elements of a window to where its bytes are put together.
+    void put(std::size_t window, std::byte* bytes) const {
+        bound_plan const bound{whole, problem, sources, targets};
+        for (transfer const* const t : transfers.of(window))
+            copy_elements(loop_of(bound, *t), conversion_of(whole, *t), source_end(bound, *t).data,
+                          bytes);
+    }
+
+    layout target;
+    mapping program;
+    plan_problem problem;
+    plan whole;
+    shard_views<const_tensor_view> sources;
+    shard_views<tensor_view> targets;
+    piece_transfers transfers;
+};
+
+/// Writes windows in rounds: in each, all ranks put what they hold into the slots, and the owner of
+/// each slot writes it while the other slots are filled.
+///
+/// \par Collective every rank of the node, in the same order
+/// \return what this rank could not write: it goes on, since others wait for it
+/// \throws error with errc::deadline
+inline local_error put_through_slots(mpi_group const& node, window_slots const& slots,
+                                     written_files& writer, file_pieces const& windows,
+                                     window_parts const& parts) {
+    slot_rounds const rounds(node, windows.size());
+    local_error problem;
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+        for (std::size_t const rank : rounds.from_me())
+            if (auto const window = rounds.item_of(rank, round))
+                parts.put(*window, slots.slot(rank, round));
+        slots.meet();
+        auto const own = rounds.item_of(rounds.me(), round);
+        if (!own || problem)
+            continue;
+        file_piece const& window = windows[*own];
+        problem = attempt([&] {
+            writer.put(window.place, window.bytes.begin,
+                       {slots.slot(rounds.me(), round), window.bytes.size()});
+        });
+    }
+    return problem;
+}
+
+/// True for pieces that pass through slots: elements of whole bytes, of which no two ranks write
+/// the same, in windows that are not too large.
+inline bool fits_slots(checkpoint_metadata const& written, file_piece const& piece) {
+    checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+    return bits(tensor.dtype) % 8 == 0 &&
+           written.files[tensor.shards[piece.place.shard].file].chunk_bytes <= most_slot_bytes;
+}
+
+/// Writes what can pass through memory that all ranks share, and leaves the rest in `pieces`.
+///
+/// \par Collective every rank of the group, in the same order
+inline void put_shared(mpi_group const& world, written_files& writer, file_pieces& pieces,
+                       layout const& all, const_state_dict const& tensors) {
+    checkpoint_metadata const& written = writer.plan().metadata;
+    auto const rest =
+        std::stable_partition(pieces.begin(), pieces.end(),
+                              [&](file_piece const& piece) { return !fits_slots(written, piece); });
+    if (rest == pieces.end())
+        return;
+    node_ranks const node = agreed_node_of(world);
+    if (node.group.size() != world.size())
+        return;
+    file_pieces const windows = windows_of(written, {rest, pieces.end()});
+    std::uint64_t most = 0;
+    for (file_piece const& window : windows)
+        most = std::max(most, window.bytes.size());
+    auto const slots = make_slots(node.group, most);
+    if (!slots)
+        return;
+    std::unique_ptr<window_parts> parts;
+    agree_on(world, [&] {
+        parts = std::make_unique<window_parts>(written, windows, all, tensors, world);
+    });
+    agree(world, put_through_slots(node.group, *slots, writer, windows, *parts));
+    pieces.erase(rest, pieces.end());
+}
+
+inline file_pieces gathered_only(file_pieces pieces) {
+    std::erase_if(pieces, [](file_piece const& piece) { return !piece.is_gathered; });
+    return pieces;
+}
+
+RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
+                               layout const&, const_state_dict const& tensors) {
+    put_in_rounds(alone, writer, gathered_only(std::move(pieces)), tensors);
+}
+
+RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
+                               layout const& all, const_state_dict const& tensors) {
+    file_pieces rest = gathered_only(std::move(pieces));
+    put_shared(world, writer, rest, all, tensors);
+    put_in_rounds(world, writer, rest, tensors);
+}
+
+} // namespace reshard::detail
+
+#endif

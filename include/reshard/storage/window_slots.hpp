@@ -1,0 +1,124 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_WINDOW_SLOTS_HPP
+#define RESHARD_STORAGE_WINDOW_SLOTS_HPP
+
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/yielding_barrier.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Windows of files that pass between the ranks of a node through memory that they share.
+
+namespace reshard::detail {
+
+/// Windows with more, for their chunks are large, do not pass through slots.
+inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
+
+/// Memory through which ranks of a node hand windows to one another.
+///
+/// Each rank has two slots: one of them is filled in round `i`, while the other one may still be read
+/// as it was in round `i - 1`. So there is one meeting a round.
+class window_slots {
+public:
+    /// \par Collective every rank of the node, in the same order
+    /// \throws error with errc::io, on every rank alike, where one is refused shared memory
+    window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
+        : node_(node),
+          bytes_((bytes + 4095) / 4096 * 4096),
+          segments_(node, static_cast<index_t>(2 * (head_bytes + bytes_)), {kind, {}, {}}),
+          barrier_(segments_.barrier(), static_cast<std::uint32_t>(node.size())) {
+        for (std::size_t i = 0; i < 2; ++i)
+            new (head(own(), i)) std::atomic<std::uint32_t>(0);
+    }
+
+    std::byte* slot(std::size_t rank, std::size_t round) const {
+        return head(rank, round) + head_bytes;
+    }
+
+    /// Says whether this rank could fill its slot; others see it when they have met.
+    void set_filled(std::size_t round, bool is_filled) const {
+        state(own(), round).store(is_filled, std::memory_order_relaxed);
+    }
+    bool is_filled(std::size_t rank, std::size_t round) const {
+        return state(rank, round).load(std::memory_order_relaxed) != 0;
+    }
+
+    /// Returns when all ranks of the node have called it.
+    ///
+    /// \throws error with errc::deadline
+    void meet() const {
+        bounded_wait wait(node_.limit());
+        barrier_.wait([&] { wait.look(); });
+    }
+
+private:
+    static constexpr std::size_t head_bytes = 4096;
+
+    std::size_t own() const { return static_cast<std::size_t>(node_.rank()); }
+    std::byte* head(std::size_t rank, std::size_t round) const {
+        return segments_.data(static_cast<int>(rank)) + round % 2 * (head_bytes + bytes_);
+    }
+    std::atomic<std::uint32_t>& state(std::size_t rank, std::size_t round) const {
+        return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(head(rank, round)));
+    }
+
+    mpi_group node_;
+    std::size_t bytes_;
+    node_segments segments_;
+    yielding_barrier barrier_;
+};
+
+/// Slots, or null where the node has one rank or is refused shared memory.
+///
+/// \par Collective every rank of the node, in the same order
+inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
+    std::string refusal; // there is another way
+    return with_segments(node, refusal, [&](segment_kind kind) {
+        return std::make_unique<window_slots>(node, bytes, kind);
+    });
+}
+
+/// Which item each rank of a node has in which round: rank `r` of `size` those of the `r`-th part of
+/// all items, so that each works in files of its own as far as it can.
+class slot_rounds {
+public:
+    slot_rounds(mpi_group const& node, std::size_t items)
+        : me_(static_cast<std::size_t>(node.rank())),
+          ranks_(static_cast<std::size_t>(node.size())),
+          items_(items) {}
+
+    std::size_t me() const { return me_; }
+    std::size_t size() const { return (items_ + ranks_ - 1) / ranks_; }
+
+    std::optional<std::size_t> item_of(std::size_t rank, std::size_t round) const {
+        std::size_t const item = items_ * rank / ranks_ + round;
+        return item < items_ * (rank + 1) / ranks_ ? std::optional(item) : std::nullopt;
+    }
+
+    /// All ranks, beginning with this one.
+    std::vector<std::size_t> from_me() const {
+        std::vector<std::size_t> order;
+        for (std::size_t step = 0; step < ranks_; ++step)
+            order.push_back((me_ + step) % ranks_);
+        return order;
+    }
+
+private:
+    std::size_t me_;
+    std::size_t ranks_;
+    std::size_t items_;
+};
+
+} // namespace reshard::detail
+
+#endif
