@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -26,6 +27,9 @@ template <class T, std::size_t Short = 1>
 class short_list {
 public:
     constexpr short_list() = default;
+    constexpr short_list(std::initializer_list<T> elements) {
+        append(elements.begin(), elements.size());
+    }
     constexpr short_list(short_list const& other) { append(other.data(), other.size()); }
     constexpr short_list(short_list&& other) noexcept { swap(other); }
     constexpr short_list& operator=(short_list&& other) noexcept {
@@ -49,8 +53,24 @@ public:
     /// \pre `i < size()`
     constexpr T& operator[](std::size_t i) {
         BOOST_ASSERT(i < size_);
-        return (is_short() ? elements_.few : elements_.many)[i];
+        return begin()[i];
     }
+
+    constexpr T* begin() { return is_short() ? elements_.few : elements_.many; }
+    constexpr T* end() { return begin() + size_; }
+    constexpr bool empty() const { return size_ == 0; }
+
+    /// Leaves the first `elements`, or appends zeros until there are as many.
+    ///
+    /// \throws std::length_error when it is more than 4 billion elements
+    constexpr void resize(std::size_t elements) {
+        reserve(elements);
+        for (std::size_t i = size_; i < elements; ++i)
+            std::construct_at(begin() + i, T{});
+        size_ = static_cast<std::uint32_t>(elements);
+    }
+
+    constexpr void clear() { size_ = 0; }
 
     /// \throws std::length_error when it is more than 4 billion elements
     constexpr void reserve(std::size_t elements) {
@@ -67,7 +87,7 @@ public:
     constexpr void append(T const* first, std::size_t count) {
         if (count > capacity_ - size_)
             move_to_block(std::max(size_ + count, 2 * std::size_t{capacity_}));
-        T* const end = (is_short() ? elements_.few : elements_.many) + size_;
+        T* const end = begin() + size_;
         for (std::size_t i = 0; i < count; ++i)
             std::construct_at(end + i, first[i]);
         size_ += static_cast<std::uint32_t>(count);

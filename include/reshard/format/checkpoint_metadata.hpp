@@ -4,13 +4,18 @@
 #define RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/chunk_digests.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <boost/container/small_vector.hpp>
+
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -29,31 +34,58 @@ struct checkpoint_file {
     bool operator==(checkpoint_file const&) const = default;
 };
 
+/// A box that is as large as its axes need: a checkpoint may have millions. It turns into a `box`
+/// and back by itself.
+struct packed_box {
+    packed_vector offset;
+    packed_vector shape;
+
+    packed_box() = default;
+    packed_box(packed_vector first, packed_vector extents)
+        : offset(std::move(first)), shape(std::move(extents)) {}
+    packed_box(box const& region) : offset(region.offset), shape(region.shape) {}
+
+    operator box() const { return {offset, shape}; }
+
+    std::size_t ndim() const { return shape.size(); }
+
+    /// \pre `axis < ndim()`
+    index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
+
+    bool operator==(packed_box const&) const = default;
+    bool operator==(box const& other) const {
+        return offset == other.offset && shape == other.shape;
+    }
+};
+
 /// A shard of a tensor in a file, stored row-major.
 ///
 /// \par Units `begin` and `end` in bytes of the file; all else in elements
 struct checkpoint_shard {
     holder_t file = 0;
-    box region;
+    packed_box region;
     std::optional<flat_range> flat; ///< counted in the row-major order of `region`
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::vector<std::uint64_t> digests{}; ///< of its chunks (see `digests_of`), if the file has any
+    digest_list digests{}; ///< of its chunks (see `digests_of`), if the file has any
 
     bool operator==(checkpoint_shard const&) const = default;
 };
 
 /// The shape in which a shard is stored: that of its region, or one axis for a flat range.
 inline index_vector stored_shape(checkpoint_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+    return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
 }
+
+/// Shards of one tensor: one alone, as most are, without memory of its own.
+using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 
 /// A tensor with all its shards, in the order of the files.
 struct checkpoint_tensor {
     std::string key;
     data_type dtype{};
-    index_vector shape; ///< global
-    std::vector<checkpoint_shard> shards;
+    packed_vector shape; ///< global
+    checkpoint_shards shards;
 
     bool operator==(checkpoint_tensor const&) const = default;
 };

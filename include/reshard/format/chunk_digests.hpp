@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHUNK_DIGESTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/short_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +87,36 @@ RESHARD_DECL std::string to_text(chunk_digests const& digests);
 ///
 /// \par Units bytes
 RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes);
+
+/// Digests of one tensor: of a small one, without memory of their own.
+using digest_list = short_list<std::uint64_t, 1>;
+
+/// Reads the digests of the tensors of a file from their text, one tensor after the other.
+///
+/// Refers to text and name of the file.
+class digest_reader {
+public:
+    /// \throws error with errc::corrupt_file that names `file`, as all its functions
+    RESHARD_DECL digest_reader(std::string_view text, std::string_view file);
+
+    std::uint64_t chunk_bytes() const { return chunk_bytes_; }
+
+    /// Those of the next tensor.
+    ///
+    /// \par Units bytes
+    RESHARD_DECL digest_list next(std::uint64_t tensor_bytes);
+
+    RESHARD_DECL void check_end() const;
+
+private:
+    std::uint64_t number(int base, std::size_t digits);
+    [[noreturn]] void refuse() const;
+
+    std::string_view left_;
+    std::string_view file_;
+    std::uint64_t chunk_bytes_ = 0;
+    char separator_ = ' ';
+};
 
 /// The digests that a text says tensors of these sizes have.
 ///

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/short_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,9 @@ namespace detail {
 /// The verdict that a message of `fail` above ends with, or nothing for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
+/// Extents of a tensor as a header has them: of a matrix, without memory of their own.
+using header_shape = short_list<std::uint64_t, 2>;
+
 /// One tensor of a safetensors file, as its header has it.
 ///
 /// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
@@ -80,7 +84,7 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 struct safetensors_entry {
     std::string name;
     data_type dtype{};
-    std::vector<std::uint64_t> shape;
+    header_shape shape;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 
@@ -116,7 +120,7 @@ struct safetensors_options {
 } // namespace detail
 
 /// `[2, 3]`.
-RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents);
+RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents);
 
 namespace detail {
 
@@ -130,8 +134,7 @@ constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b
 /// The bits of a tensor, or nothing where some product from the left does not fit 64 bits.
 ///
 /// A zero helps only the extents behind it: [0, 2^64 - 1, 2] has none, [2^64 - 1, 2, 0] too many.
-constexpr std::optional<std::uint64_t> bit_count(std::vector<std::uint64_t> const& shape,
-                                                 data_type dtype) {
+constexpr std::optional<std::uint64_t> bit_count(header_shape const& shape, data_type dtype) {
     std::optional<std::uint64_t> product = 1;
     for (std::uint64_t const extent : shape)
         if (product)

@@ -7,6 +7,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,11 @@ RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata 
 /// \throws error with errc::corrupt_file for a text that is not as it was written, with
 ///         errc::unsupported for a version that is not known; it names `file`
 RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file);
+
+/// The record in a file, read piece by piece: nearly all of it is tensors, which are not kept.
+///
+/// \throws error as `parse_save_record` and `open_text`
+RESHARD_DECL save_record read_save_record(std::filesystem::path const& path);
 
 /// Refuses files that are not exactly those of a record.
 ///

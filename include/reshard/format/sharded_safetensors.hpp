@@ -65,27 +65,22 @@ inline index_vector index_shape(safetensors_entry const& entry, std::string_view
     return shape;
 }
 
-/// The number of elements; an error names `what`.
-inline index_t element_count_of(index_vector const& shape, std::string_view what) {
+/// The number of elements; an error names what `what()` says.
+inline index_t element_count_of(index_vector const& shape, auto&& what) {
     try {
         return element_count(shape);
     } catch (error const& thrown) {
-        fail(errc::corrupt_file, what, thrown.what());
+        fail(errc::corrupt_file, what(), thrown.what());
     }
 }
 
 /// A tensor that stands whole in its file.
 ///
 /// \throws error with errc::limit_exceeded for more than `max_ndim` axes
-inline file_shard whole_file_shard(safetensors_entry const& entry, std::uint64_t data_offset,
+inline file_shard whole_file_shard(safetensors_entry entry, std::uint64_t data_offset,
                                    std::string_view file) {
     index_vector const shape = index_shape(entry, file);
-    return {entry.name,
-            entry.dtype,
-            whole(shape),
-            {},
-            shape,
-            data_offset + entry.begin,
+    return {std::move(entry.name),  entry.dtype, whole(shape), {}, shape, data_offset + entry.begin,
             data_offset + entry.end};
 }
 
@@ -125,7 +120,7 @@ inline void check_flat(file_shard const& shard, index_vector const& stored, std:
     if (stored != index_vector{shard.flat->size()})
         wrong(" has " + std::to_string(shard.flat->size()) +
               " elements, but the tensor in the file has the shape " + to_string(stored));
-    index_t const elements = element_count_of(shard.region.shape, what);
+    index_t const elements = element_count_of(shard.region.shape, [&] { return what; });
     if (shard.flat->end > elements)
         wrong(" exceeds its region of " + std::to_string(elements) + " elements");
 }

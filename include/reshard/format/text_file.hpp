@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 /// \file
@@ -51,6 +53,15 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     return has_third && has_fourth && is_between(second, lowest, highest) ? 4 : 0;
 }
 
+/// True where each of the eight bytes from `i` on is a character of its own.
+///
+/// \pre `i + 8 <= text.size()`
+inline bool is_plain_word(std::string_view text, std::size_t i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    return (word & 0x8080808080808080u) == 0;
+}
+
 /// The position of the first byte that does not belong to a well-formed character, or the size.
 ///
 /// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
@@ -58,6 +69,11 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
 constexpr std::size_t find_invalid_utf8(std::string_view text) {
     std::size_t i = 0;
     while (i < text.size()) {
+        // Headers of a hundred megabytes are plain text, with few exceptions.
+        while (!std::is_constant_evaluated() && text.size() - i >= 8 && is_plain_word(text, i))
+            i += 8;
+        if (i == text.size())
+            break;
         std::size_t const length = utf8_length(text, i);
         if (length == 0)
             break;
@@ -88,12 +104,14 @@ inline open_file open_to_read(std::filesystem::path const& path) {
 
 /// The next `bytes` bytes.
 ///
-/// Memory grows with what is really read, so that a length from the file itself may be asked for.
+/// Memory is taken with what is really read, so that a length from the file itself may be asked for.
 ///
 /// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
+    // Addresses only: pages come as they are filled.
+    text.reserve(static_cast<std::size_t>(std::min(bytes, file.bytes - file.position)));
     while (text.size() < bytes) {
         std::size_t const before = text.size();
         text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
@@ -103,15 +121,24 @@ inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     return text;
 }
 
-/// All of a file.
+/// A text of at most `limit` bytes.
 ///
-/// \throws error with errc::limit_exceeded for more than `limit` bytes; see also `open_to_read`
-inline std::string read_text_file(std::filesystem::path const& path,
-                                  std::uint64_t limit = std::uint64_t{1} << 32) {
+/// \throws error with errc::limit_exceeded; see also `open_to_read`
+inline open_file open_text(std::filesystem::path const& path,
+                           std::uint64_t limit = std::uint64_t{1} << 32) {
     open_file file = open_to_read(path);
     if (file.bytes > limit)
         fail(errc::limit_exceeded, path.string(), ": the file has ", file.bytes, " bytes; at most ",
              limit, " are read");
+    return file;
+}
+
+/// All of a file.
+///
+/// \throws error as `open_text`
+inline std::string read_text_file(std::filesystem::path const& path,
+                                  std::uint64_t limit = std::uint64_t{1} << 32) {
+    open_file file = open_text(path, limit);
     return read_bytes(file, file.bytes);
 }
 

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -88,12 +89,13 @@ public:
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
-    /// Who holds what; holder `i` is file `i`. It stays where it is when the checkpoint is moved.
-    layout const& files_layout() const { return *held_; }
+    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays where
+    /// it is when the checkpoint is moved.
+    layout const& files_layout() const;
     std::vector<std::string> const& file_names() const { return names_; }
 
-    /// All shards, without memory (see `shapes_in_files`).
-    detail::shard_views<const_tensor_view> const& shapes() const { return shapes_; }
+    /// All shards, without memory (see `shapes_in_files`), made when they are first asked for.
+    detail::shard_views<const_tensor_view> const& shapes() const;
 
     /// A file that stays open as long as the checkpoint does, or null where it has too many files.
     detail::input_file const* kept_file(holder_t file) const;
@@ -115,10 +117,18 @@ public:
     void check_unchanged(holder_t file) const;
 
 private:
+    /// What only those need who read tensors: it takes as long, and as much memory, as the rest.
+    struct views {
+        std::once_flag has_layout;
+        std::once_flag has_shapes;
+        layout held;
+        detail::shard_views<const_tensor_view> shapes;
+    };
+
     void check_same(holder_t file, detail::input_file const& now) const;
 
     checkpoint_metadata metadata_;
-    std::unique_ptr<layout> held_;
+    std::unique_ptr<views> views_ = std::make_unique<views>();
     /// The first files: reading one needs no look-up of its name, and sees the file that was opened
     /// even where a new checkpoint took its place.
     std::vector<detail::input_file> kept_;
@@ -126,7 +136,6 @@ private:
     std::vector<std::byte const*> first_bytes_; ///< of each file that is mapped
     std::vector<detail::file_identity> identities_;
     std::vector<std::string> names_;
-    detail::shard_views<const_tensor_view> shapes_;
 };
 
 /// The catalog of a checkpoint, for programs.
@@ -159,7 +168,8 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     });
     detail::local_error const problem = detail::attempt([&] {
         opened = std::make_unique<checkpoint>(path, how);
-        digest = detail::digest_of(opened->metadata());
+        if (world.size() > 1)
+            digest = detail::digest_of(opened->metadata());
     });
     detail::agree_to_run(world, "open " + path.string(), detail::digest_of(how), problem);
     auto const all = detail::gather_values(world, digest);

@@ -6,6 +6,7 @@
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -16,13 +17,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -88,32 +90,72 @@ inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
     return {checkpoint_kind::file, {path}};
 }
 
+/// The order in which the keys of tensors ascend.
+inline std::vector<std::uint32_t> order_of_keys(std::vector<checkpoint_tensor> const& tensors) {
+    std::vector<std::uint32_t> order(tensors.size());
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
+    return order;
+}
+
+/// Puts number `order[i]` in place `i`, without a second list.
+inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
+                         std::vector<std::uint32_t> order) {
+    for (std::uint32_t first = 0; first < order.size(); ++first) {
+        checkpoint_tensor moved = std::move(tensors[first]);
+        std::uint32_t place = first;
+        while (order[place] != first) {
+            std::uint32_t const next = std::exchange(order[place], place);
+            tensors[place] = std::move(tensors[next]);
+            place = next;
+        }
+        order[place] = place;
+        tensors[place] = std::move(moved);
+    }
+}
+
+inline void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
+    auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
+    if (!std::is_sorted(tensors.begin(), tensors.end(), before))
+        put_in_order(tensors, order_of_keys(tensors));
+}
+
 /// Tensors that grow file by file.
 class tensor_union {
 public:
     explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
 
+    /// Makes room for the tensors of a file, each of which has another key.
+    void begin_file(std::size_t tensors) {
+        if (!tensors_.empty() && std::exchange(is_first_, false))
+            for (std::uint32_t i = 0; i < tensors_.size(); ++i)
+                numbers_.append(tensors_[i].key, i);
+        std::size_t const all = tensors_.size() + tensors;
+        if (all > tensors_.capacity())
+            tensors_.reserve(is_first_ ? all : std::max(all, 2 * tensors_.capacity()));
+    }
+
     /// Adds a tensor that must not stand in another file.
-    void add_whole(holder_t file, file_shard const& shard) {
-        if (auto const known = numbers_.find(shard.key); known != numbers_.end())
-            refuse(shard.key, entries_[known->second].tensor.shards.front().file, file,
+    void add_whole(holder_t file, file_shard shard, digest_list digests) {
+        if (std::uint32_t const number = number_of(shard.key); number < tensors_.size())
+            refuse(shard.key, tensors_[number].shards.front().file, file,
                    "it is in both, and no metadata says that these are shards");
-        add(file, shard);
+        append(file, std::move(shard), std::move(digests));
     }
 
     /// Adds a shard of a tensor.
-    void add(holder_t file, file_shard const& shard) {
-        auto const [known, is_new] = numbers_.try_emplace(shard.key, entries_.size());
-        if (is_new)
-            entries_.push_back({{shard.key, shard.dtype, extents_to_end(shard.region), {}}, {}});
-        entry& one = entries_[known->second];
-        if (!is_new)
-            check_same(one, file, shard);
+    void add(holder_t file, file_shard shard, digest_list digests) {
+        std::uint32_t const number = number_of(shard.key);
+        if (number == tensors_.size())
+            return append(file, std::move(shard), std::move(digests));
+        checkpoint_tensor& one = tensors_[number];
+        check_same(one, file, shard);
         if (shard.global_shape)
-            state(one, file, *shard.global_shape);
-        else if (!one.stated_by)
-            grow(one.tensor.shape, shard.region);
-        one.tensor.shards.push_back({file, shard.region, shard.flat, shard.begin, shard.end});
+            state(number, file, *shard.global_shape);
+        else if (stated_by_[number] == nobody)
+            grow(one.shape, shard.region);
+        one.shards.push_back(stored(file, shard, std::move(digests)));
     }
 
     /// The tensors, sorted by key.
@@ -121,24 +163,20 @@ public:
     /// \throws error with errc::corrupt_file where a shard exceeds the shape that another file
     ///         states
     std::vector<checkpoint_tensor> take() {
-        std::vector<checkpoint_tensor> tensors;
-        for (entry& one : entries_) {
-            if (one.stated_by)
-                check_inside(one);
-            element_count_of(one.tensor.shape, "tensor '" + one.tensor.key + "' in " +
-                                                   path(one.tensor.shards.front().file) + ": ");
-            tensors.push_back(std::move(one.tensor));
+        for (std::size_t i = 0; i < tensors_.size(); ++i) {
+            if (tensors_[i].shards.size() > 1 && stated_by_[i] != nobody)
+                check_inside(tensors_[i], stated_by_[i]);
+            element_count_of(tensors_[i].shape, [&] {
+                return words("tensor '", tensors_[i].key, "' in ",
+                             path(tensors_[i].shards.front().file), ": ");
+            });
         }
-        std::sort(tensors.begin(), tensors.end(),
-                  [](auto const& a, auto const& b) { return a.key < b.key; });
-        return tensors;
+        sort_by_key(tensors_);
+        return std::move(tensors_);
     }
 
 private:
-    struct entry {
-        checkpoint_tensor tensor;
-        std::optional<holder_t> stated_by; ///< the file that states the global shape
-    };
+    static constexpr holder_t nobody = static_cast<holder_t>(-1);
 
     std::string path(holder_t file) const { return files_[file].path.string(); }
 
@@ -148,6 +186,30 @@ private:
              "': ", text);
     }
 
+    /// The place of the tensor of that key, or the one behind the last. In the first file, no key
+    /// stands twice, and no table is needed.
+    std::uint32_t number_of(std::string_view key) {
+        auto const count = static_cast<std::uint32_t>(tensors_.size());
+        if (is_first_)
+            return count;
+        return numbers_.find_or_append(
+            key, [&](std::uint32_t i) -> std::string_view { return tensors_[i].key; },
+            [&] { return count; });
+    }
+
+    static checkpoint_shard stored(holder_t file, file_shard const& shard, digest_list digests) {
+        return {file, shard.region, shard.flat, shard.begin, shard.end, std::move(digests)};
+    }
+
+    void append(holder_t file, file_shard shard, digest_list digests) {
+        checkpoint_tensor& one = tensors_.emplace_back();
+        one.key = std::move(shard.key);
+        one.dtype = shard.dtype;
+        one.shape = shard.global_shape ? *shard.global_shape : extents_to_end(shard.region);
+        one.shards.push_back(stored(file, shard, std::move(digests)));
+        stated_by_.push_back(shard.global_shape ? file : nobody);
+    }
+
     static index_vector extents_to_end(box const& region) {
         index_vector shape;
         for (std::size_t axis = 0; axis < region.ndim(); ++axis)
@@ -155,78 +217,84 @@ private:
         return shape;
     }
 
-    static void grow(index_vector& shape, box const& region) {
+    static void grow(packed_vector& shape, box const& region) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             shape[axis] = std::max(shape[axis], region.end(axis));
     }
 
-    void check_same(entry const& one, holder_t file, file_shard const& shard) const {
-        holder_t const first = one.tensor.shards.front().file;
-        if (one.tensor.dtype != shard.dtype)
+    void check_same(checkpoint_tensor const& one, holder_t file, file_shard const& shard) const {
+        holder_t const first = one.shards.front().file;
+        if (one.dtype != shard.dtype)
             refuse(shard.key, first, file,
                    words("the data type is ", code(shard.dtype), " in the former and ",
-                         code(one.tensor.dtype), " in the latter"));
-        if (one.tensor.shape.size() != shard.region.ndim())
+                         code(one.dtype), " in the latter"));
+        if (one.shape.size() != shard.region.ndim())
             refuse(shard.key, first, file,
                    words("it has ", shard.region.ndim(), " axes in the former and ",
-                         one.tensor.shape.size(), " in the latter"));
+                         one.shape.size(), " in the latter"));
     }
 
-    void state(entry& one, holder_t file, index_vector const& shape) const {
-        if (one.stated_by && one.tensor.shape != shape)
-            refuse(one.tensor.key, *one.stated_by, file,
-                   words("the global shape is ", shape, " in the former and ", one.tensor.shape,
+    void state(std::uint32_t number, holder_t file, index_vector const& shape) {
+        checkpoint_tensor& one = tensors_[number];
+        holder_t& stated_by = stated_by_[number];
+        if (stated_by != nobody && one.shape != shape)
+            refuse(one.key, stated_by, file,
+                   words("the global shape is ", shape, " in the former and ", one.shape,
                          " in the latter"));
-        if (!one.stated_by)
-            one.stated_by = file;
-        one.tensor.shape = shape;
+        if (stated_by == nobody)
+            stated_by = file;
+        one.shape = shape;
     }
 
-    void check_inside(entry const& one) const {
-        for (checkpoint_shard const& shard : one.tensor.shards)
-            for (std::size_t axis = 0; axis < one.tensor.shape.size(); ++axis)
-                if (shard.region.end(axis) > one.tensor.shape[axis])
-                    refuse(one.tensor.key, *one.stated_by, shard.file,
+    void check_inside(checkpoint_tensor const& one, holder_t stated_by) const {
+        for (checkpoint_shard const& shard : one.shards)
+            for (std::size_t axis = 0; axis < one.shape.size(); ++axis)
+                if (shard.region.end(axis) > one.shape[axis])
+                    refuse(one.key, stated_by, shard.file,
                            words("axis ", axis, ": a shard of the former ends at ",
                                  shard.region.end(axis), ", beyond the global extent ",
-                                 one.tensor.shape[axis], " that the latter states"));
+                                 one.shape[axis], " that the latter states"));
     }
 
     std::vector<checkpoint_file> const& files_;
-    std::vector<entry> entries_;
-    std::unordered_map<std::string, std::size_t> numbers_;
+    std::vector<checkpoint_tensor> tensors_;
+    std::vector<holder_t> stated_by_; ///< the file that states the global shape of each tensor
+    bool is_first_ = true;            ///< no second file was begun
+    key_index numbers_;               ///< of the tensors, from the second file on
 };
 
-/// The digests that a file has of its tensors, by where their data begins.
+/// The digests that a file has of its tensors, in the order of their data, if it has any.
 class file_digests {
 public:
-    /// \throws error with errc::corrupt_file that names `file`
-    file_digests(safetensors_header const& header, std::string const& file) {
+    /// Refers to the header.
+    ///
+    /// \throws error with errc::corrupt_file that names `file`, as all its functions
+    file_digests(safetensors_header const& header, std::string file) : file_(std::move(file)) {
         auto const text = header.metadata.find(std::string(chunk_digests_name));
-        if (text == header.metadata.end())
-            return;
-        std::vector<std::uint64_t> sizes;
-        for (safetensors_entry const& entry : header.tensors) {
-            sizes.push_back(entry.end - entry.begin);
-            begins_.push_back(header.data_offset + entry.begin);
-        }
-        digests_ = parse_digests(text->second, sizes, file);
+        if (text != header.metadata.end())
+            reader_.emplace(text->second, file_);
     }
+    file_digests(file_digests const&) = delete;
+    file_digests& operator=(file_digests const&) = delete;
 
     /// 0: the file has none.
-    std::uint64_t chunk_bytes() const { return digests_ ? digests_->chunk_bytes : 0; }
+    std::uint64_t chunk_bytes() const { return reader_ ? reader_->chunk_bytes() : 0; }
 
-    /// Those of a tensor with data; none where the file has none.
-    std::vector<std::uint64_t> of(checkpoint_shard const& shard) const {
-        if (!digests_ || shard.begin == shard.end)
-            return {};
-        auto const behind = std::upper_bound(begins_.begin(), begins_.end(), shard.begin);
-        return digests_->tensors[static_cast<std::size_t>(behind - begins_.begin()) - 1];
+    /// Those of the next tensor.
+    digest_list next(file_shard const& shard) {
+        return reader_ ? reader_->next(shard.end - shard.begin) : digest_list();
     }
 
+    void check_end() const {
+        if (reader_)
+            reader_->check_end();
+    }
+
+    std::string const& file() const { return file_; }
+
 private:
-    std::vector<std::uint64_t> begins_;
-    std::optional<chunk_digests> digests_;
+    std::string file_;
+    std::optional<digest_reader> reader_;
 };
 
 /// Opens the files of one checkpoint, one after the other.
@@ -245,9 +313,8 @@ public:
         for (std::string const& warning : header.warnings)
             warn(path, warning);
         std::error_code ec;
-        digests_.emplace_back(header, path.string());
-        result_.files.push_back(
-            {path, std::filesystem::file_size(path, ec), digests_.back().chunk_bytes()});
+        result_.files.push_back({path, std::filesystem::file_size(path, ec),
+                                 file_digests(header, path.string()).chunk_bytes()});
         found_.push_back(
             {path.filename().string(), result_.files.back().bytes, header.json_digest});
         auto const save = header.metadata.find(std::string(save_id_name));
@@ -256,7 +323,9 @@ public:
             fail(errc::corrupt_file, path.string(),
                  ": the save that wrote it was not finished; load another checkpoint");
         if (result_.files.size() == 1)
-            result_.metadata = header.metadata;
+            std::copy_if(header.metadata.begin(), header.metadata.end(),
+                         std::inserter(result_.metadata, result_.metadata.end()),
+                         [](auto const& one) { return !describes_shards(one.first); });
         return header;
     }
 
@@ -266,7 +335,7 @@ public:
         std::error_code ec;
         std::filesystem::path const record = directory / save_record_name;
         if (std::filesystem::exists(record, ec)) {
-            save_record const written = parse_save_record(read_text_file(record), record.string());
+            save_record const written = read_save_record(record);
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
             return;
@@ -279,15 +348,28 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    void add_whole(safetensors_header const& header) {
-        for (safetensors_entry const& entry : header.tensors)
-            tensors_.add_whole(last_file(),
-                               whole_file_shard(entry, header.data_offset, last_name()));
+    /// Adds the tensors of the last file, whole ones.
+    void add_whole(safetensors_header header) {
+        file_digests digests(header, last_name());
+        tensors_.begin_file(header.tensors.size());
+        for (safetensors_entry& entry : header.tensors) {
+            file_shard shard =
+                whole_file_shard(std::move(entry), header.data_offset, digests.file());
+            digest_list of_shard = digests.next(shard);
+            tensors_.add_whole(last_file(), std::move(shard), std::move(of_shard));
+        }
+        digests.check_end();
     }
 
+    /// The same where they are shards.
     void add_parts(safetensors_header const& header) {
-        for (file_shard const& shard : sharded_contents(header, last_name()))
-            tensors_.add(last_file(), shard);
+        file_digests digests(header, last_name());
+        tensors_.begin_file(header.tensors.size());
+        for (file_shard& shard : sharded_contents(header, last_name())) {
+            digest_list of_shard = digests.next(shard);
+            tensors_.add(last_file(), std::move(shard), std::move(of_shard));
+        }
+        digests.check_end();
     }
 
     /// Names the files of a directory that hold more of the same checkpoint.
@@ -320,30 +402,27 @@ public:
 
     checkpoint_metadata take(std::string_view format) {
         result_.format = format;
-        result_.metadata.erase(std::string(sharding_info_name));
-        result_.metadata.erase(std::string(reshard_info_name));
-        result_.metadata.erase(std::string(file_number_name));
-        result_.metadata.erase(std::string(save_id_name));
-        result_.metadata.erase(std::string(chunk_digests_name));
         result_.tensors = tensors_.take();
-        for (checkpoint_tensor& tensor : result_.tensors)
-            for (checkpoint_shard& shard : tensor.shards)
-                shard.digests = digests_[shard.file].of(shard);
         return std::move(result_);
     }
 
     bool is_strict() const { return options_.mode == safetensors_mode::strict; }
 
 private:
+    /// True for a key in the metadata of a file that is not for users.
+    static bool describes_shards(std::string_view key) {
+        return key == sharding_info_name || key == reshard_info_name || key == file_number_name ||
+               key == save_id_name || key == chunk_digests_name;
+    }
+
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
-    std::vector<file_digests> digests_; ///< by file, as the two below
-    std::vector<recorded_file> found_;
-    std::vector<std::string> saves_;
+    std::vector<recorded_file> found_; ///< by file
+    std::vector<std::string> saves_;   ///< the same
 };
 
 /// The tensors that the index puts into each file.
@@ -399,10 +478,10 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
         check_present(path, file, keys);
     std::uint64_t bytes = 0;
     for (auto const& [file, keys] : files) {
-        safetensors_header const header = reader.open(path.parent_path() / file);
+        safetensors_header header = reader.open(path.parent_path() / file);
         check_agrees(reader, path, file, keys, header);
-        reader.add_whole(header);
         bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
+        reader.add_whole(std::move(header));
     }
     check_total(reader, path, index, bytes);
     reader.check_directory(path.parent_path());
@@ -412,12 +491,12 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
 
 inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesystem::path const& path,
                                        std::string_view format) {
-    safetensors_header const header = reader.open(path);
+    safetensors_header header = reader.open(path);
     bool const has_parts = is_sharded(header);
     if (has_parts)
         reader.add_parts(header);
     else
-        reader.add_whole(header);
+        reader.add_whole(std::move(header));
     if (format == "huggingface") {
         reader.check_directory(path.parent_path());
         reader.find_unread(path.parent_path());

@@ -60,9 +60,12 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     for (std::size_t i = 0; i < file.order.size(); ++i) {
         file_shard& shard = contents.shards[file.order[i]];
         std::uint64_t const data = file.header.size();
-        checkpoint_shard const stored{number, shard.region, shard.flat,
-                                      data + file.tensors[i].begin, data + file.tensors[i].end};
-        plan.metadata.tensors.push_back({shard.key, shard.dtype, *shard.global_shape, {stored}});
+        checkpoint_tensor& tensor = plan.metadata.tensors.emplace_back();
+        tensor.key = std::move(shard.key);
+        tensor.dtype = shard.dtype;
+        tensor.shape = *shard.global_shape;
+        tensor.shards.push_back({number, shard.region, shard.flat, data + file.tensors[i].begin,
+                                 data + file.tensors[i].end});
     }
     plan.metadata.files.push_back(
         {contents.name, file.file_bytes(), digests ? chunk_digests::usual_chunk_bytes : 0});
@@ -230,6 +233,11 @@ inline std::string save_id_of(checkpoint_plan const& plan,
     return long_digest_text(std::as_bytes(std::span(written)));
 }
 
+inline void set_digests(checkpoint_shard& shard, std::vector<std::uint64_t> const& digests) {
+    shard.digests.clear();
+    shard.digests.append(digests.data(), digests.size());
+}
+
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
                                     std::string_view salt) {
@@ -245,7 +253,7 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
         record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
                                 digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
         for (std::size_t tensor = 0; tensor < shards[i].size(); ++tensor)
-            shards[i][tensor]->digests = digests[i].tensors[tensor];
+            set_digests(*shards[i][tensor], digests[i].tensors[tensor]);
     }
     sealed.record = to_json(record, written);
     return sealed;

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <charconv>
 #include <new>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -86,58 +87,52 @@ RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_b
     return to_text(unknown);
 }
 
-/// Reads the text of digests from its front.
-class digest_parser {
-public:
-    digest_parser(std::string_view text, std::string_view file) : left_(text), file_(file) {}
+RESHARD_DECL std::uint64_t digest_reader::number(int base, std::size_t digits) {
+    std::uint64_t value = 0;
+    std::string_view const text = left_.substr(0, digits);
+    auto const end = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (end.ec != std::errc{} || (base == 16 && end.ptr != text.data() + digits))
+        refuse();
+    left_.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+    return value;
+}
 
-    std::uint64_t number(int base, std::size_t digits) {
-        std::uint64_t value = 0;
-        std::string_view const text = left_.substr(0, digits);
-        auto const end = std::from_chars(text.data(), text.data() + text.size(), value, base);
-        if (end.ec != std::errc{} || (base == 16 && end.ptr != text.data() + digits))
-            refuse();
-        left_.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
-        return value;
-    }
+RESHARD_DECL digest_reader::digest_reader(std::string_view text, std::string_view file)
+    : left_(text), file_(file), chunk_bytes_(number(10, 20)) {
+    if (chunk_bytes_ == 0)
+        refuse();
+}
 
-    void skip(char separator) {
-        if (!left_.starts_with(separator))
-            refuse();
-        left_.remove_prefix(1);
-    }
+RESHARD_DECL digest_list digest_reader::next(std::uint64_t tensor_bytes) {
+    if (!left_.starts_with(std::exchange(separator_, ',')))
+        refuse();
+    left_.remove_prefix(1);
+    digest_list digests;
+    for (std::uint64_t i = chunk_count(tensor_bytes, chunk_bytes_); i > 0; --i)
+        digests.push_back(number(16, 16));
+    return digests;
+}
 
-    void check_end() const {
-        if (!left_.empty())
-            refuse();
-    }
+RESHARD_DECL void digest_reader::check_end() const {
+    if (!left_.empty())
+        refuse();
+}
 
-    [[noreturn]] void refuse() const {
-        fail(errc::corrupt_file, file_, ": ", chunk_digests_name,
-             " in its metadata is not the size of a chunk and the digests of its tensors");
-    }
-
-private:
-    std::string_view left_;
-    std::string_view file_;
-};
+RESHARD_DECL void digest_reader::refuse() const {
+    fail(errc::corrupt_file, file_, ": ", chunk_digests_name,
+         " in its metadata is not the size of a chunk and the digests of its tensors");
+}
 
 RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file) {
-    digest_parser parser(text, file);
-    chunk_digests found{parser.number(10, 20), {}};
-    if (found.chunk_bytes == 0)
-        parser.refuse();
-    char separator = ' ';
+    digest_reader reader(text, file);
+    chunk_digests found{reader.chunk_bytes(), {}};
     for (std::uint64_t const bytes : tensor_bytes) {
-        parser.skip(separator);
-        separator = ',';
-        auto& digests = found.tensors.emplace_back();
-        for (std::uint64_t i = chunk_count(bytes, found.chunk_bytes); i > 0; --i)
-            digests.push_back(parser.number(16, 16));
+        digest_list const digests = reader.next(bytes);
+        found.tensors.emplace_back(digests.begin(), digests.end());
     }
-    parser.check_end();
+    reader.check_end();
     return found;
 }
 

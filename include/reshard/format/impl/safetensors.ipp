@@ -52,10 +52,10 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 
 } // namespace detail
 
-RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents) {
+RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents) {
     constexpr std::size_t most = 16; // twice as many as any tensor has
     std::string text = "[";
-    for (std::uint64_t const extent : std::span(extents).first(std::min(most, extents.size())))
+    for (std::uint64_t const extent : extents.first(std::min(most, extents.size())))
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
     if (extents.size() > most)
         text += ", and " + std::to_string(extents.size() - most) + " more";
@@ -65,9 +65,11 @@ RESHARD_DECL std::string to_string(std::vector<std::uint64_t> const& extents) {
 namespace detail {
 
 RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file) {
+    auto const bit_total = bit_count(tensor.shape, tensor.dtype);
+    if (bit_total && *bit_total % 8 == 0 && tensor.end - tensor.begin == *bit_total / 8)
+        return;
     std::string const what =
         "shape " + to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
-    auto const bit_total = bit_count(tensor.shape, tensor.dtype);
     if (!bit_total)
         fail(safetensors_fault::validation_overflow, file,
              words(quoted(tensor), "the bits of ", what, " do not fit 64 bits"));
@@ -75,10 +77,9 @@ RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view f
         fail(safetensors_fault::misaligned_slice, file,
              words(quoted(tensor), what, " has ", *bit_total,
                    " bits, which do not fill whole bytes"));
-    if (tensor.end - tensor.begin != *bit_total / 8)
-        fail(safetensors_fault::tensor_invalid_info, file,
-             words(quoted(tensor), what, " needs ", *bit_total / 8,
-                   " bytes, but its data offsets hold ", tensor.end - tensor.begin));
+    fail(safetensors_fault::tensor_invalid_info, file,
+         words(quoted(tensor), what, " needs ", *bit_total / 8,
+               " bytes, but its data offsets hold ", tensor.end - tensor.begin));
 }
 
 /// Refuses a tensor that does not begin at `expected`.
@@ -100,7 +101,8 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
             return a.begin < b.begin;
         return a.end != b.end ? a.end < b.end : a.name < b.name;
     };
-    std::sort(tensors.begin(), tensors.end(), before);
+    if (!std::is_sorted(tensors.begin(), tensors.end(), before)) // as nearly all writers leave them
+        std::sort(tensors.begin(), tensors.end(), before);
 }
 
 RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
@@ -145,8 +147,9 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
                                         std::string_view file) {
     std::string const what = std::string(file) + ": tensor '" + tensor.name + "': shape " +
                              to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
-    safetensors_entry entry{
-        tensor.name, tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}, begin, begin};
+    safetensors_entry entry{tensor.name, tensor.dtype, {}, begin, begin};
+    for (index_t const extent : tensor.shape)
+        entry.shape.push_back(static_cast<std::uint64_t>(extent));
     auto const bit_total = bit_count(entry.shape, entry.dtype);
     if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
         fail(errc::overflow, what, " has more bits than 64 bits can count");

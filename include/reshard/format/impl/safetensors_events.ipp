@@ -6,7 +6,9 @@
 #include <reshard/format/safetensors_events.hpp>
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/key_index.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -14,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -264,14 +265,29 @@ private:
         for (std::size_t i = 0; i < has_field_.size(); ++i)
             if (!has_field_[i])
                 return refuse("tensor '", current_.name, "' has no '", names[i], "'");
-        auto const [known, is_new] = numbers_.try_emplace(current_.name, tensors.size());
-        if (!is_new)
-            bend("the name '" + current_.name + "' occurs twice");
-        if (is_new)
+        std::uint32_t const number = number_of(current_.name);
+        if (number == tensors.size())
             tensors.push_back(std::move(current_));
-        else
-            tensors[known->second] = std::move(current_);
+        else {
+            bend("the name '" + current_.name + "' occurs twice");
+            tensors[number] = std::move(current_);
+        }
         return enter(place::header);
+    }
+
+    /// The place of the tensor of that name, or the one behind the last.
+    ///
+    /// While names ascend, as most writers leave them, none stands twice, and no table is needed.
+    std::uint32_t number_of(std::string_view name) {
+        auto const count = static_cast<std::uint32_t>(tensors.size());
+        if (is_ascending_ && (tensors.empty() || tensors.back().name < name))
+            return count;
+        if (std::exchange(is_ascending_, false))
+            for (std::uint32_t i = 0; i < count; ++i)
+                numbers_.append(tensors[i].name, i);
+        return numbers_.find_or_append(
+            name, [&](std::uint32_t i) -> std::string_view { return tensors[i].name; },
+            [&] { return count; });
     }
 
     bool is_metadata_ = false;
@@ -286,12 +302,21 @@ private:
     std::string key_;
     std::string refusal_;
     safetensors_entry current_;
-    std::unordered_map<std::string, std::size_t> numbers_;
+    bool is_ascending_ = true;
+    key_index numbers_; ///< of the tensors, as soon as their names do not ascend
 };
+
+/// How many tensors a header may have: each has its own brace, and a few names that all have.
+inline std::size_t most_tensors_in(std::string_view json) {
+    constexpr std::size_t least_bytes = 40;
+    auto const braces = static_cast<std::size_t>(std::count(json.begin(), json.end(), '{'));
+    return std::min(braces, json.size() / least_bytes);
+}
 
 RESHARD_DECL std::optional<json_fault>
 read_header_json(std::string_view json, std::size_t max_depth, safetensors_header& header) {
     safetensors_events events;
+    events.tensors.reserve(most_tensors_in(json));
     auto fault = send_json_events(json, events, max_depth);
     header.tensors = std::move(events.tensors);
     header.metadata = std::move(events.metadata);

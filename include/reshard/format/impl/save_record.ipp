@@ -9,6 +9,7 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/json_document.hpp>
+#include <reshard/format/text_file.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -48,6 +49,7 @@ inline std::string json_of(checkpoint_tensor const& tensor) {
 
 /// What stands between the last digest of a record and what it is of.
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
+inline constexpr std::string_view record_end = "\"\n}\n";
 
 /// What begins the part of a record that is for people and other programs, the longest by far.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
@@ -69,20 +71,59 @@ RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata 
     }
     text += "\n  }";
     std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(text)));
-    return text + std::string(record_digest_name) + hex_text(digest) + "\"\n}\n";
+    return text + std::string(record_digest_name) + hex_text(digest) + std::string(record_end);
 }
 
-/// Refuses a text whose last line is not the digest of what stands before it.
-inline void check_record_digest(std::string_view text, std::string_view file) {
-    std::size_t const end = text.rfind(record_digest_name);
-    if (end == text.npos)
-        fail(errc::corrupt_file, file, ": the record does not end with a digest of itself");
-    std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(text.substr(0, end))));
-    std::string const wanted = std::string(record_digest_name) + hex_text(digest) + "\"\n}\n";
-    if (text.substr(end) != wanted)
-        fail(errc::corrupt_file, file, ": the record was changed: its bytes have the digest ",
-             hex_text(digest), ", and its last line gives another one");
-}
+/// A record that comes piece by piece: what stands before its tensors, its last line, and the
+/// digest of all before that line.
+class record_pieces {
+public:
+    void add(std::string_view piece) {
+        tail_ += piece;
+        if (tail_.size() <= last_line_bytes)
+            return;
+        std::string_view const passed(tail_.data(), tail_.size() - last_line_bytes);
+        digest_.add(std::as_bytes(std::span(passed)));
+        keep_head(passed);
+        tail_.erase(0, passed.size());
+    }
+
+    /// The record without its tensors, which files tell as well: its digest covers them.
+    ///
+    /// \pre all of it was added, here and below
+    std::string without_tensors() const { return has_tensors_ ? head_ + "\n}" : head_ + tail_; }
+
+    /// Refuses a text whose last line is not the digest of what stands before it.
+    void check_digest(std::string_view file) {
+        if (!tail_.starts_with(record_digest_name))
+            fail(errc::corrupt_file, file, ": the record does not end with a digest of itself");
+        std::string const digest = hex_text(digest_.take());
+        if (tail_ != std::string(record_digest_name) + digest + std::string(record_end))
+            fail(errc::corrupt_file, file, ": the record was changed: its bytes have the digest ",
+                 digest, ", and its last line gives another one");
+    }
+
+private:
+    static constexpr std::size_t last_line_bytes =
+        record_digest_name.size() + 16 + record_end.size();
+
+    void keep_head(std::string_view passed) {
+        if (has_tensors_)
+            return;
+        std::size_t const before = head_.size();
+        head_ += passed;
+        std::size_t const begin = before - std::min(before, record_tensors_name.size());
+        std::size_t const end = head_.find(record_tensors_name, begin);
+        has_tensors_ = end != head_.npos;
+        if (has_tensors_)
+            head_.resize(end);
+    }
+
+    std::string head_;
+    std::string tail_;
+    bool has_tensors_ = false;
+    running_digest digest_;
+};
 
 inline std::uint64_t hex_number(json_cursor const& place) {
     std::string const text = place.text();
@@ -93,14 +134,9 @@ inline std::uint64_t hex_number(json_cursor const& place) {
     return value;
 }
 
-/// A record without its tensors, which files tell as well: its digest covers them.
-inline std::string without_tensors(std::string_view text) {
-    std::size_t const end = text.find(record_tensors_name);
-    return std::string(text.substr(0, end)) + (end == text.npos ? "" : "\n}");
-}
-
-RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file) {
-    std::string const head = without_tensors(text);
+/// What the pieces say.
+inline save_record record_of(record_pieces& pieces, std::string_view file) {
+    std::string const head = pieces.without_tensors();
     auto const document = parse_json(head, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     json_cursor const version = root.at("reshard");
@@ -108,7 +144,7 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
         version.refuse(errc::unsupported, words("the record has version ", version.count(),
                                                 ", and this program reads ", save_record_version,
                                                 "; use a newer one"));
-    check_record_digest(text, file);
+    pieces.check_digest(file);
     save_record record{root.at("save").text(), {}};
     for (json_cursor const& one : root.at("files").elements()) {
         check_file_name(one.at("name"), one.at("name").text());
@@ -117,6 +153,23 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
                                 hex_number(one.at("header"))});
     }
     return record;
+}
+
+RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file) {
+    record_pieces pieces;
+    pieces.add(text);
+    return record_of(pieces, file);
+}
+
+RESHARD_DECL save_record read_save_record(std::filesystem::path const& path) {
+    open_file file = open_text(path);
+    record_pieces pieces;
+    for (std::uint64_t left = file.bytes; left > 0;) {
+        std::uint64_t const step = std::min(left, std::uint64_t{1} << 20);
+        pieces.add(read_bytes(file, step));
+        left -= step;
+    }
+    return record_of(pieces, path.string());
 }
 
 RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& found,

@@ -11,9 +11,7 @@
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
-    : metadata_(open_checkpoint(path, how.format)),
-      held_(std::make_unique<layout>(layout_of(metadata_))),
-      shapes_(detail::shapes_in_files<const_tensor_view>(metadata_)) {
+    : metadata_(open_checkpoint(path, how.format)) {
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
         detail::input_file opened(file.path);
@@ -28,6 +26,17 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
         else if (kept_.size() < most_kept)
             kept_.push_back(std::move(opened));
     }
+}
+
+RESHARD_DECL layout const& checkpoint::files_layout() const {
+    std::call_once(views_->has_layout, [&] { views_->held = layout_of(metadata_); });
+    return views_->held;
+}
+
+RESHARD_DECL detail::shard_views<const_tensor_view> const& checkpoint::shapes() const {
+    std::call_once(views_->has_shapes,
+                   [&] { views_->shapes = detail::shapes_in_files<const_tensor_view>(metadata_); });
+    return views_->shapes;
 }
 
 RESHARD_DECL detail::input_file const* checkpoint::kept_file(holder_t file) const {

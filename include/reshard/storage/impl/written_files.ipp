@@ -113,7 +113,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
     for (auto const& shards : shards_by_file(filled)) {
         files.push_back({filled.files[files.size()].chunk_bytes, {}});
         for (checkpoint_shard const* const shard : shards)
-            files.back().tensors.push_back(shard->digests);
+            files.back().tensors.emplace_back(shard->digests.begin(), shard->digests.end());
     }
     return seal(plan, files, salt);
 }
