@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_at_a_position_stands_there) {
 BOOST_AUTO_TEST_CASE(bytes_are_read_from_a_position_on) {
     write_file(file(), "abcdef");
     input_file const input(file());
-    BOOST_TEST(input.identity().bytes == 6u);
+    BOOST_TEST(input.facts().bytes == 6u);
     std::string text(3, ' ');
     input.read(2, std::as_writable_bytes(std::span(text)));
     BOOST_TEST(text == "cde");
@@ -72,17 +72,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_ends_too_early_is_an_error_and_no_signal) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_was_written_to_or_replaced_is_another_one) {
     write_file(file(), "abc");
-    file_identity const before = input_file(file()).identity();
-    BOOST_TEST((input_file(file()).identity() == before));
+    file_identity const before = input_file(file()).facts();
+    BOOST_TEST((input_file(file()).facts() == before));
     std::filesystem::last_write_time(file(), std::filesystem::file_time_type{});
-    BOOST_TEST((input_file(file()).identity() != before));
-    file_identity const older = input_file(file()).identity();
+    BOOST_TEST((input_file(file()).facts() != before));
+    file_identity const older = input_file(file()).facts();
     std::filesystem::remove(file());
     write_file(file(), "abc");
     std::filesystem::last_write_time(file(), std::filesystem::file_time_type{});
     write_file(file().string() + "-other", "abc");
     std::filesystem::rename(file().string() + "-other", file());
-    BOOST_TEST((input_file(file()).identity() != older));
+    BOOST_TEST((input_file(file()).facts() != older));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read_as_memory) {

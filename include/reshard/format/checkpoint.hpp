@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/safetensors.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <filesystem>
 #include <vector>
@@ -47,6 +48,14 @@ namespace reshard {
 ///         one another; it names the files, the tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options = {});
+
+namespace detail {
+
+/// The same in other files than the system's.
+RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
+                                         safetensors_options const& options);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -7,6 +7,7 @@
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/short_list.hpp>
+#include <reshard/format/text_file.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -231,10 +232,16 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
                                                          std::string_view file,
                                                          safetensors_options const& options = {});
 
-/// The header of a file; nothing behind it is read.
+/// The header of a file of the system; nothing behind it is read.
 ///
 /// \throws error with errc::missing_file or errc::io; see also `parse_safetensors_json`
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
+                                                        safetensors_options const& options = {});
+
+/// The header of a file that was opened, `name` for messages; nothing behind it is read.
+///
+/// \throws error with errc::io; see also `parse_safetensors_json`
+RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::string_view name,
                                                         safetensors_options const& options = {});
 
 } // namespace detail

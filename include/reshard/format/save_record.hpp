@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -54,7 +55,8 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
 /// The record in a file, read piece by piece: nearly all of it is tensors, which are not kept.
 ///
 /// \throws error as `parse_save_record` and `open_text`
-RESHARD_DECL save_record read_save_record(std::filesystem::path const& path);
+RESHARD_DECL save_record read_save_record(file_store const& files,
+                                          std::filesystem::path const& path);
 
 /// Refuses files that are not exactly those of a record.
 ///

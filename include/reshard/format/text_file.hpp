@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -84,22 +84,17 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
 
 /// A file opened for reading, and its length.
 struct open_file {
-    input_file file;
+    std::unique_ptr<file_store::file> file;
     std::uint64_t bytes = 0;
     std::uint64_t position = 0; ///< of what is read next
 };
 
 /// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot
 ///         be read
-inline open_file open_to_read(std::filesystem::path const& path) {
-    std::error_code ec;
-    if (!std::filesystem::exists(path, ec))
-        fail(errc::missing_file, path.string(), ": there is no such file");
-    if (!std::filesystem::is_regular_file(path, ec))
-        fail(errc::io, path.string(), ": this is not a file");
-    input_file file(path);
-    std::uint64_t const bytes = file.identity().bytes;
-    return {std::move(file), bytes};
+inline open_file open_to_read(file_store const& files, std::filesystem::path const& path) {
+    open_file opened{files.open(path)};
+    opened.bytes = opened.file->facts().bytes;
+    return opened;
 }
 
 /// The next `bytes` bytes.
@@ -115,7 +110,7 @@ inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     while (text.size() < bytes) {
         std::size_t const before = text.size();
         text.resize(before + static_cast<std::size_t>(std::min(step, bytes - before)));
-        file.file.read(file.position, std::as_writable_bytes(std::span(text).subspan(before)));
+        file.file->read(file.position, std::as_writable_bytes(std::span(text).subspan(before)));
         file.position += text.size() - before;
     }
     return text;
@@ -124,9 +119,9 @@ inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
 /// A text of at most `limit` bytes.
 ///
 /// \throws error with errc::limit_exceeded; see also `open_to_read`
-inline open_file open_text(std::filesystem::path const& path,
+inline open_file open_text(file_store const& files, std::filesystem::path const& path,
                            std::uint64_t limit = std::uint64_t{1} << 32) {
-    open_file file = open_to_read(path);
+    open_file file = open_to_read(files, path);
     if (file.bytes > limit)
         fail(errc::limit_exceeded, path.string(), ": the file has ", file.bytes, " bytes; at most ",
              limit, " are read");
@@ -136,9 +131,13 @@ inline open_file open_text(std::filesystem::path const& path,
 /// All of a file.
 ///
 /// \throws error as `open_text`
+inline std::string read_text_file(file_store const& files, std::filesystem::path const& path) {
+    open_file file = open_text(files, path);
+    return read_bytes(file, file.bytes);
+}
 inline std::string read_text_file(std::filesystem::path const& path,
                                   std::uint64_t limit = std::uint64_t{1} << 32) {
-    open_file file = open_text(path, limit);
+    open_file file = open_text(*files_of_system(), path, limit);
     return read_bytes(file, file.bytes);
 }
 

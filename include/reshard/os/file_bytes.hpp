@@ -3,7 +3,9 @@
 #ifndef RESHARD_OS_FILE_BYTES_HPP
 #define RESHARD_OS_FILE_BYTES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/os/file.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -23,19 +25,10 @@ namespace reshard::detail {
     fail_io(path.string() + ": " + what, problem);
 }
 
-/// Which file a name stood for, and when it was last written to, as far as the system tells.
-struct file_identity {
-    std::uint64_t device = 0;
-    std::uint64_t number = 0;
-    std::uint64_t bytes = 0;
-    std::int64_t written_s = 0;
-    std::int64_t written_ns = 0;
+using file_identity = file_store::identity;
 
-    bool operator==(file_identity const&) const = default;
-};
-
-/// A file that is read at positions.
-class input_file {
+/// A file of the system that is read at positions.
+class input_file : public file_store::file {
 public:
     input_file() = default;
 
@@ -44,14 +37,8 @@ public:
 
     std::filesystem::path const& path() const { return path_; }
 
-    /// \throws error with errc::io
-    file_identity identity() const;
-
-    /// Fills `target` with the bytes from `position` on.
-    ///
-    /// \throws error with errc::corrupt_file where the file ends before, errc::io where the system
-    ///         cannot read it
-    void read(std::uint64_t position, std::span<std::byte> target) const;
+    file_identity facts() const override;
+    void read(std::uint64_t position, std::span<std::byte> target) const override;
 
     file_descriptor const& descriptor() const { return file_; }
 
@@ -59,6 +46,18 @@ private:
     std::filesystem::path path_;
     file_descriptor file_;
 };
+
+/// The files of the system.
+class system_files : public file_store {
+public:
+    RESHARD_DECL kind find(std::filesystem::path const& path) const override;
+    RESHARD_DECL std::vector<std::filesystem::path>
+    list(std::filesystem::path const& directory) const override;
+    RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+};
+
+/// The one that is there as long as the program; the pointer owns nothing.
+RESHARD_DECL std::shared_ptr<file_store const> files_of_system();
 
 /// A file to be read as memory: only the pages that are touched are.
 ///

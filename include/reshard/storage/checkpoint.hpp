@@ -13,10 +13,13 @@
 #include <reshard/layout/catalog.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/leftovers.hpp>
+#include <reshard/storage/united_files.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -77,6 +80,8 @@ struct open_options {
     /// and mapped already; but a file that is cut while it is read, or a medium that fails, ends
     /// the program with the signal SIGBUS. By default both are errors.
     bool mapped = false;
+    /// Where files are found and read; nothing: in the file system.
+    std::shared_ptr<file_store const> files = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.format, self.mapped); }
 };
@@ -98,13 +103,16 @@ public:
     detail::shard_views<const_tensor_view> const& shapes() const;
 
     /// A file that stays open as long as the checkpoint does, or null where it has too many files.
-    detail::input_file const* kept_file(holder_t file) const;
+    file_store::file const* kept_file(holder_t file) const;
 
     /// Opens a file.
     ///
     /// \throws error with errc::corrupt_file where it is another one than when the checkpoint was
     ///         opened, or was written to since
-    detail::input_file open_file(holder_t file) const;
+    std::unique_ptr<file_store::file> open_file(holder_t file) const;
+
+    /// Where its files are.
+    std::shared_ptr<file_store const> const& files() const { return files_; }
 
     /// True where files are read as memory (`open_options::mapped`).
     bool is_mapped() const { return !first_bytes_.empty(); }
@@ -125,13 +133,14 @@ private:
         detail::shard_views<const_tensor_view> shapes;
     };
 
-    void check_same(holder_t file, detail::input_file const& now) const;
+    void check_same(holder_t file, file_store::file const& now) const;
 
+    std::shared_ptr<file_store const> files_;
     checkpoint_metadata metadata_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
     /// The first files: reading one needs no look-up of its name, and sees the file that was opened
     /// even where a new checkpoint took its place.
-    std::vector<detail::input_file> kept_;
+    std::vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
     std::vector<std::byte const*> first_bytes_; ///< of each file that is mapped
     std::vector<detail::file_identity> identities_;
@@ -143,40 +152,99 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
 
-/// A digest of what a checkpoint says of itself, to see that all ranks opened the same one. Not of
-/// all members: ranks may see it at different paths, and what files say beside their tensors moves
+/// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened the
+/// same one. Not of all members: ranks may see it at different paths, and what files say beside their tensors moves
 /// nothing.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 } // namespace detail
 
+namespace detail {
+
+/// Which ranks see which files of a checkpoint; null where all of them see all.
+inline std::shared_ptr<united_files const> united(checkpoint const& source) {
+    return std::dynamic_pointer_cast<united_files const>(source.files());
+}
+
+/// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path. Ranks
+/// may have paths of their own.
+inline std::string call_on(std::string_view what, checkpoint const& source) {
+    checkpoint_metadata const& opened = source.metadata();
+    if (!opened.save.empty())
+        return std::string(what) + " the save " + opened.save;
+    return std::string(what) + (united(source) ? " a checkpoint" : " " + opened.path.string());
+}
+
+/// True where `all` digests of ranks are of one checkpoint; 0 stands for an error.
+inline bool are_same(std::vector<std::uint64_t> const& all) {
+    return all.front() != 0 && std::ranges::count(all, all.front()) == std::ssize(all);
+}
+
+/// Refuses what ranks have opened unless it is the same.
+inline void check_same_opened(std::filesystem::path const& path,
+                              std::vector<std::uint64_t> const& digests) {
+    for (std::size_t rank = 1; rank < digests.size(); ++rank)
+        if (digests[rank] != digests[0])
+            fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
+                 " see different files; do they share this directory?");
+}
+
+/// Opens what ranks see together of a directory; null where they all see the same of it.
+///
+/// \par Collective every rank of the group, in the same order
+std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem::path const& path,
+                                        open_options const& how) {
+    auto const files = unite_files(world, how.files ? how.files : files_of_system(),
+                                   path.has_filename() ? path : path.parent_path());
+    if (!files)
+        return nullptr;
+    std::unique_ptr<checkpoint> opened;
+    std::uint64_t digest = 0;
+    agree_on(world, [&] {
+        name_missing(world.size(), [&] {
+            open_options united = how;
+            united.files = files;
+            opened = std::make_unique<checkpoint>(files->directory(), united);
+        });
+        digest = digest_of(opened->metadata());
+    });
+    check_same_opened(path, gather_values(world, digest));
+    return opened;
+}
+
+} // namespace detail
+
 /// Opens a checkpoint on every rank.
+///
+/// Machines may have some of its files each, at one path or at paths of their own: then what they
+/// have together is opened, and a load brings the bytes of each file from a rank that sees it.
 ///
 /// Where a writer died while it replaced the checkpoint, and the file system could not exchange the
 /// old one and the new one in one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where ranks
-///         see different files
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a file is
+///         not the same on two ranks; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            open_options const& how = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
     agree_on(world, [&] {
-        if (world.rank() == 0)
+        if (world.rank() == 0 && !how.files)
             detail::finish_replacement(path.has_filename() ? path : path.parent_path());
     });
     detail::local_error const problem = detail::attempt([&] {
         opened = std::make_unique<checkpoint>(path, how);
-        if (world.size() > 1)
-            digest = detail::digest_of(opened->metadata());
+        digest = detail::digest_of(opened->metadata());
     });
-    detail::agree_to_run(world, "open " + path.string(), detail::digest_of(how), problem);
+    detail::agree_to_run(world, "open a checkpoint", detail::digest_of(how));
     auto const all = detail::gather_values(world, digest);
-    for (std::size_t rank = 1; rank < all.size(); ++rank)
-        if (all[rank] != all[0])
-            fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
-                 " see different files; do they share this directory?");
+    if (detail::are_same(all))
+        return std::move(*opened);
+    if (auto united = detail::open_united(world, path, how))
+        return std::move(*united);
+    agree(world, problem);
+    detail::check_same_opened(path, all);
     return std::move(*opened);
 }
 

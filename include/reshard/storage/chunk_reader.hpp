@@ -104,7 +104,7 @@ private:
     checkpoint_shard const& shard_at(shard_place place) const;
     bool is_verified(checkpoint_shard const& shard) const;
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
-    input_file const& file(holder_t number);
+    file_store::file const& file(holder_t number);
 
     /// Reads a chunk, or compares what is mapped.
     std::optional<bad_chunk> read_chunk(shard_place place, std::uint64_t number, std::byte* target);
@@ -112,8 +112,8 @@ private:
     checkpoint const& source_;
     bool verify_;
     running_digest digest_;
-    std::vector<bool> unverified_; ///< of the files, those that were read so
-    input_file open_;              ///< where the checkpoint keeps not all files open
+    std::vector<bool> unverified_;           ///< of the files, those that were read so
+    std::unique_ptr<file_store::file> open_; ///< where the checkpoint keeps not all files open
     holder_t open_number_ = 0;
     std::vector<std::byte> buffer_;
     std::optional<shard_place> held_;

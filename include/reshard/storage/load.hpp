@@ -83,7 +83,8 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
     std::filesystem::path const& path = source.metadata().path;
     Group const world = detail::with_deadline(caller, how.deadline);
     detail::state_load wanted;
-    detail::agree_to_run(world, "load a state from " + path.string(), 0, detail::attempt([&] {
+    detail::agree_to_run(world, detail::call_on("load a state from", source), 0,
+                         detail::attempt([&] {
                              detail::at_path(path, [&] {
                                  wanted.prepare(state, source.files_layout());
                                  detail::check_names(state, wanted.bytes);

@@ -7,6 +7,7 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
@@ -43,6 +44,18 @@ RESHARD_DECL std::optional<index_t>
 first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
 struct stored_pair;
+
+/// A digest of one copy of a box that several shards of a tensor have.
+struct box_digest {
+    std::uint32_t tensor = 0;
+    std::uint32_t box = 0;
+    std::uint32_t shard = 0;
+    std::uint64_t digest = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.tensor, self.box, self.shard, self.digest);
+    }
+};
 
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
 ///
@@ -83,6 +96,11 @@ public:
     ///         first element that does
     void check_replicas() const;
 
+    /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
+    ///
+    /// \throws error with errc::io
+    void add_digests(united_files const& files, int rank, std::vector<box_digest>& digests) const;
+
 private:
     shard_place place_of(std::uint32_t shard) const {
         return {static_cast<std::uint32_t>(number_), shard};
@@ -109,15 +127,30 @@ RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a
 /// The places in `held` of the tensors that some target is made of, ascending.
 RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);
 
+/// Refuses digests of copies of one box that differ.
+///
+/// \throws error with errc::overlap, naming both files and the key
+RESHARD_DECL void compare_replicas(checkpoint const& source,
+                                   std::vector<std::vector<box_digest>> const& by_rank);
+
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
-/// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them.
+/// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them. Where ranks see
+/// different files, they compare digests of what each of them sees.
 ///
 /// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,
 ///         on every rank alike
 void check_replicas(group auto const& world, checkpoint const& source,
                     std::vector<std::size_t> const& numbers) {
+    if (auto const files = united(source)) {
+        std::vector<box_digest> mine;
+        agree_on(world, [&] {
+            for (std::size_t const number : numbers)
+                stored_tensor(source, number).add_digests(*files, world.rank(), mine);
+        });
+        return compare_replicas(source, gather_values(world, mine));
+    }
     agree_on(world, [&] {
         auto const step = static_cast<std::size_t>(world.size());
         for (auto i = static_cast<std::size_t>(world.rank()); i < numbers.size(); i += step)

@@ -29,9 +29,9 @@ struct verification {
 
 namespace detail {
 
-/// What one process finds that compares every `step`-th tensor from `first` on.
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, std::size_t first,
-                                               std::size_t step);
+/// What process `rank` of `size` finds: it compares every `size`-th tensor, or, where processes see
+/// different files, what is in every file that it sees and no process before it.
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size);
 
 /// What can be said before the data is read: how many bytes have digests, and which files none.
 RESHARD_DECL verification verifiable(checkpoint const& source);
@@ -41,17 +41,14 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 /// Compares all data of a checkpoint with the digests that were saved with it. The record, headers
 /// and sizes of files were compared when it was opened.
 ///
-/// Rank `r` reads every `size`-th tensor.
+/// Rank `r` reads every `size`-th tensor, or, where ranks see different files, those that it sees.
 ///
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source) {
-    detail::agree_to_run(world, "verify " + source.metadata().path.string(),
+    detail::agree_to_run(world, detail::call_on("verify", source),
                          detail::digest_of(source.metadata()), {});
     std::vector<detail::bad_chunk> mine;
-    agree_on(world, [&] {
-        mine = detail::bad_chunks(source, static_cast<std::size_t>(world.rank()),
-                                  static_cast<std::size_t>(world.size()));
-    });
+    agree_on(world, [&] { mine = detail::bad_chunks(source, world.rank(), world.size()); });
     verification result = detail::verifiable(source);
     for (auto const& of_rank : detail::gather_values(world, mine))
         result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());

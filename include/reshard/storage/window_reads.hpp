@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_WINDOW_READS_HPP
 
 #include <reshard/copy/affine_copy.hpp>
-#include <reshard/copy/choose.hpp>
+#include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>

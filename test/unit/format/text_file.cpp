@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_whole_or_from_its_beginning) {
     std::string const long_text(3'000'001, 'x');
     auto const path = directory.write("f", long_text);
     BOOST_TEST((read_text_file(path) == long_text));
-    open_file file = open_to_read(path);
+    open_file file = open_to_read(*files_of_system(), path);
     BOOST_TEST(file.bytes == 3'000'001u);
     BOOST_TEST(read_bytes(file, 3) == "xxx");
     BOOST_TEST(read_bytes(file, 0) == "");
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error) {
     BOOST_TEST((refusal([&] { read_text_file(directory.path()); }) == errc::io));
     BOOST_TEST((refusal([&] { read_text_file(path, 3); }) == errc::limit_exceeded));
     // A length that the file claims but does not have: no memory is taken for it.
-    open_file file = open_to_read(path);
+    open_file file = open_to_read(*files_of_system(), path);
     BOOST_TEST((refusal([&] { read_bytes(file, std::uint64_t{1} << 60); }) == errc::corrupt_file));
 }
 

@@ -32,17 +32,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The names in a directory, sorted.
-inline std::vector<std::filesystem::path> listing(std::filesystem::path const& directory) {
-    std::error_code ec;
-    std::vector<std::filesystem::path> paths;
-    for (std::filesystem::directory_iterator place(directory, ec), end; !ec && place != end;
-         place.increment(ec))
-        paths.push_back(place->path());
-    if (ec)
-        fail(errc::io, directory.string(), ": the directory cannot be read: ", ec.message());
-    std::sort(paths.begin(), paths.end());
-    return paths;
+inline bool is_there(file_store const& files, std::filesystem::path const& path) {
+    return files.find(path) != file_store::kind::nothing;
 }
 
 /// What was found instead of a checkpoint.
@@ -57,16 +48,16 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
            (paths.size() > most ? " and " + std::to_string(paths.size() - most) + " more" : "");
 }
 
-inline checkpoint_files find_in_directory(std::filesystem::path const& directory) {
-    std::error_code ec;
+inline checkpoint_files find_in_directory(file_store const& files,
+                                          std::filesystem::path const& directory) {
     for (auto const& [name, kind] : {std::pair{hf_index_name, checkpoint_kind::index},
                                      std::pair{hf_single_name, checkpoint_kind::single}})
-        if (std::filesystem::exists(directory / name, ec))
+        if (is_there(files, directory / name))
             return {kind, {directory / name}};
-    auto const all = listing(directory);
+    auto const all = files.list(directory);
     checkpoint_files found{checkpoint_kind::sharded, {}};
     for (std::filesystem::path const& path : all)
-        if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, ec))
+        if (path.extension() == ".safetensors" && files.find(path) == file_store::kind::file)
             found.paths.push_back(path);
     if (found.paths.empty())
         fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
@@ -78,12 +69,12 @@ inline checkpoint_files find_in_directory(std::filesystem::path const& directory
 ///
 /// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
 ///         checkpoint; it says what was found
-inline checkpoint_files find_checkpoint(std::filesystem::path const& path) {
-    std::error_code ec;
-    if (!std::filesystem::exists(path, ec))
+inline checkpoint_files find_checkpoint(file_store const& files,
+                                        std::filesystem::path const& path) {
+    if (!is_there(files, path))
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
-    if (std::filesystem::is_directory(path, ec))
-        return find_in_directory(path);
+    if (files.find(path) == file_store::kind::directory)
+        return find_in_directory(files, path);
     if (path.extension() != ".safetensors")
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors, not a checkpoint");
@@ -300,8 +291,9 @@ private:
 /// Opens the files of one checkpoint, one after the other.
 class checkpoint_reader {
 public:
-    checkpoint_reader(std::filesystem::path const& path, safetensors_options const& options)
-        : options_(options) {
+    checkpoint_reader(file_store const& files, std::filesystem::path const& path,
+                      safetensors_options const& options)
+        : files_(files), options_(options) {
         result_.path = path;
     }
     checkpoint_reader(checkpoint_reader const&) = delete;
@@ -309,12 +301,12 @@ public:
 
     /// The header of one more file, which gets the next number.
     safetensors_header open(std::filesystem::path const& path) {
-        safetensors_header header = read_safetensors_header(path, options_);
+        open_file file = open_to_read(files_, path);
+        safetensors_header header = read_safetensors_header(file, path.string(), options_);
         for (std::string const& warning : header.warnings)
             warn(path, warning);
-        std::error_code ec;
-        result_.files.push_back({path, std::filesystem::file_size(path, ec),
-                                 file_digests(header, path.string()).chunk_bytes()});
+        result_.files.push_back(
+            {path, file.bytes, file_digests(header, path.string()).chunk_bytes()});
         found_.push_back(
             {path.filename().string(), result_.files.back().bytes, header.json_digest});
         auto const save = header.metadata.find(std::string(save_id_name));
@@ -332,10 +324,9 @@ public:
     /// Refuses files of a directory that are not those of one finished save. Files of others have
     /// no save.
     void check_directory(std::filesystem::path const& directory) {
-        std::error_code ec;
         std::filesystem::path const record = directory / save_record_name;
-        if (std::filesystem::exists(record, ec)) {
-            save_record const written = read_save_record(record);
+        if (is_there(files_, record)) {
+            save_record const written = read_save_record(files_, record);
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
             return;
@@ -377,10 +368,8 @@ public:
     /// \par Source the Unified Checkpoint of PaddleNLP: an index, or a file, of its own for optimizer
     ///             state and for master weights
     void find_unread(std::filesystem::path const& directory) {
-        std::error_code ec;
-        for (std::filesystem::directory_iterator entry(directory, ec), end; !ec && entry != end;
-             entry.increment(ec)) {
-            std::string const name = entry->path().filename().string();
+        for (std::filesystem::path const& path : files_.list(directory)) {
+            std::string const name = path.filename().string();
             bool const is_more =
                 name.starts_with("optimizer") || name.starts_with("master_weights");
             if (is_more && (name.ends_with(".safetensors") || name.ends_with(".index.json")))
@@ -406,6 +395,7 @@ public:
         return std::move(result_);
     }
 
+    file_store const& files() const { return files_; }
     bool is_strict() const { return options_.mode == safetensors_mode::strict; }
 
 private:
@@ -418,6 +408,7 @@ private:
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 
+    file_store const& files_;
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
@@ -434,10 +425,9 @@ inline std::map<std::string, std::set<std::string>> keys_by_file(hf_index const&
 }
 
 /// Refuses an index whose file is not there.
-inline void check_present(std::filesystem::path const& index, std::string const& file,
-                          std::set<std::string> const& keys) {
-    std::error_code ec;
-    if (!std::filesystem::exists(index.parent_path() / file, ec))
+inline void check_present(file_store const& files, std::filesystem::path const& index,
+                          std::string const& file, std::set<std::string> const& keys) {
+    if (!is_there(files, index.parent_path() / file))
         fail(errc::missing_file, index.string(), ": '", *keys.begin(), "'",
              keys.size() > 1
                  ? " and " + std::to_string(keys.size() - 1) + " more tensors are listed in "
@@ -472,10 +462,10 @@ inline void check_total(checkpoint_reader& reader, std::filesystem::path const& 
 
 inline checkpoint_metadata open_index(checkpoint_reader& reader,
                                       std::filesystem::path const& path) {
-    hf_index const index = parse_hf_index(read_text_file(path), path.string());
+    hf_index const index = parse_hf_index(read_text_file(reader.files(), path), path.string());
     auto const files = keys_by_file(index);
     for (auto const& [file, keys] : files)
-        check_present(path, file, keys);
+        check_present(reader.files(), path, file, keys);
     std::uint64_t bytes = 0;
     for (auto const& [file, keys] : files) {
         safetensors_header header = reader.open(path.parent_path() / file);
@@ -525,8 +515,14 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options) {
-    detail::checkpoint_files const found = detail::find_checkpoint(path);
-    detail::checkpoint_reader reader(path, options);
+    return detail::open_in(*detail::files_of_system(), path, options);
+}
+
+RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
+                                                 std::filesystem::path const& path,
+                                                 safetensors_options const& options) {
+    detail::checkpoint_files const found = detail::find_checkpoint(files, path);
+    detail::checkpoint_reader reader(files, path, options);
     switch (found.kind) {
     case detail::checkpoint_kind::file:
         return detail::open_single(reader, found.paths.front(), "safetensors");

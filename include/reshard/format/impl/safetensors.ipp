@@ -303,8 +303,12 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
 
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
                                                         safetensors_options const& options) {
-    open_file file = open_to_read(path);
-    std::string const name = path.string();
+    open_file file = open_to_read(*files_of_system(), path);
+    return read_safetensors_header(file, path.string(), options);
+}
+
+RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::string_view name,
+                                                        safetensors_options const& options) {
     std::string const start = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
     auto const bytes =
         safetensors_json_bytes(std::as_bytes(std::span(start)), file.bytes, name, options);

@@ -161,8 +161,9 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
     return record_of(pieces, file);
 }
 
-RESHARD_DECL save_record read_save_record(std::filesystem::path const& path) {
-    open_file file = open_text(path);
+RESHARD_DECL save_record read_save_record(file_store const& files,
+                                          std::filesystem::path const& path) {
+    open_file file = open_text(files, path);
     record_pieces pieces;
     for (std::uint64_t left = file.bytes; left > 0;) {
         std::uint64_t const step = std::min(left, std::uint64_t{1} << 20);

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace reshard::detail {
@@ -20,7 +22,7 @@ namespace reshard::detail {
 RESHARD_DECL input_file::input_file(std::filesystem::path path)
     : path_(std::move(path)), file_(file_descriptor::open(path_, O_RDONLY)) {}
 
-RESHARD_DECL file_identity input_file::identity() const {
+RESHARD_DECL file_identity input_file::facts() const {
     struct stat facts {};
     if (::fstat(file_.number(), &facts) != 0)
         fail_io(path_, "cannot be examined");
@@ -44,9 +46,47 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
     }
 }
 
+RESHARD_DECL file_store::kind system_files::find(std::filesystem::path const& path) const {
+    std::error_code problem;
+    auto const found = std::filesystem::status(path, problem).type();
+    if (found == std::filesystem::file_type::directory)
+        return kind::directory;
+    bool const is_there =
+        found != std::filesystem::file_type::none && found != std::filesystem::file_type::not_found;
+    return is_there ? kind::file : kind::nothing;
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+system_files::list(std::filesystem::path const& directory) const {
+    std::error_code problem;
+    std::vector<std::filesystem::path> paths;
+    for (std::filesystem::directory_iterator place(directory, problem), end;
+         !problem && place != end; place.increment(problem))
+        paths.push_back(place->path());
+    if (problem)
+        fail(errc::io, directory.string(), ": the directory cannot be read: ", problem.message());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+system_files::open(std::filesystem::path const& path) const {
+    std::error_code problem;
+    if (!std::filesystem::exists(path, problem))
+        fail(errc::missing_file, path.string(), ": there is no such file");
+    if (!std::filesystem::is_regular_file(path, problem))
+        fail(errc::io, path.string(), ": this is not a file");
+    return std::make_unique<input_file>(path);
+}
+
+RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {
+    static system_files const all;
+    return {std::shared_ptr<void>(), &all};
+}
+
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
     input_file const file(path);
-    memory_ = mapping_handle(file.descriptor(), file.identity().bytes, PROT_READ, path);
+    memory_ = mapping_handle(file.descriptor(), file.facts().bytes, PROT_READ, path);
 }
 
 RESHARD_DECL output_file::output_file(std::filesystem::path path, file_descriptor file)

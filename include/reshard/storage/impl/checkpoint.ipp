@@ -11,11 +11,14 @@
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
-    : metadata_(open_checkpoint(path, how.format)) {
+    : files_(how.files ? how.files : detail::files_of_system()),
+      metadata_(detail::open_in(*files_, path, how.format)) {
+    if (how.mapped && how.files)
+        fail(errc::usage, path.string(), ": only files of the system can be mapped");
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
-        detail::input_file opened(file.path);
-        identities_.push_back(opened.identity());
+        auto opened = files_->open(file.path);
+        identities_.push_back(opened->facts());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",
@@ -39,13 +42,13 @@ RESHARD_DECL detail::shard_views<const_tensor_view> const& checkpoint::shapes() 
     return views_->shapes;
 }
 
-RESHARD_DECL detail::input_file const* checkpoint::kept_file(holder_t file) const {
-    return file < kept_.size() ? &kept_[file] : nullptr;
+RESHARD_DECL file_store::file const* checkpoint::kept_file(holder_t file) const {
+    return file < kept_.size() ? kept_[file].get() : nullptr;
 }
 
-RESHARD_DECL detail::input_file checkpoint::open_file(holder_t file) const {
-    detail::input_file opened(metadata_.files[file].path);
-    check_same(file, opened);
+RESHARD_DECL std::unique_ptr<file_store::file> checkpoint::open_file(holder_t file) const {
+    auto opened = files_->open(metadata_.files[file].path);
+    check_same(file, *opened);
     return opened;
 }
 
@@ -54,14 +57,14 @@ RESHARD_DECL std::byte const* checkpoint::mapped(holder_t file) const {
 }
 
 RESHARD_DECL void checkpoint::check_unchanged(holder_t file) const {
-    if (detail::input_file const* const kept = kept_file(file))
+    if (file_store::file const* const kept = kept_file(file))
         check_same(file, *kept);
     else
         open_file(file);
 }
 
-RESHARD_DECL void checkpoint::check_same(holder_t file, detail::input_file const& now) const {
-    if (now.identity() != identities_[file])
+RESHARD_DECL void checkpoint::check_same(holder_t file, file_store::file const& now) const {
+    if (now.facts() != identities_[file])
         fail(errc::corrupt_file, names_[file],
              ": was written to, or replaced, after the checkpoint was opened, so what was read may "
              "be of two versions; open the checkpoint again");
@@ -75,6 +78,7 @@ namespace detail {
 
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     hasher digest;
+    digest.add(metadata.save);
     for (checkpoint_file const& file : metadata.files) {
         digest.add(file.path.filename().string());
         digest.add(file.bytes);

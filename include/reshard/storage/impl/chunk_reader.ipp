@@ -56,14 +56,14 @@ RESHARD_DECL bool chunk_reader::is_verified(checkpoint_shard const& shard) const
     return verify_ && !shard.digests.empty();
 }
 
-RESHARD_DECL input_file const& chunk_reader::file(holder_t number) {
-    if (input_file const* const kept = source_.kept_file(number))
+RESHARD_DECL file_store::file const& chunk_reader::file(holder_t number) {
+    if (file_store::file const* const kept = source_.kept_file(number))
         return *kept;
-    if (!open_.descriptor().is_open() || open_number_ != number) {
+    if (!open_ || open_number_ != number) {
         open_ = source_.open_file(number);
         open_number_ = number;
     }
-    return open_;
+    return *open_;
 }
 
 RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place place, byte_run run) const {

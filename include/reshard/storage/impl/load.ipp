@@ -110,7 +110,7 @@ layout layout_wanted(group auto const& world, target_tensors& want) {
 strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
                        options const& how) {
     std::filesystem::path const& path = source.metadata().path;
-    agree_to_run(world, "load " + path.string(), digest_of_load(source, how),
+    agree_to_run(world, call_on("load", source), digest_of_load(source, how),
                  attempt([&] { check_load(want, how); }));
     load_plan work;
     work.wanted = layout_wanted(world, want);

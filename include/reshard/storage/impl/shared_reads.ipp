@@ -6,12 +6,15 @@
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/group/gather_values.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/storage/united_files.hpp>
 #include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -145,12 +148,131 @@ inline bool is_worth_sharing(mpi_group const& world, chunk_reader const& reader,
             }));
 }
 
+/// A run of bytes that one rank reads and another one needs.
+struct sent_window {
+    std::size_t to = 0;
+    window_run window;
+};
+
+/// What each rank sends others, in the order of files; the same on every rank.
+inline std::vector<std::vector<sent_window>>
+windows_to_send(chunk_reader const& reader, window_reads const& reads, united_files const& files,
+                std::vector<std::vector<window_run>> const& wanted) {
+    checkpoint_metadata const& from = reader.metadata();
+    std::vector<std::vector<sent_window>> all(wanted.size());
+    for (std::size_t to = 0; to < wanted.size(); ++to)
+        for (window_run const& window : wanted[to]) {
+            shard_place const place = window.place;
+            holder_t const file = from.tensors[place.tensor].shards[place.shard].file;
+            std::vector<int> const& ranks = files.ranks_of(from.files[file].path);
+            auto const turn = static_cast<std::size_t>(window.number) + place.tensor;
+            all[static_cast<std::size_t>(ranks[turn % ranks.size()])].push_back({to, window});
+        }
+    for (auto& of_rank : all)
+        std::stable_sort(of_rank.begin(), of_rank.end(),
+                         [&](sent_window const& a, sent_window const& b) {
+                             return reads.is_before(a.window, b.window);
+                         });
+    return all;
+}
+
+/// How many of some windows are sent in one round, from `first` on.
+inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_t first) {
+    std::uint64_t const most = std::uint64_t{16} << 20;
+    std::uint64_t bytes = 0;
+    std::size_t last = first;
+    while (last < windows.size() &&
+           (last == first || bytes + windows[last].window.bytes.size() <= most))
+        bytes += windows[last++].window.bytes.size();
+    return last;
+}
+
+/// The texts of a round: to each rank what it needs, one run behind the other.
+///
+/// \return what could not be read: texts end before it
+inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window const> windows,
+                                  std::map<std::size_t, std::string>& texts) {
+    return attempt([&] {
+        for (sent_window const& one : windows) {
+            std::byte const* const bytes = reader.read(one.window.place, one.window.bytes);
+            texts[one.to].append(reinterpret_cast<char const*>(bytes), one.window.bytes.size());
+        }
+    });
+}
+
+/// Brings windows of files that this rank does not see from ranks that do, in rounds.
+///
+/// \par Collective every rank of the group, in the same order, where ranks see different files
+/// \return what this rank could not read: it goes on, since others wait for it
+inline local_error read_from_others(mpi_group const& world, united_files const& files,
+                                    chunk_reader& reader, window_reads& reads,
+                                    std::vector<window_run> const& wanted) {
+    mpi_group const ranks = mpi_group::duplicate_of(world);
+    auto const all = windows_to_send(reader, reads, files, gather_values(world, wanted));
+    auto const me = static_cast<std::size_t>(world.rank());
+    sparse_exchange exchange(ranks);
+    local_error problem;
+    std::vector<std::size_t> first(all.size(), 0), last(all.size(), 0);
+    auto const is_done = [&] {
+        for (std::size_t rank = 0; rank < all.size(); ++rank)
+            if (first[rank] < all[rank].size())
+                return false;
+        return true;
+    };
+    for (; !is_done(); first = last) {
+        for (std::size_t rank = 0; rank < all.size(); ++rank)
+            last[rank] = round_end(all[rank], first[rank]);
+        std::map<std::size_t, std::string> texts;
+        if (!problem)
+            problem = texts_of_round(
+                reader, std::span(all[me]).subspan(first[me], last[me] - first[me]), texts);
+        std::vector<addressed_text> outgoing;
+        for (auto& [to, bytes] : texts)
+            outgoing.push_back({static_cast<int>(to), std::move(bytes)});
+        for (addressed_text const& text : exchange.run(std::move(outgoing))) {
+            auto const from = static_cast<std::size_t>(text.rank);
+            std::size_t at = 0;
+            for (std::size_t i = first[from]; i < last[from]; ++i) {
+                sent_window const& one = all[from][i];
+                if (one.to != me || at + one.window.bytes.size() > text.bytes.size())
+                    continue;
+                reads.run(one.window, one.window.bytes,
+                          reinterpret_cast<std::byte const*>(text.bytes.data()) + at);
+                at += one.window.bytes.size();
+            }
+        }
+    }
+    return problem;
+}
+
+/// Reads what the loops need where ranks see different files.
+///
+/// \par Collective every rank of the group, in the same order
+inline void read_united(mpi_group const& world, united_files const& files, chunk_reader& reader,
+                        window_reads& reads, std::vector<window_run> const& mine) {
+    checkpoint_metadata const& from = reader.metadata();
+    std::vector<window_run> wanted;
+    local_error problem = attempt([&] {
+        for (window_run const& window : mine) {
+            holder_t const file = from.tensors[window.place.tensor].shards[window.place.shard].file;
+            if (files.is_here(from.files[file].path))
+                reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+            else
+                wanted.push_back(window);
+        }
+    });
+    auto other = read_from_others(world, files, reader, reads, wanted);
+    agree(world, problem ? problem : other);
+}
+
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
                                file_reads how) {
     std::vector<window_run> mine;
     agree_on(world, [&] {
         reads.for_each_window([&](window_run const& window) { mine.push_back(window); });
     });
+    if (auto const files = united(reader.source()))
+        return read_united(world, *files, reader, reads, mine);
     node_windows shared{{world, {}}, {}, nullptr};
     if (is_worth_sharing(world, reader, mine, how))
         shared = share_windows(world, reader, reads, mine, how);

@@ -9,9 +9,12 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/window_reads.hpp>
 
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -152,6 +155,46 @@ RESHARD_DECL void stored_tensor::check_replicas() const {
         for (std::size_t which = 1; which < parts_.replicas(i); ++which)
             if (!is_empty(boxes()[i]))
                 check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard, pair);
+}
+
+RESHARD_DECL void stored_tensor::add_digests(united_files const& files, int rank,
+                                             std::vector<box_digest>& digests) const {
+    chunk_reader reader(source_, false);
+    std::vector<std::byte> buffer;
+    for (std::size_t i = 0; i < boxes().size(); ++i)
+        for (std::size_t which = 0; parts_.replicas(i) > 1 && which < parts_.replicas(i); ++which) {
+            std::uint32_t const part = parts_.replica(i, which).shard;
+            auto const& path = source_.metadata().files[shards().holder(part)].path;
+            if (is_empty(boxes()[i]) || files.ranks_of(path).front() != rank)
+                continue;
+            memory_place const at = place_in(part, boxes()[i].offset);
+            index_vector const& shape = boxes()[i].shape;
+            index_t const bytes = byte_count(element_count(shape), tensor_.dtype);
+            buffer.assign(static_cast<std::size_t>(bytes), std::byte{0});
+            run(reader, {{place_of(part),
+                          {shape, at.offset, at.strides, 0, row_major_strides(shape)},
+                          {tensor_.dtype, {}},
+                          buffer.data()}});
+            digests.push_back({static_cast<std::uint32_t>(number_), static_cast<std::uint32_t>(i),
+                               part, digest_of_bytes(buffer)});
+        }
+}
+
+RESHARD_DECL void compare_replicas(checkpoint const& source,
+                                   std::vector<std::vector<box_digest>> const& by_rank) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, box_digest> first;
+    for (auto const& of_rank : by_rank)
+        for (box_digest const& one : of_rank) {
+            auto const [known, is_new] = first.try_emplace({one.tensor, one.box}, one);
+            if (known->second.digest == one.digest)
+                continue;
+            auto const& shards = source.metadata().tensors[one.tensor].shards;
+            fail(errc::overlap, source.file_names()[shards[one.shard].file], ": '",
+                 source.metadata().tensors[one.tensor].key, "': the digest of the elements ",
+                 hex_text(one.digest), " differs from that of the copy in ",
+                 source.file_names()[shards[known->second.shard].file], ", ",
+                 hex_text(known->second.digest));
+        }
 }
 
 RESHARD_DECL memory_place stored_tensor::place_in(std::uint32_t shard,

@@ -9,13 +9,19 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, std::size_t first,
-                                               std::size_t step) {
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size) {
     std::vector<bad_chunk> all;
     chunk_reader reader(source, true);
+    auto const files = united(source);
     auto const& tensors = source.metadata().tensors;
-    for (std::size_t t = first; t < tensors.size(); t += step)
+    auto const is_mine = [&](std::size_t tensor, checkpoint_shard const& shard) {
+        return files ? files->ranks_of(source.metadata().files[shard.file].path).front() == rank
+                     : tensor % static_cast<std::size_t>(size) == static_cast<std::size_t>(rank);
+    };
+    for (std::size_t t = 0; t < tensors.size(); ++t)
         for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i) {
+            if (!is_mine(t, tensors[t].shards[i]))
+                continue;
             auto const bad = reader.find_bad({static_cast<std::uint32_t>(t), i});
             all.insert(all.end(), bad.begin(), bad.end());
         }

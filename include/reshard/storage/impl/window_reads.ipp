@@ -5,7 +5,6 @@
 
 #include <reshard/storage/window_reads.hpp>
 
-#include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/cut_loop.hpp>
 
 #include <algorithm>

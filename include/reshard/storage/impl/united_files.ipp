@@ -1,0 +1,142 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_UNITED_FILES_IPP
+#define RESHARD_STORAGE_IMPL_UNITED_FILES_IPP
+
+#include <reshard/storage/united_files.hpp>
+
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// The header of a safetensors file, or as much of it as there is.
+inline std::string header_bytes(open_file& file, std::string const& name) {
+    std::string bytes = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
+    auto const json = attempt([&] {
+        bytes += read_bytes(
+            file, safetensors_json_bytes(std::as_bytes(std::span(bytes)), file.bytes, name));
+    });
+    return bytes; // what is wrong with it is said when it is opened
+}
+
+inline bool is_text_of_checkpoint(std::string const& name) {
+    return name == save_record_name || name == hf_index_name;
+}
+
+RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
+                                               std::filesystem::path const& directory) {
+    std::vector<seen_file> seen;
+    if (files.find(directory) != file_store::kind::directory)
+        return seen;
+    for (std::filesystem::path const& path : files.list(directory)) {
+        std::string const name = path.filename().string();
+        bool const is_wanted = is_text_of_checkpoint(name) || name.ends_with(".safetensors");
+        if (!is_wanted || files.find(path) != file_store::kind::file)
+            continue;
+        open_file file = open_to_read(files, path);
+        std::string beginning = is_text_of_checkpoint(name) ? read_bytes(file, file.bytes)
+                                                            : header_bytes(file, path.string());
+        std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(beginning)));
+        seen.push_back({name, file.bytes, digest, std::move(beginning)});
+    }
+    return seen;
+}
+
+RESHARD_DECL std::map<std::string, united_file>
+unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank) {
+    std::map<std::string, united_file> files;
+    std::map<std::string_view, seen_file const*> first;
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+        for (seen_file const& file : by_rank[rank]) {
+            united_file& one = files[file.name];
+            if (one.ranks.empty())
+                first[file.name] = &file;
+            else if (!(file == *first[file.name]))
+                fail(errc::ranks_disagree, directory.string(), ": ", file.name,
+                     " is not the same on rank ", one.ranks.front(), " (", first[file.name]->bytes,
+                     " bytes) and on rank ", rank, " (", file.bytes,
+                     " bytes); one of them is of another save, move it away there");
+            one.bytes = file.bytes;
+            one.ranks.push_back(static_cast<int>(rank));
+        }
+    return files;
+}
+
+RESHARD_DECL std::string writer_of(std::string_view sentence) {
+    constexpr std::string_view start = "shard-";
+    std::size_t const place = sentence.rfind(start);
+    int number = 0;
+    if (place == sentence.npos)
+        return {};
+    std::string_view const digits = sentence.substr(place + start.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number > 0 ? words(", and rank ", number - 1, " of the save has written it") : "";
+}
+
+/// A file that other ranks see: only its beginning is here.
+class file_elsewhere : public file_store::file {
+public:
+    file_elsewhere(std::string name, united_file const& there)
+        : name_(std::move(name)), there_(there) {}
+
+    file_identity facts() const override { return {.bytes = there_.bytes}; }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        if (position + target.size() > there_.beginning.size())
+            fail(errc::missing_file, name_, ": is on the machine of rank ", there_.ranks.front(),
+                 ", and not on this one; only a load brings it from there");
+        std::memcpy(target.data(), there_.beginning.data() + position, target.size());
+    }
+
+private:
+    std::string name_;
+    united_file const& there_;
+};
+
+RESHARD_DECL bool united_files::sees(std::vector<int> const& ranks) const {
+    return std::binary_search(ranks.begin(), ranks.end(), rank_);
+}
+
+RESHARD_DECL united_file const* united_files::find_file(std::filesystem::path const& path) const {
+    auto const found = files_.find(path.filename().string());
+    return path.parent_path() == directory_ && found != files_.end() ? &found->second : nullptr;
+}
+
+RESHARD_DECL file_store::kind united_files::find(std::filesystem::path const& path) const {
+    if (path == directory_)
+        return kind::directory;
+    return find_file(path) ? kind::file : own_->find(path);
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+united_files::list(std::filesystem::path const& directory) const {
+    if (directory != directory_)
+        return own_->list(directory);
+    std::vector<std::filesystem::path> paths;
+    for (auto const& [name, known] : files_)
+        paths.push_back(directory_ / name);
+    return paths;
+}
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+united_files::open(std::filesystem::path const& path) const {
+    united_file const* const known = find_file(path);
+    if (!known || sees(known->ranks))
+        return own_->open(path);
+    return std::make_unique<file_elsewhere>(path.string(), *known);
+}
+
+} // namespace reshard::detail
+
+#endif
