@@ -94,6 +94,12 @@ public:
     /// Appends a text with another one behind it; the result is its number.
     std::uint32_t push_back(std::string_view text, std::string_view behind = {});
 
+    /// Forgets all texts, and keeps their memory.
+    void clear() {
+        characters_.clear();
+        ends_.clear();
+    }
+
     std::size_t size() const { return ends_.size(); }
 
     /// The text of that number; it lasts until the next `push_back`.

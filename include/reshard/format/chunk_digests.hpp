@@ -56,6 +56,9 @@ RESHARD_DECL std::string hex_text(std::uint64_t digest);
 /// A digest of 128 bits, as 32 hexadecimal digits.
 RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes);
 
+/// The same of texts, one behind the other, without a copy of them.
+RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts);
+
 /// The digests of the tensors of one file.
 ///
 /// Chunk `i` of a tensor are its own bytes from `i * chunk_bytes` on; the last one may be shorter.

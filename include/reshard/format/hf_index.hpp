@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -121,10 +122,11 @@ inline hf_index parse_hf_index(std::string_view text, std::string_view file) {
     auto const document = parse_json(text, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     hf_index index;
-    for (auto const& [key, name] : root.at("weight_map").members()) {
-        check_file_name(name, name.text());
-        index.weight_map.emplace(key, name.text());
-    }
+    root.at("weight_map").for_each_member([&](std::string_view key, json_cursor const& name) {
+        std::string file_name = name.text();
+        check_file_name(name, file_name);
+        index.weight_map.emplace_hint(index.weight_map.end(), key, std::move(file_name));
+    });
     if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
         if (auto const total = metadata->find("total_size"); total && total->is_count())
             index.total_bytes = total->count();

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 
+#include <boost/container/small_vector.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
@@ -52,6 +53,14 @@ public:
     /// All members, in their order, with their names.
     std::vector<std::pair<std::string, json_cursor>> members() const;
 
+    /// Calls `visit(name, member)` for all members, in their order.
+    void for_each_member(auto&& visit) const {
+        for (auto const& [name, value] : object())
+            visit(std::string_view(name), json_cursor(*this, value, {name, step::in_brackets}));
+    }
+
+    std::size_t member_count() const { return object().size(); }
+
     std::vector<json_cursor> elements() const;
 
     /// Refuses members of other names, which are mistyped more often than they are meant.
@@ -68,8 +77,22 @@ public:
     index_vector extents() const;
 
 private:
-    json_cursor(json_cursor const& parent, boost::json::value const& value, std::string const& step)
-        : value_(&value), file_(parent.file_), code_(parent.code_), place_(parent.place_ + step) {}
+    /// A step on the way to a value: of a document with thousands of tensors, nearly none is shown.
+    struct step {
+        enum form { behind_dot, in_brackets, number };
+
+        std::string_view name; ///< the document's
+        form how = behind_dot;
+        std::size_t index = 0;
+    };
+
+    json_cursor(json_cursor const& parent, boost::json::value const& value, step const& last)
+        : value_(&value), file_(parent.file_), code_(parent.code_), steps_(parent.steps_) {
+        steps_.push_back(last);
+    }
+
+    /// `tensors['w'].shape[1]`.
+    std::string place() const;
 
     static std::string listed(std::initializer_list<std::string_view> names);
 
@@ -83,7 +106,7 @@ private:
     boost::json::value const* value_;
     std::string_view file_;
     errc code_;
-    std::string place_;
+    boost::container::small_vector<step, 4> steps_;
 };
 
 /// `text` in quotes, escaped.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,11 @@ struct save_record {
 ///
 /// \pre `written` has the files of `record`, in their order
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written);
+
+/// The same with these digests, one list for each shard of each tensor, and none of those that
+/// `written` has.
+RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written,
+                                 std::span<std::span<std::uint64_t const> const> digests);
 
 /// The record that a text holds.
 ///

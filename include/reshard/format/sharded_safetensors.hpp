@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_SHARDED_SAFETENSORS_HPP
 
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/json_document.hpp>
@@ -15,7 +16,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,25 +113,26 @@ inline void read_own_info(json_cursor const& place, file_shard& shard) {
         shard.flat = flat_range_from(*flat);
 }
 
-inline void check_flat(file_shard const& shard, index_vector const& stored, std::string_view what) {
+/// \param what begins a message, here and below
+inline void check_flat(file_shard const& shard, index_vector const& stored, auto&& what) {
     auto const wrong = [&](std::string const& text) {
-        fail(errc::corrupt_file, what, "flat range ", *shard.flat, text);
+        fail(errc::corrupt_file, what(), "flat range ", *shard.flat, text);
     };
     if (stored != index_vector{shard.flat->size()})
         wrong(" has " + std::to_string(shard.flat->size()) +
               " elements, but the tensor in the file has the shape " + to_string(stored));
-    index_t const elements = element_count_of(shard.region.shape, [&] { return what; });
+    index_t const elements = element_count_of(shard.region.shape, what);
     if (shard.flat->end > elements)
         wrong(" exceeds its region of " + std::to_string(elements) + " elements");
 }
 
-inline void check_region(file_shard const& shard, std::string_view what) {
+inline void check_region(file_shard const& shard, auto&& what) {
     std::size_t const ndim = shard.region.shape.size();
     if (shard.region.offset.size() != ndim)
-        fail(errc::corrupt_file, what, shard.region.offset.size(), " offsets, but a shape of ",
+        fail(errc::corrupt_file, what(), shard.region.offset.size(), " offsets, but a shape of ",
              ndim, " axes");
     if (shard.global_shape && shard.global_shape->size() != ndim)
-        fail(errc::corrupt_file, what, "a global shape of ", shard.global_shape->size(),
+        fail(errc::corrupt_file, what(), "a global shape of ", shard.global_shape->size(),
              " axes, but a shard of ", ndim, " axes");
     for (std::size_t axis = 0; axis < ndim; ++axis) {
         index_t const offset = shard.region.offset[axis];
@@ -139,19 +140,19 @@ inline void check_region(file_shard const& shard, std::string_view what) {
                                                  : std::numeric_limits<index_t>::max()) -
                              offset;
         if (room < shard.region.shape[axis])
-            fail(errc::corrupt_file, what, "axis ", axis, ": ", shard.region.shape[axis],
+            fail(errc::corrupt_file, what(), "axis ", axis, ": ", shard.region.shape[axis],
                  " elements from ", offset, " on exceed the global extent ", offset + room);
     }
 }
 
-/// What `DCP_SHARDING_INFO` or `RESHARD` is about, but the file does not hold.
-inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors) {
-    std::set<std::string_view> names;
-    for (safetensors_entry const& tensor : tensors)
-        names.insert(tensor.name);
-    for (auto const& [key, place] : info.members())
-        if (!names.contains(key))
+/// Refuses what `DCP_SHARDING_INFO` or `RESHARD` is about, but the file does not hold.
+inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors,
+                        key_index const& numbers) {
+    auto const name_at = [&](std::uint32_t i) -> std::string_view { return tensors[i].name; };
+    info.for_each_member([&](std::string_view key, json_cursor const& place) {
+        if (!numbers.find(key, name_at))
             place.refuse("the file has no such tensor");
+    });
 }
 
 inline std::string info_text(safetensors_header const& header, std::string_view key) {
@@ -175,11 +176,15 @@ inline std::vector<file_shard> sharded_contents(safetensors_header const& header
         parse_json(info_text(header, reshard_info_name), own_name, errc::corrupt_file);
     json_cursor const offsets(offsets_document, offsets_name, errc::corrupt_file);
     json_cursor const own(own_document, own_name, errc::corrupt_file);
-    check_known(offsets, header.tensors);
-    check_known(own, header.tensors);
+    key_index numbers;
+    for (std::uint32_t i = 0; i < header.tensors.size(); ++i)
+        numbers.append(header.tensors[i].name, i);
+    check_known(offsets, header.tensors, numbers);
+    check_known(own, header.tensors, numbers);
     std::vector<file_shard> shards;
+    shards.reserve(header.tensors.size());
     for (safetensors_entry const& entry : header.tensors) {
-        std::string const what = std::string(file) + ": " + quoted(entry);
+        auto const what = [&] { return std::string(file) + ": " + quoted(entry); };
         file_shard shard = whole_file_shard(entry, header.data_offset, file);
         index_vector const stored = shard.region.shape;
         shard.global_shape.reset();
@@ -190,7 +195,7 @@ inline std::vector<file_shard> sharded_contents(safetensors_header const& header
         if (shard.flat)
             check_flat(shard, stored, what);
         else if (shard.region.shape != stored)
-            fail(errc::corrupt_file, what, "a region of shape ", shard.region.shape,
+            fail(errc::corrupt_file, what(), "a region of shape ", shard.region.shape,
                  ", but the tensor in the file has the shape ", stored);
         shards.push_back(std::move(shard));
     }

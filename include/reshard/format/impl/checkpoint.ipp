@@ -21,7 +21,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -416,19 +415,27 @@ private:
     std::vector<std::string> saves_;   ///< the same
 };
 
+/// Keys of an index, which outlives them, sorted.
+using index_keys = std::vector<std::string_view>;
+
 /// The tensors that the index puts into each file.
-inline std::map<std::string, std::set<std::string>> keys_by_file(hf_index const& index) {
-    std::map<std::string, std::set<std::string>> files;
-    for (auto const& [key, file] : index.weight_map)
-        files[file].insert(key);
+inline std::map<std::string_view, index_keys> keys_by_file(hf_index const& index) {
+    std::map<std::string_view, index_keys> files;
+    index_keys* last = nullptr;
+    std::string_view last_file;
+    for (auto const& [key, file] : index.weight_map) {
+        if (!last || last_file != file)
+            last = &files[last_file = file];
+        last->push_back(key);
+    }
     return files;
 }
 
 /// Refuses an index whose file is not there.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
-                          std::string const& file, std::set<std::string> const& keys) {
+                          std::string_view file, index_keys const& keys) {
     if (!is_there(files, index.parent_path() / file))
-        fail(errc::missing_file, index.string(), ": '", *keys.begin(), "'",
+        fail(errc::missing_file, index.string(), ": '", keys.front(), "'",
              keys.size() > 1
                  ? " and " + std::to_string(keys.size() - 1) + " more tensors are listed in "
                  : " is listed in ",
@@ -438,19 +445,27 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
 /// Refuses a tensor of the index that its file does not have; what is the other way round is a
 /// warning in compatible mode.
 inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const& index,
-                         std::string const& file, std::set<std::string> keys,
+                         std::string_view file, index_keys const& keys,
                          safetensors_header const& header) {
+    index_keys names;
+    names.reserve(header.tensors.size());
     for (safetensors_entry const& entry : header.tensors)
-        if (keys.erase(entry.name) == 0) {
+        names.push_back(entry.name);
+    if (names == keys)
+        return;
+    for (std::string_view const name : names)
+        if (!std::binary_search(keys.begin(), keys.end(), name)) {
             std::string const text =
-                "'" + entry.name + "' is in " + file + ", but the index does not list it there";
+                words("'", name, "' is in ", file, ", but the index does not list it there");
             if (reader.is_strict())
                 fail(errc::corrupt_file, index.string(), ": ", text);
             reader.warn(index, text);
         }
-    if (!keys.empty())
-        fail(errc::corrupt_file, index.string(), ": '", *keys.begin(), "' should be in ", file,
-             ", but is not");
+    std::sort(names.begin(), names.end());
+    for (std::string_view const key : keys)
+        if (!std::binary_search(names.begin(), names.end(), key))
+            fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
+                 ", but is not");
 }
 
 inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,

@@ -47,6 +47,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
                      std::map<std::string, std::string> metadata, bool digests) {
     std::vector<safetensors_tensor> tensors;
     std::vector<std::uint64_t> bytes;
+    tensors.reserve(contents.shards.size());
+    bytes.reserve(contents.shards.size());
     for (file_shard const& shard : contents.shards) {
         tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
         bytes.push_back(static_cast<std::uint64_t>(
@@ -55,8 +57,11 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     metadata.emplace(save_id_name, unknown_save_id);
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
-    auto const file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
+    auto file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
+    tensors = {};
     auto const number = static_cast<holder_t>(plan.headers.size());
+    if (plan.metadata.tensors.empty())
+        plan.metadata.tensors.reserve(file.order.size());
     for (std::size_t i = 0; i < file.order.size(); ++i) {
         file_shard& shard = contents.shards[file.order[i]];
         std::uint64_t const data = file.header.size();
@@ -69,21 +74,22 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     }
     plan.metadata.files.push_back(
         {contents.name, file.file_bytes(), digests ? chunk_digests::usual_chunk_bytes : 0});
-    plan.headers.push_back(file.header);
+    plan.headers.push_back(std::move(file.header));
     plan.ranks.push_back(contents.rank);
 }
 
 /// Sorts the tensors and joins those of one key, whose shards stay in the order of the files.
 inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
-    std::stable_sort(tensors.begin(), tensors.end(),
-                     [](auto const& a, auto const& b) { return a.key < b.key; });
-    std::vector<checkpoint_tensor> joined;
+    auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
+    if (!std::is_sorted(tensors.begin(), tensors.end(), before))
+        std::stable_sort(tensors.begin(), tensors.end(), before);
+    std::size_t joined = 0;
     for (checkpoint_tensor& tensor : tensors)
-        if (!joined.empty() && joined.back().key == tensor.key)
-            joined.back().shards.push_back(tensor.shards.front());
-        else
-            joined.push_back(std::move(tensor));
-    tensors = std::move(joined);
+        if (joined > 0 && tensors[joined - 1].key == tensor.key)
+            tensors[joined - 1].shards.push_back(std::move(tensor.shards.front()));
+        else if (checkpoint_tensor& place = tensors[joined++]; &place != &tensor)
+            place = std::move(tensor);
+    tensors.resize(joined);
 }
 
 /// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
@@ -227,24 +233,46 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t mo
 /// The id of a save of these headers and digests.
 inline std::string save_id_of(checkpoint_plan const& plan,
                               std::vector<chunk_digests> const& digests, std::string_view salt) {
-    std::string written(salt);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < plan.headers.size(); ++i) {
+        texts.push_back(plan.metadata.files[i].path.string());
+        texts.push_back(to_text(digests[i]));
+    }
+    std::vector<std::string_view> written{salt};
     for (std::size_t i = 0; i < plan.headers.size(); ++i)
-        written += plan.metadata.files[i].path.string() + plan.headers[i] + to_text(digests[i]);
-    return long_digest_text(std::as_bytes(std::span(written)));
+        written.insert(written.end(), {texts[2 * i], plan.headers[i], texts[2 * i + 1]});
+    return long_digest_text_of(written);
 }
 
-inline void set_digests(checkpoint_shard& shard, std::vector<std::uint64_t> const& digests) {
-    shard.digests.clear();
-    shard.digests.append(digests.data(), digests.size());
+/// The digests of each shard of each tensor, given those of the files.
+inline std::vector<std::span<std::uint64_t const>>
+digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> const& files) {
+    struct place {
+        std::uint64_t begin = 0, end = 0;
+        std::size_t shard = 0;
+    };
+    std::vector<std::vector<place>> in_file(all.files.size());
+    std::size_t count = 0;
+    for (checkpoint_tensor const& tensor : all.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            in_file[shard.file].push_back({shard.begin, shard.end, count++});
+    std::vector<std::span<std::uint64_t const>> digests(count);
+    for (std::size_t file = 0; file < in_file.size(); ++file) {
+        std::sort(in_file[file].begin(), in_file[file].end(), [](place const& a, place const& b) {
+            return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+        });
+        for (std::size_t i = 0; i < in_file[file].size(); ++i)
+            digests[in_file[file][i].shard] = files[file].tensors[i];
+    }
+    return digests;
 }
 
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
                                     std::string_view salt) {
     sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
-    checkpoint_metadata written = plan.metadata;
+    checkpoint_metadata const& written = plan.metadata;
     save_record record{sealed.save, {}};
-    auto const shards = shards_by_file(written);
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
         set_metadata(header, save_id_name, record.save);
@@ -252,10 +280,8 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
         record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
                                 digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
-        for (std::size_t tensor = 0; tensor < shards[i].size(); ++tensor)
-            set_digests(*shards[i][tensor], digests[i].tensors[tensor]);
     }
-    sealed.record = to_json(record, written);
+    sealed.record = to_json(record, written, digests_of_shards(written, digests));
     return sealed;
 }
 

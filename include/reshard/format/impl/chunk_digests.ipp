@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -56,6 +57,18 @@ RESHARD_DECL std::string hex_text(std::uint64_t digest) {
 
 RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes) {
     XXH128_hash_t const digest = XXH3_128bits(bytes.data(), bytes.size());
+    return hex_text(digest.high64) + hex_text(digest.low64);
+}
+
+RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts) {
+    std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> const state(XXH3_createState(),
+                                                                                &XXH3_freeState);
+    if (!state)
+        throw std::bad_alloc();
+    XXH3_128bits_reset(state.get());
+    for (std::string_view const text : texts)
+        XXH3_128bits_update(state.get(), text.data(), text.size());
+    XXH128_hash_t const digest = XXH3_128bits_digest(state.get());
     return hex_text(digest.high64) + hex_text(digest.low64);
 }
 

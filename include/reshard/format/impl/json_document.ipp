@@ -6,24 +6,40 @@
 #include <reshard/format/json_document.hpp>
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/format/json_events.hpp>
 
+#include <boost/json/monotonic_resource.hpp>
+
 #include <algorithm>
-#include <functional>
-#include <set>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace reshard::detail {
 
 RESHARD_DECL void json_cursor::refuse(errc code, std::string const& text) const {
-    reshard::fail(code, file_, ": ", place_.empty() ? "" : place_ + ": ", text);
+    reshard::fail(code, file_, ": ", steps_.empty() ? "" : place() + ": ", text);
+}
+
+RESHARD_DECL std::string json_cursor::place() const {
+    std::string text;
+    for (step const& one : steps_)
+        if (one.how == step::behind_dot)
+            text += (text.empty() ? "" : ".") + std::string(one.name);
+        else if (one.how == step::in_brackets)
+            text += "['" + std::string(one.name) + "']";
+        else
+            text += "[" + std::to_string(one.index) + "]";
+    return text;
 }
 
 RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) const {
-    auto const* const member = object().if_contains({key.data(), key.size()});
-    if (!member)
+    boost::json::object const& all = object();
+    auto const member = all.find({key.data(), key.size()});
+    if (member == all.end())
         return std::nullopt;
-    return json_cursor(*this, *member, (place_.empty() ? "" : ".") + std::string(key));
+    return json_cursor(*this, member->value(), {member->key(), step::behind_dot});
 }
 
 RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
@@ -35,16 +51,16 @@ RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
 
 RESHARD_DECL std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
     std::vector<std::pair<std::string, json_cursor>> result;
-    for (auto const& [key, value] : object())
-        result.emplace_back(std::string(key),
-                            json_cursor(*this, value, "['" + std::string(key) + "']"));
+    for_each_member([&](std::string_view name, json_cursor const& member) {
+        result.emplace_back(std::string(name), member);
+    });
     return result;
 }
 
 RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
     std::vector<json_cursor> result;
     for (auto const& value : array())
-        result.push_back(json_cursor(*this, value, "[" + std::to_string(result.size()) + "]"));
+        result.push_back(json_cursor(*this, value, {{}, step::number, result.size()}));
     return result;
 }
 
@@ -70,8 +86,8 @@ RESHARD_DECL index_vector json_cursor::extents() const {
     if (array().size() > max_ndim)
         refuse(words("a tensor has at most ", max_ndim, " axes, found ", array().size()));
     index_vector result;
-    for (json_cursor const& element : elements())
-        result.push_back(element.count());
+    for (auto const& value : array())
+        result.push_back(json_cursor(*this, value, {{}, step::number, result.size()}).count());
     return result;
 }
 
@@ -108,15 +124,57 @@ RESHARD_DECL boost::json::array const& json_cursor::array() const {
     return value_->get_array();
 }
 
+/// The keys of one object.
+class seen_keys {
+public:
+    /// False for a key that was added before.
+    bool add(std::string_view key) {
+        auto const key_at = [&](std::uint32_t i) { return keys_[i]; };
+        if (keys_.size() < most_compared) {
+            for (std::uint32_t i = 0; i < keys_.size(); ++i)
+                if (keys_[i] == key)
+                    return false;
+            keys_.push_back(key);
+            return true;
+        }
+        if (!index_) {
+            index_.emplace();
+            for (std::uint32_t i = 0; i < keys_.size(); ++i)
+                index_->append(keys_[i], i);
+        }
+        std::size_t const before = keys_.size();
+        index_->find_or_append(key, key_at, [&] { return keys_.push_back(key); });
+        return keys_.size() > before;
+    }
+
+    /// Begins another object; the memory is kept.
+    void clear() {
+        keys_.clear();
+        index_.reset();
+    }
+
+private:
+    /// A document has thousands of objects with few keys, and few with thousands.
+    static constexpr std::size_t most_compared = 8;
+
+    text_list keys_;
+    std::optional<key_index> index_;
+};
+
 /// Refuses keys that stand twice in one object.
 class unique_keys {
 public:
-    bool object_begin() { return keys_.emplace_back(), true; }
-    bool object_end() { return keys_.pop_back(), true; }
+    bool object_begin() {
+        if (depth_ == objects_.size())
+            objects_.emplace_back();
+        objects_[depth_++].clear();
+        return true;
+    }
+    bool object_end() { return --depth_, true; }
     bool array_begin() { return true; }
     bool array_end() { return true; }
     bool key(std::string_view text) {
-        if (keys_.back().emplace(text).second)
+        if (objects_[depth_ - 1].add(text))
             return true;
         refusal_ = "the key '" + std::string(text) + "' occurs twice in one object";
         return false;
@@ -127,7 +185,8 @@ public:
     std::string refusal() const { return refusal_; }
 
 private:
-    std::vector<std::set<std::string, std::less<>>> keys_;
+    std::vector<seen_keys> objects_; ///< by depth
+    std::size_t depth_ = 0;
     std::string refusal_;
 };
 
@@ -146,7 +205,9 @@ RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_vi
         fail(code, file, ":", line_and_column(text, fault->position), ": ", fault->text);
     boost::json::parse_options options;
     options.max_depth = max_depth;
-    return boost::json::parse({text.data(), text.size()}, {}, options);
+    return boost::json::parse({text.data(), text.size()},
+                              boost::json::make_shared_resource<boost::json::monotonic_resource>(),
+                              options);
 }
 
 } // namespace reshard::detail

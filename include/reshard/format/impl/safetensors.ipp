@@ -145,16 +145,19 @@ RESHARD_DECL void check_name(std::string_view name, std::string_view file) {
 
 RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::uint64_t begin,
                                         std::string_view file) {
-    std::string const what = std::string(file) + ": tensor '" + tensor.name + "': shape " +
-                             to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
+    auto const what = [&] {
+        return words(file, ": tensor '", tensor.name, "': shape ", tensor.shape, " of ",
+                     code(tensor.dtype));
+    };
     safetensors_entry entry{tensor.name, tensor.dtype, {}, begin, begin};
     for (index_t const extent : tensor.shape)
         entry.shape.push_back(static_cast<std::uint64_t>(extent));
     auto const bit_total = bit_count(entry.shape, entry.dtype);
     if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
-        fail(errc::overflow, what, " has more bits than 64 bits can count");
+        fail(errc::overflow, what(), " has more bits than 64 bits can count");
     if (*bit_total % 8 != 0)
-        fail(errc::unsupported, what, " has ", *bit_total, " bits, which do not fill whole bytes");
+        fail(errc::unsupported, what(), " has ", *bit_total,
+             " bits, which do not fill whole bytes");
     entry.end += *bit_total / 8;
     return entry;
 }
@@ -162,6 +165,7 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
 inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
                                std::string_view file) {
     std::vector<std::string_view> names;
+    names.reserve(tensors.size());
     for (safetensors_entry const& tensor : tensors)
         names.push_back(tensor.name);
     std::sort(names.begin(), names.end());
@@ -209,6 +213,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
                                                  std::string_view file, std::size_t alignment) {
     safetensors_layout result;
     result.order = writing_order(tensors);
+    result.tensors.reserve(tensors.size());
     for (std::size_t const i : result.order) {
         check_name(tensors[i].name, file);
         result.tensors.push_back(entry_of(tensors[i], result.data_bytes, file));

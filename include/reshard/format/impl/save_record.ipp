@@ -25,26 +25,30 @@ inline std::string json_of(recorded_file const& file, std::uint64_t chunk_size) 
                  "\", \"chunk_bytes\": ", chunk_size, "}");
 }
 
-inline std::string json_of(checkpoint_shard const& shard) {
+/// Appends to the record, the longest text of a save, what it says of a shard.
+inline void append_json(std::string& text, checkpoint_shard const& shard,
+                        std::span<std::uint64_t const> digests) {
     std::uint64_t const bytes[] = {shard.begin, shard.end};
-    std::string text =
+    text +=
         words("{\"file\": ", shard.file, ", \"offset\": ", json_list(shard.region.offset),
               ", \"shape\": ", json_list(shard.region.shape), ", \"bytes\": ", json_list(bytes));
     if (shard.flat)
         text += ", \"flat_range\": " + json_list(index_vector{shard.flat->begin, shard.flat->end});
     text += ", \"digests\": \"";
-    for (std::uint64_t const digest : shard.digests)
+    for (std::uint64_t const digest : digests)
         text += hex_text(digest);
-    return text + "\"}";
+    text += "\"}";
 }
 
-inline std::string json_of(checkpoint_tensor const& tensor) {
-    std::string text =
-        words(json_quoted(tensor.key), ": {\"dtype\": ", json_quoted(code(tensor.dtype)),
-              ", \"shape\": ", json_list(tensor.shape), ", \"shards\": [");
-    for (std::size_t i = 0; i < tensor.shards.size(); ++i)
-        text += (i ? ", " : "") + json_of(tensor.shards[i]);
-    return text + "]}";
+/// \param digests gives those of a shard, in the order of all shards of all tensors
+inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto&& digests) {
+    text += words(json_quoted(tensor.key), ": {\"dtype\": ", json_quoted(code(tensor.dtype)),
+                  ", \"shape\": ", json_list(tensor.shape), ", \"shards\": [");
+    for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
+        text += i ? ", " : "";
+        append_json(text, tensor.shards[i], digests(tensor.shards[i]));
+    }
+    text += "]}";
 }
 
 /// What stands between the last digest of a record and what it is of.
@@ -54,24 +58,47 @@ inline constexpr std::string_view record_end = "\"\n}\n";
 /// What begins the part of a record that is for people and other programs, the longest by far.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
-RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written) {
+/// The same with digests that stand elsewhere.
+inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
+                               auto&& digests) {
     std::string text = words("{\n  \"reshard\": ", save_record_version,
                              ",\n  \"save\": ", json_quoted(record.save),
                              ",\n  \"format\": ", json_quoted(written.format), ",\n  \"files\": [");
     std::string_view separator = "\n    ";
     for (std::size_t i = 0; i < record.files.size(); ++i) {
-        text += std::string(separator) + json_of(record.files[i], written.files[i].chunk_bytes);
+        text += separator;
+        text += json_of(record.files[i], written.files[i].chunk_bytes);
         separator = ",\n    ";
     }
-    text += std::string("\n  ]") + std::string(record_tensors_name);
+    text += "\n  ]";
+    text += record_tensors_name;
     separator = "\n    ";
     for (checkpoint_tensor const& tensor : written.tensors) {
-        text += std::string(separator) + json_of(tensor);
+        text += separator;
+        append_json(text, tensor, digests);
         separator = ",\n    ";
     }
     text += "\n  }";
     std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(text)));
-    return text + std::string(record_digest_name) + hex_text(digest) + std::string(record_end);
+    text += record_digest_name;
+    text += hex_text(digest);
+    text += record_end;
+    return text;
+}
+
+RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written) {
+    return record_text(record, written, [](checkpoint_shard const& shard) {
+        return std::span(shard.digests.data(), shard.digests.size());
+    });
+}
+
+RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written,
+                                 std::span<std::span<std::uint64_t const> const> digests) {
+    return record_text(record, written, [&](checkpoint_shard const&) {
+        auto const of_shard = digests.front();
+        digests = digests.subspan(1);
+        return of_shard;
+    });
 }
 
 /// A record that comes piece by piece: what stands before its tensors, its last line, and the

@@ -96,9 +96,9 @@ RESHARD_DECL void written_files::sync() {
             output_file::open(path_of(i), plan_.metadata.files[i].bytes).sync();
 }
 
-RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
-                                         std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt) {
+/// The digests of each file.
+inline std::vector<chunk_digests>
+digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run>> const& runs) {
     checkpoint_metadata filled = plan.metadata;
     for (checkpoint_tensor& tensor : filled.tensors)
         for (checkpoint_shard& shard : tensor.shards)
@@ -115,7 +115,13 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
         for (checkpoint_shard const* const shard : shards)
             files.back().tensors.emplace_back(shard->digests.begin(), shard->digests.end());
     }
-    return seal(plan, files, salt);
+    return files;
+}
+
+RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
+                                         std::vector<std::vector<written_run>> const& runs,
+                                         std::string_view salt) {
+    return seal(plan, digests_by_file(plan, runs), salt);
 }
 
 RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
