@@ -34,8 +34,8 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
 
 json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata const& checkpoint) {
     json::object entry{{"file", checkpoint.files[shard.file].path.filename().string()},
-                       {"offset", json_list(shard.region.offset)},
-                       {"shape", json_list(shard.region.shape)},
+                       {"offset", json_list(index_vector(shard.region.offset))},
+                       {"shape", json_list(index_vector(shard.region.shape))},
                        {"byte_range", json::array{shard.begin, shard.end}}};
     if (shard.flat)
         entry["flat_range"] = json::array{shard.flat->begin, shard.flat->end};
@@ -52,7 +52,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         for (detail::checkpoint_shard const& shard : tensor.shards)
             shards.push_back(json_of(shard, checkpoint));
         tensors[json_text(tensor.key)] = {{"dtype", json_text(code(tensor.dtype))},
-                                          {"shape", json_list(tensor.shape)},
+                                          {"shape", json_list(index_vector(tensor.shape))},
                                           {"shards", std::move(shards)}};
     }
     json::object metadata;

@@ -4,12 +4,16 @@
 #define RESHARD_BIND_SHARD_VIEWS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -33,27 +37,56 @@ public:
     void add(basic_state_dict<View> const& held, layout const& whole, holder_t holder) {
         for (auto const& local : held)
             if (element_count(local_shape(local.descriptor)) > 0)
-                views_.emplace(place_of(local.descriptor, whole, holder), local.tensor);
+                put(place_of(local.descriptor, whole, holder), local.tensor);
     }
 
     /// Takes the tensor of shard number `shard` of tensor number `tensor`.
     void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
-        views_.emplace(place{tensor, shard}, view);
+        put({tensor, shard}, view);
     }
 
+    /// Adds a shard without memory, stored row-major: those of one shape share a view.
+    void add_shape(std::uint32_t tensor, std::uint32_t shard, data_type dtype,
+                   index_vector const& shape) {
+        hasher digest;
+        digest.add(static_cast<std::uint64_t>(dtype));
+        digest.add(shape);
+        auto const [first, last] = shapes_.equal_range(digest.value());
+        auto const known = std::find_if(first, last, [&](auto const& one) {
+            return views_[one.second].dtype == dtype && views_[one.second].shape == shape;
+        });
+        auto number = static_cast<std::uint32_t>(views_.size());
+        if (known != last)
+            number = known->second;
+        else {
+            shapes_.emplace(digest.value(), number);
+            views_.push_back(View{nullptr, dtype, shape, row_major_strides(shape)});
+        }
+        numbers_.emplace(place{tensor, shard}, number);
+    }
+
+    /// Makes room for so many more shards without memory.
+    void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
+
     bool contains(std::uint32_t tensor, std::uint32_t shard) const {
-        return views_.contains({tensor, shard});
+        return numbers_.contains({tensor, shard});
     }
 
     /// \pre the shard was added
     View const& at(std::uint32_t tensor, std::uint32_t shard) const {
-        auto const found = views_.find({tensor, shard});
-        BOOST_ASSERT(found != views_.end());
-        return found->second;
+        auto const found = numbers_.find({tensor, shard});
+        BOOST_ASSERT(found != numbers_.end());
+        return views_[found->second];
     }
 
 private:
     using place = std::pair<std::uint32_t, std::uint32_t>;
+
+    /// The first view of a shard counts.
+    void put(place where, View const& view) {
+        if (numbers_.emplace(where, static_cast<std::uint32_t>(views_.size())).second)
+            views_.push_back(view);
+    }
 
     place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
         tensor_layout const* const found = whole.find(shard.key);
@@ -90,7 +123,9 @@ private:
     }
 
     std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
-    boost::unordered_flat_map<place, View> views_;
+    boost::unordered_flat_map<place, std::uint32_t> numbers_; ///< of views
+    std::vector<View> views_;
+    std::multimap<std::uint64_t, std::uint32_t> shapes_; ///< views without memory, by digest
 };
 
 /// The shards of a holder that have elements.

@@ -79,8 +79,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = t
 ///
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors,
-                                              index_t most_bytes = 5'000'000'000,
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000,
                                               bool digests = true);
 
 } // namespace reshard::detail

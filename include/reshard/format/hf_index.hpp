@@ -141,7 +141,8 @@ inline std::string to_json(hf_index const& index) {
     text += "},\n  \"weight_map\": {";
     std::string_view separator = "\n    ";
     for (auto const& [key, file] : index.weight_map) {
-        text += std::string(separator) + json_quoted(key) + ": " + json_quoted(file);
+        text += separator;
+        text += json_quoted(key) + ": " + json_quoted(file);
         separator = ",\n    ";
     }
     return text + "\n  }\n}\n";

@@ -33,9 +33,9 @@ namespace reshard::detail {
 struct file_shard {
     std::string key;
     data_type dtype{};
-    box region;
-    std::optional<flat_range> flat;           ///< counted in the row-major order of `region`
-    std::optional<index_vector> global_shape; ///< where the file says so
+    packed_box region;
+    std::optional<flat_range> flat;            ///< counted in the row-major order of `region`
+    std::optional<packed_vector> global_shape; ///< where the file says so
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 
@@ -212,7 +212,7 @@ inline std::map<std::string, std::string> sharding_metadata(std::span<file_shard
         BOOST_ASSERT(shard.global_shape);
         std::string const begin = (offsets.empty() ? "{" : ",") + json_quoted(shard.key) + ":{";
         index_vector const saved =
-            shard.flat ? index_vector{shard.flat->begin} : shard.region.offset;
+            shard.flat ? index_vector{shard.flat->begin} : index_vector(shard.region.offset);
         offsets += begin + "\"saved_offsets\":" + json_list(saved) + "}";
         own += begin + "\"shape\":" + json_list(*shard.global_shape);
         if (shard.flat)

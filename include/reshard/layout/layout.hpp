@@ -127,6 +127,8 @@ class layout_builder {
 public:
     explicit layout_builder(holder_t holders) : made_{holders, {}, {}} {}
 
+    void reserve(std::size_t tensors) { made_.tensors.reserve(tensors); }
+
     /// \pre `key` is greater than those before
     void add(std::string key, data_type dtype, tensor_spread spread);
 

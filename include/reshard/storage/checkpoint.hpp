@@ -59,12 +59,11 @@ struct shard_place {
 template <class View>
 shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
+    views.reserve_shapes(metadata.tensors.size());
     for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t) {
         checkpoint_tensor const& tensor = metadata.tensors[t];
-        for (std::uint32_t i = 0; i < tensor.shards.size(); ++i) {
-            index_vector const shape = stored_shape(tensor.shards[i]);
-            views.add(t, i, View{nullptr, tensor.dtype, shape, row_major_strides(shape)});
-        }
+        for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)
+            views.add_shape(t, i, tensor.dtype, stored_shape(tensor.shards[i]));
     }
     return views;
 }

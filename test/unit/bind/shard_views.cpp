@@ -75,4 +75,20 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused) {
              "rank 0 holds w: float32 [2] [0:2], which the layout does not assign to it"));
 }
 
+BOOST_AUTO_TEST_CASE(shards_without_memory_have_the_view_of_their_shape) {
+    shard_views<const_tensor_view> views;
+    views.reserve_shapes(4);
+    views.add_shape(0, 0, data_type::f32, {2, 3});
+    views.add_shape(0, 1, data_type::f32, {3, 2});
+    views.add_shape(1, 0, data_type::u8, {2, 3});
+    views.add_shape(2, 0, data_type::f32, {2, 3});
+    views.add_shape(3, 0, data_type::f32, {});
+    BOOST_TEST((views.at(0, 0) == const_tensor_view{nullptr, data_type::f32, {2, 3}, {3, 1}}));
+    BOOST_TEST((views.at(0, 1) == const_tensor_view{nullptr, data_type::f32, {3, 2}, {2, 1}}));
+    BOOST_TEST((views.at(1, 0) == const_tensor_view{nullptr, data_type::u8, {2, 3}, {3, 1}}));
+    BOOST_TEST(&views.at(2, 0) == &views.at(0, 0));
+    BOOST_TEST((views.at(3, 0) == const_tensor_view{nullptr, data_type::f32, {}, {}}));
+    BOOST_TEST(!views.contains(2, 1));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,6 +77,24 @@ BOOST_AUTO_TEST_CASE(a_copy_is_its_own_list_and_what_is_moved_is_empty) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_list_is_made_longer_with_zeros_and_shorter_from_its_end) {
+    short_list<int, 2> list{4, 5, 6};
+    BOOST_TEST(list.size() == 3u);
+    list.resize(5);
+    int const longer[] = {4, 5, 6, 0, 0};
+    BOOST_TEST(std::equal(list.begin(), list.end(), longer, longer + 5));
+    list.resize(1);
+    list.resize(2);
+    int const again[] = {4, 0};
+    BOOST_TEST(std::equal(list.begin(), list.end(), again, again + 2));
+    for (int& element : list)
+        ++element;
+    BOOST_TEST(list[1] == 1);
+    list.clear();
+    BOOST_TEST(list.empty());
+    BOOST_TEST((list == short_list<int, 2>{}));
+}
+
 static_assert([] {
     short_list<int> list;
     for (int i = 0; i < 9; ++i)

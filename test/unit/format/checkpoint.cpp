@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 BOOST_AUTO_TEST_SUITE(format_checkpoint)
 
 namespace {
@@ -279,6 +281,83 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
                               "checkpoint, which has safetensors files"));
     BOOST_TEST(refusal(directory, errc::unsupported, "a") ==
                "a: this is a file whose name does not end in .safetensors, not a checkpoint");
+}
+
+namespace {
+
+/// A file with tensors of `extent` bytes each, in this order.
+std::string file_with(std::vector<std::string> const& keys, std::size_t extent = 1) {
+    std::string json = "{";
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        json += (i ? ",\"" : "\"") + keys[i] + R"(":{"dtype":"U8","shape":[)" +
+                std::to_string(extent) + R"(],"data_offsets":[)" + std::to_string(i * extent) +
+                "," + std::to_string((i + 1) * extent) + "]}";
+    return file_of(json + "}", keys.size() * extent);
+}
+
+/// The place of `i` when `count` things are dealt out in steps of 37.
+std::string dealt_key(std::size_t i, std::size_t count) {
+    return "key." + std::to_string(i * 37 % count);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(tensors_are_sorted_by_key_and_keep_their_bytes) {
+    constexpr std::size_t count = 100; // 37 does not divide it
+    test::temporary_directory const directory;
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < count; ++i)
+        keys.push_back(dealt_key(i, count));
+    std::string const bytes = file_with(keys);
+    auto const found = open_checkpoint(directory.write("x.safetensors", bytes));
+    BOOST_TEST_REQUIRE(found.tensors.size() == count);
+    std::vector<std::string> sorted = keys;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < count; ++i) {
+        BOOST_TEST(found.tensors[i].key == sorted[i]);
+        auto const place = std::find(keys.begin(), keys.end(), sorted[i]) - keys.begin();
+        BOOST_TEST_REQUIRE(found.tensors[i].shards.size() == 1u);
+        BOOST_TEST(found.tensors[i].shards[0].begin ==
+                   bytes.size() - count + static_cast<std::size_t>(place));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_stands_twice_is_found_however_names_are_ordered) {
+    test::temporary_directory const directory;
+    for (std::vector<std::string> const& keys : {std::vector<std::string>{"a", "a"},
+                                                 {"a", "b", "a"},
+                                                 {"b", "a", "c", "c"},
+                                                 {"c", "b", "c"}}) {
+        directory.write("x.safetensors", file_with(keys, 0));
+        BOOST_TEST(refusal(directory, errc::corrupt_file, "x.safetensors").find("occurs twice") !=
+                   std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_two_indexed_files_may_alternate) {
+    test::temporary_directory const directory;
+    directory.write("f.safetensors", file_with({"d", "b"}));
+    directory.write("g.safetensors", file_with({"a", "e", "c"}));
+    directory.write(index_name,
+                    R"({"weight_map":{"e":"g.safetensors","b":"f.safetensors","a":"g.safetensors",)"
+                    R"("d":"f.safetensors","c":"g.safetensors"}})");
+    auto const found = open_checkpoint(directory.path());
+    std::string text;
+    for (checkpoint_tensor const& tensor : found.tensors)
+        text += tensor.key + std::to_string(tensor.shards[0].file) + " ";
+    BOOST_TEST(text == "a1 b0 c1 d0 e1 ");
+}
+
+BOOST_AUTO_TEST_CASE(a_packed_box_is_the_box) {
+    box const region{{2, 0, 7}, {1, 3, 5}};
+    packed_box const packed = region;
+    BOOST_TEST((box(packed) == region));
+    BOOST_TEST((packed == region));
+    BOOST_TEST((packed == packed_box{{2, 0, 7}, {1, 3, 5}}));
+    BOOST_TEST(!(packed == box{{2, 0, 7}, {1, 3, 6}}));
+    BOOST_TEST(packed.ndim() == 3u);
+    BOOST_TEST(packed.end(2) == 12);
+    BOOST_TEST((box(packed_box{}) == box{}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,4 +81,23 @@ BOOST_AUTO_TEST_CASE(a_text_that_does_not_fit_the_tensors_is_refused) {
                               test::mentions(errc::corrupt_file, "file: RESHARD_DIGESTS"));
 }
 
+BOOST_AUTO_TEST_CASE(digests_are_read_tensor_by_tensor) {
+    digest_reader reader("16 00000000000000010000000000000abc,,ffffffffffffffff", "f");
+    BOOST_TEST(reader.chunk_bytes() == 16u);
+    BOOST_TEST((reader.next(17) == digest_list{1, 0xabc}));
+    BOOST_TEST((reader.next(0) == digest_list{}));
+    BOOST_CHECK_EXCEPTION(reader.check_end(), error,
+                          test::mentions(errc::corrupt_file, "f: RESHARD_DIGESTS"));
+    BOOST_TEST((reader.next(16) == digest_list{~std::uint64_t{}}));
+    reader.check_end();
+}
+
+BOOST_AUTO_TEST_CASE(the_long_digest_of_texts_is_that_of_all_of_them_behind_one_another) {
+    std::string const first(300, 'a'), second, third(1000, 'b');
+    std::string const all = first + second + third;
+    std::string_view const texts[] = {first, second, third};
+    BOOST_TEST(long_digest_text_of(texts) == long_digest_text(std::as_bytes(std::span(all))));
+    BOOST_TEST(long_digest_text_of({}) == "99aa06d3014798d86001c324468d497f");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

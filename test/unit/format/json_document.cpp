@@ -2,6 +2,8 @@
 
 #include <reshard/format/json_document.hpp>
 
+#include "support/says.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(format_json_document)
@@ -44,6 +46,32 @@ BOOST_AUTO_TEST_CASE(lines_and_columns_are_counted_from_one) {
     BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 2) == "1:3");
     BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 3) == "2:1");
     BOOST_TEST(reshard::detail::line_and_column("ab\ncd", 5) == "2:3");
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_found_in_small_and_in_large_objects) {
+    for (int const count : {1, 2, 8, 9, 100}) {
+        std::string members;
+        for (int i = 0; i < count; ++i)
+            members += "\"k" + std::to_string(i) + R"(":{"a":1,"b":2},)";
+        BOOST_TEST(refusal("{" + members + R"("last":{"a":1}})") == "accepted");
+        for (int const twice : {0, count / 2, count - 1}) {
+            std::string const key = "k" + std::to_string(twice);
+            BOOST_TEST(refusal("{" + members + "\"" + key + "\":1}")
+                           .ends_with("the key '" + key + "' occurs twice in one object"));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_place_is_told_by_its_steps) {
+    using namespace reshard;
+    auto const document =
+        detail::parse_json(R"({"a":{"x y":[{"b":1},{"b":"no"}]}})", "f", errc::syntax);
+    detail::json_cursor const root(document, "f", errc::bad_layout);
+    auto const in_list = root.at("a").members()[0].second.elements()[1];
+    BOOST_CHECK_EXCEPTION(in_list.at("b").count(), error,
+                          test::mentions(errc::bad_layout, "f: a['x y'][1].b: expected"));
+    BOOST_CHECK_EXCEPTION(root.at("c"), error,
+                          test::mentions(errc::bad_layout, "f: 'c' is missing"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <reshard/format/save_record.hpp>
 
 #include "support/says.hpp"
+#include "temporary_directory.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -76,6 +77,31 @@ BOOST_AUTO_TEST_CASE(the_files_of_a_save_are_exactly_those_of_its_record) {
     is_refused(example, files, {id, ""}, errc::corrupt_file, "no save");
     is_refused(example, {files[0], {"b", 201, 0xff}}, {id, id}, errc::corrupt_file, "201");
     is_refused(example, {files[0], {"b", 200, 0xfe}}, {id, id}, errc::corrupt_file, "header of b");
+}
+
+BOOST_AUTO_TEST_CASE(a_record_file_is_read_piece_by_piece_wherever_the_pieces_end) {
+    test::temporary_directory const directory;
+    constexpr std::size_t piece = 1 << 20;
+    for (std::size_t const head : {piece - 40, piece - 20, piece - 9, piece, 2 * piece}) {
+        checkpoint_metadata all = written();
+        save_record record = example;
+        std::size_t const before = to_json(record, all).find("\n  \"tensors\"");
+        record.files[0].name = std::string(head - before + 2, 'n');
+        for (int i = 0; i < 9'000; ++i)
+            all.tensors[0].shards.push_back(all.tensors[0].shards[0]);
+        std::string const whole = to_json(record, all);
+        BOOST_TEST(whole.find("\n  \"tensors\"") == head + 1);
+        auto const path = directory.write("reshard.json", whole);
+        BOOST_TEST((read_save_record(path) == record));
+        BOOST_TEST((parse_save_record(whole, "r") == record));
+        for (std::size_t const place :
+             {std::size_t{0}, head, piece - 1, piece, whole.size() - 30}) {
+            std::string changed = whole;
+            changed[place] = static_cast<char>(changed[place] ^ 1);
+            BOOST_CHECK_THROW(read_save_record(directory.write("reshard.json", changed)), error);
+        }
+        BOOST_CHECK_THROW(read_save_record(directory.write("reshard.json", whole + " ")), error);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -48,4 +48,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error) {
     BOOST_TEST((refusal([&] { read_bytes(file, std::uint64_t{1} << 60); }) == errc::corrupt_file));
 }
 
+BOOST_AUTO_TEST_CASE(a_byte_that_is_no_character_is_found_wherever_it_stands) {
+    for (std::size_t size = 0; size < 40; ++size) {
+        std::string const plain(size, 'x');
+        BOOST_TEST(find_invalid_utf8(plain) == size);
+        for (std::size_t i = 0; i < size; ++i) {
+            std::string text = plain;
+            text[i] = '\x80';
+            BOOST_TEST(find_invalid_utf8(text) == i);
+            text = plain;
+            text.replace(i, 1, "\xc3\xa9"); // one character of two bytes
+            BOOST_TEST(find_invalid_utf8(text) == size + 1);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

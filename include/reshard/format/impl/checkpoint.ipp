@@ -200,14 +200,13 @@ private:
         stated_by_.push_back(shard.global_shape ? file : nobody);
     }
 
-    static index_vector extents_to_end(box const& region) {
-        index_vector shape;
-        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
-            shape.push_back(region.end(axis));
+    static packed_vector extents_to_end(packed_box const& region) {
+        packed_vector shape = region.shape;
+        grow(shape, region);
         return shape;
     }
 
-    static void grow(packed_vector& shape, box const& region) {
+    static void grow(packed_vector& shape, packed_box const& region) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             shape[axis] = std::max(shape[axis], region.end(axis));
     }

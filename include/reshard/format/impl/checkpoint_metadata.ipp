@@ -11,6 +11,7 @@ namespace reshard {
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     detail::layout_builder made(static_cast<holder_t>(checkpoint.files.size()));
+    made.reserve(checkpoint.tensors.size());
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         detail::shard_table shards(tensor.shape.size());
         for (detail::checkpoint_shard const& shard : tensor.shards)

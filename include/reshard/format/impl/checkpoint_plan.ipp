@@ -31,7 +31,7 @@ struct file_contents {
 
 /// The shape in which a shard stands in its file.
 inline index_vector stored_shape(file_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : shard.region.shape;
+    return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
 }
 
 /// Where the data of a file begins: at a cache line, or, of a large one, at a page, since systems copy
@@ -49,8 +49,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     std::vector<std::uint64_t> bytes;
     tensors.reserve(contents.shards.size());
     bytes.reserve(contents.shards.size());
-    for (file_shard const& shard : contents.shards) {
-        tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
+    for (file_shard& shard : contents.shards) {
+        tensors.push_back({std::move(shard.key), shard.dtype, stored_shape(shard)});
         bytes.push_back(static_cast<std::uint64_t>(
             byte_count(element_count(tensors.back().shape), shard.dtype)));
     }
@@ -58,15 +58,16 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
     auto file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
-    tensors = {};
+    tensors.clear();
+    tensors.shrink_to_fit();
     auto const number = static_cast<holder_t>(plan.headers.size());
     if (plan.metadata.tensors.empty())
         plan.metadata.tensors.reserve(file.order.size());
     for (std::size_t i = 0; i < file.order.size(); ++i) {
-        file_shard& shard = contents.shards[file.order[i]];
+        file_shard const& shard = contents.shards[file.order[i]];
         std::uint64_t const data = file.header.size();
         checkpoint_tensor& tensor = plan.metadata.tensors.emplace_back();
-        tensor.key = std::move(shard.key);
+        tensor.key = std::move(file.tensors[i].name);
         tensor.dtype = shard.dtype;
         tensor.shape = *shard.global_shape;
         tensor.shards.push_back({number, shard.region, shard.flat, data + file.tensors[i].begin,
@@ -201,27 +202,41 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests) {
     return plan;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog const& tensors, index_t most_bytes,
-                                              bool digests) {
+/// What goes into each file of a Hugging Face directory.
+inline std::vector<file_contents>
+huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, index_t most_bytes) {
+    auto const numbers = split_into_files(bytes, most_bytes);
+    std::vector<file_contents> files;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        file_contents& contents =
+            files.emplace_back(file_contents{hf_file_name(i, numbers.size()), 0, {}});
+        contents.shards.reserve(numbers[i].size());
+        for (std::size_t const number : numbers[i]) {
+            catalog_entry const& entry = tensors[number];
+            contents.shards.push_back(
+                {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
+        }
+    }
+    return files;
+}
+
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests) {
     std::vector<index_t> bytes;
     index_t all = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
         all = checked_add(all, bytes.back(), "the bytes of all tensors");
     }
-    auto const files = split_into_files(bytes, most_bytes);
+    auto files = huggingface_files(tensors, bytes, most_bytes);
+    tensors = {}; // of a million tensors, a quarter of what planning needs
     checkpoint_plan plan;
     plan.metadata.format = "huggingface";
     plan.metadata.metadata = {{"format", "pt"}};
     hf_index index{{}, all};
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        file_contents contents{hf_file_name(i, files.size()), 0, {}};
-        for (std::size_t const number : files[i]) {
-            catalog_entry const& entry = tensors[number];
-            contents.shards.push_back(
-                {entry.key, entry.dtype, whole(entry.shape), {}, entry.shape, 0, 0});
-            index.weight_map[entry.key] = contents.name;
-        }
+    for (file_contents& contents : files) {
+        for (file_shard const& shard : contents.shards)
+            if (files.size() > 1)
+                index.weight_map[shard.key] = contents.name;
         add_file(plan, std::move(contents), plan.metadata.metadata, digests);
     }
     join_tensors(plan.metadata.tensors);

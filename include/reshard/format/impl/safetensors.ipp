@@ -9,6 +9,7 @@
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/safetensors_events.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/os/fresh_memory.hpp>
 
 #include <boost/assert.hpp>
 
@@ -188,24 +189,28 @@ RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metad
     return "\"__metadata__\":{" + text + "}";
 }
 
-inline std::string header_json(std::vector<safetensors_entry> const& tensors,
-                               std::map<std::string, std::string> const& metadata,
-                               std::size_t alignment) {
-    std::string text = "{";
-    if (!metadata.empty())
-        text += json_of(metadata);
-    for (safetensors_entry const& tensor : tensors)
-        text += (text.size() > 1 ? "," : "") + json_of(tensor);
-    text += "}";
-    text.append((alignment - (8 + text.size()) % alignment) % alignment, ' ');
-    return text;
-}
-
 inline std::string little_endian_text(std::uint64_t value) {
     std::string text;
     for (int i = 0; i < 8; ++i, value >>= 8)
         text += static_cast<char>(static_cast<unsigned char>(value & 0xFF));
     return text;
+}
+
+/// The first bytes of a file: the length of the JSON, and the JSON.
+inline std::string header_text(std::vector<safetensors_entry> const& tensors,
+                               std::map<std::string, std::string> const& metadata,
+                               std::size_t alignment) {
+    std::string text(8, ' ');
+    text += "{";
+    if (!metadata.empty())
+        text += json_of(metadata);
+    for (safetensors_entry const& tensor : tensors) {
+        text += text.size() > 9 ? "," : "";
+        text += json_of(tensor);
+    }
+    text += "}";
+    text.append((alignment - text.size() % alignment) % alignment, ' ');
+    return text.replace(0, 8, little_endian_text(text.size() - 8));
 }
 
 RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
@@ -222,11 +227,11 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     for (auto const& [key, value] : metadata)
         check_utf8(key + value, file);
     check_names_differ(result.tensors, file);
-    std::string const json = header_json(result.tensors, metadata, alignment);
-    if (json.size() > safetensors_options{}.max_header_bytes)
-        fail(errc::limit_exceeded, file, ": the header would have ", json.size(),
+    result.header = header_text(result.tensors, metadata, alignment);
+    std::size_t const json_bytes = result.header.size() - 8;
+    if (json_bytes > safetensors_options{}.max_header_bytes)
+        fail(errc::limit_exceeded, file, ": the header would have ", json_bytes,
              " bytes; readers accept ", safetensors_options{}.max_header_bytes);
-    result.header = little_endian_text(json.size()) + json;
     return result;
 }
 
@@ -317,7 +322,16 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     std::string const start = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
     auto const bytes =
         safetensors_json_bytes(std::as_bytes(std::span(start)), file.bytes, name, options);
-    return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
+    constexpr std::uint64_t few_bytes = std::uint64_t{4} << 20;
+    if (bytes <= few_bytes)
+        return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
+    // Large pages cost less to take, and the system has them back before the tensors are put
+    // together, whatever holes the heap has.
+    private_mapping const memory(static_cast<std::size_t>(bytes), true);
+    std::span const text(memory.data(), static_cast<std::size_t>(bytes));
+    file.file.read(file.position, text);
+    return parse_safetensors_json({reinterpret_cast<char const*>(text.data()), text.size()},
+                                  file.bytes, name, options);
 }
 
 } // namespace detail

@@ -58,6 +58,19 @@ inline constexpr std::string_view record_end = "\"\n}\n";
 /// What begins the part of a record that is for people and other programs, the longest by far.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
+/// About as long as the text of the tensors becomes: a text that grows to hundreds of megabytes is
+/// copied, and for a while there are two.
+inline std::size_t likely_length(checkpoint_metadata const& written) {
+    std::size_t length = 0;
+    for (checkpoint_tensor const& tensor : written.tensors) {
+        length += tensor.key.size() + 60 + tensor.shards.size() * (90 + 20 * tensor.shape.size());
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (std::uint64_t const size = written.files[shard.file].chunk_bytes)
+                length += 16 * chunk_count(shard.end - shard.begin, size);
+    }
+    return length;
+}
+
 /// The same with digests that stand elsewhere.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
@@ -72,6 +85,7 @@ inline std::string record_text(save_record const& record, checkpoint_metadata co
     }
     text += "\n  ]";
     text += record_tensors_name;
+    text.reserve(text.size() + likely_length(written));
     separator = "\n    ";
     for (checkpoint_tensor const& tensor : written.tensors) {
         text += separator;

@@ -199,6 +199,7 @@ void for_each_tensor(checkpoint_metadata const& written, file_pieces const& piec
 RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
                               int size) {
     layout_builder made(static_cast<holder_t>(size));
+    made.reserve(written.tensors.size());
     for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
         checkpoint_tensor const& tensor = written.tensors[t];
         shard_table shards(tensor.shape.size());
@@ -213,11 +214,11 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces co
 RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,
                                                 file_pieces const& pieces) {
     shard_views<tensor_view> shapes;
+    shapes.reserve_shapes(pieces.size());
     for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
         for (std::uint32_t i = 0; i < of_tensor.size(); ++i) {
             shard_descriptor const shard = descriptor_of(written, of_tensor[i]);
-            index_vector const shape = local_shape(shard);
-            shapes.add(t, i, {nullptr, shard.dtype, shape, row_major_strides(shape)});
+            shapes.add_shape(t, i, shard.dtype, local_shape(shard));
         }
     });
     return shapes;

@@ -8,7 +8,6 @@
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
-#include <reshard/format/text_file.hpp>
 #include <reshard/os/file_bytes.hpp>
 
 #include <algorithm>
@@ -54,8 +53,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
     if (std::filesystem::exists(record, problem))
-        for (recorded_file const& file :
-             parse_save_record(read_text_file(record), record.string()).files)
+        for (recorded_file const& file : read_save_record(record).files)
             names.insert(file.name);
     else
         for (checkpoint_file const& file : open_checkpoint(directory).files)

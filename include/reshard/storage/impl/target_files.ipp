@@ -42,6 +42,7 @@ RESHARD_DECL void check_complete(layout const& wanted) {
 
 RESHARD_DECL catalog catalog_of(mapping const& program) {
     std::vector<catalog_entry> entries;
+    entries.reserve(program.outputs().size());
     for (mapping_output const& output : program.outputs())
         entries.push_back({output.key, output.value.dtype, output.value.shape,
                            index_vector::filled(output.value.shape.size(), 1)});
