@@ -98,7 +98,7 @@ RESHARD_DECL void written_files::sync() {
 
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt) {
+                                         std::string_view salt, save_facts const& facts) {
     checkpoint_metadata filled = plan.metadata;
     for (checkpoint_tensor& tensor : filled.tensors)
         for (checkpoint_shard& shard : tensor.shards)
@@ -115,7 +115,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
         for (checkpoint_shard const* const shard : shards)
             files.back().tensors.push_back(shard->digests);
     }
-    return seal(plan, files, salt);
+    return seal(plan, files, salt, facts);
 }
 
 RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
