@@ -275,8 +275,8 @@ void add_check(CLI::App& app, invocation& chosen) {
         "  reshard check --program fuse.aoa --source model\n"
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
     add_reverse(*command, *files, add_program(*command, *files)->required());
-    add_source(*command, *files);
-    add_target(*command, *files);
+    add_source(*command, chosen, *files);
+    add_target(*command, chosen, *files);
     add_partial(*command, *files, "target");
     add_strict(*command, *files);
     command->callback([files, &chosen] {

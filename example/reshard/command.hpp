@@ -8,10 +8,12 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 /// \file
 /// What the commands have in common. Each is a file of its own, and adds itself to the command
@@ -32,11 +34,27 @@ struct outcome {
 struct invocation {
     bool json = false;
     std::function<outcome(processes const&)> run;
+    /// What may name a checkpoint, of all commands: `DIR/@latest` becomes a path before `run`.
+    std::vector<std::string*> checkpoints;
 };
+
+/// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path stays.
+///
+/// \par Collective every process
+/// \throws error where none is complete
+void resolve_latest(processes const& world, std::string& path);
 
 /// Adds a command with `--json` and its examples below `--help`.
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);
+
+/// Adds an argument that names a checkpoint to read, or may; `DIR/@latest` is one.
+CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
+                      std::string& path, std::string const& what);
+
+/// Adds the required argument that names what is to be written.
+CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
+                         std::string const& what);
 
 /// Runs work that reads files on the first process alone; all of them have its outcome or its
 /// error.
@@ -52,6 +70,7 @@ void add_plan(CLI::App& app, invocation& chosen);
 void add_convert(CLI::App& app, invocation& chosen);
 void add_diff(CLI::App& app, invocation& chosen);
 void add_format(CLI::App& app, invocation& chosen);
+void add_retain(CLI::App& app, invocation& chosen);
 void add_verify(CLI::App& app, invocation& chosen);
 
 } // namespace tool

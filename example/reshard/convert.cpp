@@ -10,7 +10,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <map>
 #include <memory>
+#include <string>
 
 namespace tool {
 
@@ -26,6 +28,7 @@ struct convert_command {
     bool no_verify = false;
     bool verify = false;
     bool no_carry = false;
+    std::map<std::string, double> numbers;
 };
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -38,7 +41,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     });
     detail::write_options const writing{.replace = options.force,
                                         .partial = options.files.partial,
-                                        .most_file_bytes = options.shard_bytes};
+                                        .most_file_bytes = options.shard_bytes,
+                                        .numbers = options.numbers};
     progress_bar bar(world.rank() == 0);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
@@ -98,12 +102,11 @@ void add_convert(CLI::App& app, invocation& chosen) {
         app, chosen, "convert", "Read a checkpoint, transform it, and write it in another layout",
         "  reshard convert model fused --program fuse.aoa\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
-    command->add_option("SOURCE", options->files.source, "A checkpoint")->required();
-    command->add_option("TARGET", options->directory, "The directory that is to be written")
-        ->required();
+    add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
+    add_written(*command, "TARGET", options->directory, "The directory that is to be written");
     add_reverse(*command, options->files, add_program(*command, options->files));
-    command->add_option("--layout", options->files.target,
-                        "A layout file or a checkpoint; without it, a Hugging Face directory");
+    add_path(*command, chosen, "--layout", options->files.target,
+             "A layout file or a checkpoint; without it, a Hugging Face directory");
     add_partial(*command, options->files, "layout");
     add_strict(*command, options->files);
     add_force(*command, options->force);
@@ -113,6 +116,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                       "Read again what was written, and compare it with its digests");
     command->add_flag("--no-carry", options->no_carry,
                       "Do not copy the files beside the source that hold no tensors");
+    add_numbers(*command, options->numbers);
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");
     command->callback([options, &chosen] {

@@ -85,8 +85,8 @@ void add_diff(CLI::App& app, invocation& chosen) {
         app, chosen, "diff", "Compare two checkpoints by their tensors, whatever their layouts",
         "  reshard diff model copy\n"
         "  mpiexec -n 4 reshard diff model sharded --json");
-    command->add_option("A", options->a, "A checkpoint")->required();
-    command->add_option("B", options->b, "Another one")->required();
+    add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
+    add_path(*command, chosen, "B", options->b, "Another one")->required();
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return diff(world, *options, chosen.json);

@@ -41,8 +41,8 @@ void add_expand(CLI::App& app, invocation& chosen) {
         "  reshard expand --program fuse.aoa --source model\n"
         "  reshard expand --program fuse.aoa --source model --target layout.json --json");
     add_program(*command, *files)->required();
-    add_source(*command, *files);
-    add_target(*command, *files);
+    add_source(*command, chosen, *files);
+    add_target(*command, chosen, *files);
     files->partial = true; // what the target leaves out does not matter here
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {

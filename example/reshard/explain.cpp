@@ -315,8 +315,8 @@ void add_explain(CLI::App& app, invocation& chosen) {
     keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
     keys.require_option(1);
     command->add_option("--box", options->region, "A box of it, such as 0:2,3:4 or 0:2,:");
-    add_source(*command, options->files);
-    add_target(*command, options->files);
+    add_source(*command, chosen, options->files);
+    add_target(*command, chosen, options->files);
     add_reverse(*command, options->files, add_program(*command, options->files));
     options->files.partial = true; // what else the target holds does not matter here
     command->callback([options, &chosen] {

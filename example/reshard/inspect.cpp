@@ -110,7 +110,7 @@ void add_inspect(CLI::App& app, invocation& chosen) {
         add_command(app, chosen, "inspect", "Show what a checkpoint holds: files, tensors, shards",
                     "  reshard inspect model\n"
                     "  reshard inspect model/model.safetensors --json");
-    command->add_option("PATH", options->path, "A checkpoint")->required();
+    add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag("--compatible", options->compatible,
                       "Accept what the reference reader of safetensors accepts");
     command->add_flag("--all", options->all,

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_JOB_OPTIONS_HPP
 #define RESHARD_TOOL_JOB_OPTIONS_HPP
 
+#include "command.hpp"
 #include "job.hpp"
 
 #include <reshard/core/error.hpp>
@@ -71,13 +72,13 @@ inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     return command.add_option("--program", files.program, "A file with AOA statements");
 }
 
-inline CLI::Option* add_source(CLI::App& command, job_files& files) {
-    return command.add_option("--source", files.source, "A checkpoint or a layout file")
+inline CLI::Option* add_source(CLI::App& command, invocation& chosen, job_files& files) {
+    return add_path(command, chosen, "--source", files.source, "A checkpoint or a layout file")
         ->required();
 }
 
-inline CLI::Option* add_target(CLI::App& command, job_files& files) {
-    return command.add_option("--target", files.target, "A layout file or a checkpoint");
+inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files& files) {
+    return add_path(command, chosen, "--target", files.target, "A layout file or a checkpoint");
 }
 
 /// What a reversed program may lose.
@@ -165,6 +166,37 @@ inline std::string complaint_about_bytes(std::string& text) {
         return complaint;
     text = std::to_string(number * factor / divisor);
     return {};
+}
+
+/// Puts `loss=1.5` into numbers by names; returns what is wrong with it, or nothing.
+inline std::string complaint_about_number(std::string const& text,
+                                          std::map<std::string, double>& numbers) {
+    std::size_t const sign = text.rfind('=');
+    char const* const last = text.data() + text.size();
+    double value = 0;
+    if (sign == 0 || sign == text.npos ||
+        std::from_chars(text.data() + sign + 1, last, value).ptr != last || sign + 1 == text.size())
+        return "'" + text + "' is not a name and a number; write loss=1.5";
+    numbers[text.substr(0, sign)] = value;
+    return {};
+}
+
+/// `--number`, any number of times.
+inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>& numbers) {
+    auto const complaint = [](std::string const& text) {
+        std::map<std::string, double> ignored;
+        return complaint_about_number(text, ignored);
+    };
+    auto const add = [&numbers](std::vector<std::string> const& texts) {
+        for (std::string const& text : texts)
+            complaint_about_number(text, numbers);
+    };
+    return command
+        .add_option_function<std::vector<std::string>>(
+            "--number", add, "A number that the record keeps, such as loss=1.5: see retain")
+        ->expected(1)
+        ->take_all()
+        ->check(complaint, "");
 }
 
 /// `--shard-size`: a number, with a unit or without.

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_diff(app, chosen);
     add_format(app, chosen);
     add_verify(app, chosen);
+    add_retain(app, chosen);
 }
 
 /// Refuses what is neither a command nor an option, listing all commands.
@@ -90,6 +91,8 @@ int run(processes const& world, int argc, char** argv) {
     reshard::detail::agree_to_run(
         world, argc > 1 ? argv[1] : "reshard", digest_of(argc, argv),
         reshard::detail::attempt([&] { parse(app, chosen, argc, argv); }));
+    for (std::string* const path : chosen.checkpoints)
+        resolve_latest(world, *path);
     outcome const result = chosen.run(world);
     reshard::agree_on(world, [&] {
         std::string const text = result.is_program ? result.text : without_controls(result.text);

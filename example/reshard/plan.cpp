@@ -305,8 +305,8 @@ void add_plan(CLI::App& app, invocation& chosen) {
                     "  reshard plan --source six.json --target two.json --picture plan.svg\n"
                     "  reshard plan --source model --target layout.json --program fuse.aoa "
                     "--memory-budget 80GB --json");
-    add_source(*command, options->files);
-    add_target(*command, options->files)->required();
+    add_source(*command, chosen, options->files);
+    add_target(*command, chosen, options->files)->required();
     add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
     command->add_flag("--key-details", options->key_details, "Also what each key costs");

@@ -63,8 +63,8 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
         "  reshard reverse --program fuse.aoa --source model\n"
         "  reshard reverse --program fuse.aoa --source model --target fused --allow-rounding");
     add_program(*command, *files)->required();
-    add_source(*command, *files);
-    add_target(*command, *files);
+    add_source(*command, chosen, *files);
+    add_target(*command, chosen, *files);
     add_reversing(*command, *files);
     files->partial = true; // which rank has what of the target does not matter here
     command->callback([files, &chosen] {

@@ -68,7 +68,7 @@ void add_verify(CLI::App& app, invocation& chosen) {
         add_command(app, chosen, "verify", "Compare a checkpoint with the digests saved with it",
                     "  reshard verify model\n"
                     "  mpiexec -n 4 reshard verify model --json");
-    command->add_option("PATH", *path, "A checkpoint")->required();
+    add_path(*command, chosen, "PATH", *path, "A checkpoint")->required();
     command->callback([path, &chosen] {
         chosen.run = [path, &chosen](processes const& world) {
             return verify_checkpoint(world, *path, chosen.json);

@@ -6,9 +6,11 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
+#include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>
+#include <reshard/storage/retention.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
 #include <reshard/storage/verify.hpp>

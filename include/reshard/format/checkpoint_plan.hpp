@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/save_record.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
@@ -43,9 +44,10 @@ struct sealed_checkpoint {
 ///
 /// \param digests of each file
 /// \param salt    what else the id depends on, where digests do not tell saves apart
+/// \param facts   what else the record says; the id does not depend on it
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
-                                    std::string_view salt = {});
+                                    std::string_view salt = {}, save_facts const& facts = {});
 
 /// The shards of each file, in the order of their data.
 template <class Metadata>

@@ -73,6 +73,9 @@ public:
 
     index_t count() const;
 
+    /// Any number; null is NaN.
+    double number() const;
+
     /// A list of such numbers, one an axis.
     index_vector extents() const;
 

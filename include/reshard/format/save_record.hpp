@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,16 +34,33 @@ struct recorded_file {
     bool operator==(recorded_file const&) const = default;
 };
 
+/// What is known of a save beside its tensors: by this, saves are told apart that may go.
+struct save_facts {
+    std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
+    std::map<std::string, double> numbers; ///< what the job says of it, as its step and its loss
+    std::vector<std::string> needs{};      ///< ids of the saves without which it cannot be read
+
+    bool operator==(save_facts const&) const = default;
+};
+
 /// Which files one save wrote.
 struct save_record {
     std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
     std::vector<recorded_file> files;
+    save_facts facts{};
 
     bool operator==(save_record const&) const = default;
 };
 
+/// Refuses names of numbers that a record cannot have.
+///
+/// \throws error with errc::usage, naming the number
+RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers);
+
 /// The text of `reshard.json`: the record, and for people and other programs all tensors with their
 /// shards and digests. Its last line is a digest of the text before it.
+///
+/// A number that is none, or infinite, is written as null.
 ///
 /// \pre `written` has the files of `record`, in their order
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written);
@@ -52,7 +70,7 @@ RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata 
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written,
                                  std::span<std::span<std::uint64_t const> const> digests);
 
-/// The record that a text holds.
+/// The record that a text holds. Members that are not known are passed over; null is NaN.
 ///
 /// \throws error with errc::corrupt_file for a text that is not as it was written, with
 ///         errc::unsupported for a version that is not known; it names `file`

@@ -11,12 +11,14 @@
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
 #include <reshard/storage/impl/file_pieces.ipp>
+#include <reshard/storage/impl/found_saves.ipp>
 #include <reshard/storage/impl/gathered_writes.ipp>
 #include <reshard/storage/impl/leftovers.ipp>
 #include <reshard/storage/impl/load.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
 #include <reshard/storage/impl/replacement.ipp>
+#include <reshard/storage/impl/retention.ipp>
 #include <reshard/storage/impl/save.ipp>
 #include <reshard/storage/impl/save_async.ipp>
 #include <reshard/storage/impl/shared_reads.ipp>

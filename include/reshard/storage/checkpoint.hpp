@@ -93,6 +93,11 @@ public:
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
+    /// Adds to what was noticed when it was opened.
+    void add_warnings(std::vector<std::string> const& texts) {
+        metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
+    }
+
     /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays where
     /// it is when the checkpoint is moved.
     layout const& files_layout() const;

@@ -9,6 +9,7 @@
 #include <reshard/storage/target_files.hpp>
 #include <reshard/storage/written_files.hpp>
 
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -65,7 +66,7 @@ public:
         std::string const salt =
             gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal_runs(files_.plan(), all, salt);
+            sealed = seal_runs(files_.plan(), all, salt, {std::time(nullptr), how_.numbers, {}});
             for_each_own_file(files_.plan(), world.rank(), world.size(),
                               [&](holder_t i) { files_.put_header(i, sealed.headers[i]); });
             if (how_.sync)

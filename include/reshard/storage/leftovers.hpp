@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,18 @@ RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
 /// What is added to the name of the new directory for the old one, where a file system cannot
 /// exchange them in one step.
 inline constexpr std::string_view name_of_old = ".old";
+
+/// What a temporary name tells.
+struct temporary_facts {
+    std::string target;   ///< the name beside it that it is to have, or had
+    bool is_old = false;  ///< it is the old one of a replacement that was interrupted
+    bool is_dead = false; ///< its writer has died, as `remove_leftovers` sees it
+
+    bool operator==(temporary_facts const&) const = default;
+};
+
+/// What the temporary name of something tells, or nothing where it has another name.
+RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path);
 
 /// Removes what writers of `target` have left that are dead: those of this machine that hold no lock
 /// of it any more, and those of an earlier start of this machine. What another machine's writers

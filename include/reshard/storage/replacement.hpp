@@ -6,6 +6,8 @@
 #include <reshard/core/config.hpp>
 
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -13,13 +15,21 @@
 
 namespace reshard::detail {
 
+/// The name of an empty file beside a record: what is there is not to be deleted by `retain`.
+inline constexpr std::string_view pin_name = "reshard.pinned";
+
 /// The directory that a path means: symbolic links are followed, never replaced.
 ///
 /// \throws error with errc::io for a link to nothing
 RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target);
 
-/// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer.
-/// None where the checkpoint is a single file.
+/// What in a directory is neither of its checkpoint nor a file that holds no tensors: the first by
+/// name, or nothing.
+RESHARD_DECL std::optional<std::filesystem::path>
+stranger_in(std::filesystem::path const& directory);
+
+/// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer;
+/// not a pin, which is of that checkpoint alone. None where the checkpoint is a single file.
 RESHARD_DECL std::vector<std::filesystem::path> side_files(std::filesystem::path const& checkpoint);
 
 /// The files of a directory that a new checkpoint in its place keeps: those beside the old one that

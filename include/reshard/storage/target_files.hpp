@@ -7,7 +7,9 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 /// \file
@@ -29,6 +31,9 @@ struct write_options {
     /// Files and record have digests of their data, with which loads compare it.
     bool digests = true;
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
+    /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps the
+    /// best by such a number. Those of the first rank count.
+    std::map<std::string, double> numbers = {};
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes);
@@ -50,7 +55,8 @@ namespace detail {
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields.
 ///
-/// \throws error as `check_complete` unless `options.partial`, and as `plan_sharded`
+/// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
+///         `check_numbers`
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options);
 

@@ -92,7 +92,7 @@ private:
 /// \pre   together they are all chunks, each once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt);
+                                         std::string_view salt, save_facts const& facts = {});
 
 /// Writes the index, if there is one, and then the record: with it the checkpoint is complete.
 ///

@@ -5,7 +5,14 @@
 #include "support/says.hpp"
 #include "temporary_directory.hpp"
 
+#include <reshard/format/chunk_digests.hpp>
+
 #include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
 
 BOOST_AUTO_TEST_SUITE(format_save_record)
 
@@ -48,6 +55,56 @@ BOOST_AUTO_TEST_CASE(the_record_is_for_other_programs_too) {
           R"("offset": [0,0], "shape": [1,3], "bytes": [64,76], "digests": "0000000000000007"}]})",
           R"("flat_range": [1,4])"})
         BOOST_TEST(text.find(line) != text.npos, line);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_is_in_its_record) {
+    save_record all = example;
+    all.facts = {1700000000,
+                 {{"loss", 1.5}, {"step \"a\"", 300}, {"tiny", -0.001953125}},
+                 {"ff112233445566778899aabbccddeeff"}};
+    std::string const written_text = to_json(all, written());
+    for (std::string const line :
+         {R"("completed": 1700000000,)", R"("loss": 1.5, "step \"a\"": 300,)",
+          R"("needs": ["ff112233445566778899aabbccddeeff"])"})
+        BOOST_TEST(written_text.find(line) != text.npos, line);
+    BOOST_TEST((parse_save_record(written_text, "reshard.json") == all));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_written_as_null) {
+    save_record all = example;
+    all.facts.numbers = {{"a", std::nan("")}, {"b", HUGE_VAL}};
+    auto const read = parse_save_record(to_json(all, written()), "reshard.json").facts.numbers;
+    BOOST_TEST(std::isnan(read.at("a")));
+    BOOST_TEST(std::isnan(read.at("b")));
+}
+
+BOOST_AUTO_TEST_CASE(a_record_cannot_have_every_name) {
+    check_numbers({{"loss", 1}, {"\u00e9", 2}});
+    for (std::string const name : {"", "\xff"})
+        BOOST_CHECK_EXCEPTION(check_numbers({{name, 1.0}}), error,
+                              test::mentions(errc::usage, "a number of a save"));
+}
+
+/// The text with something else in it, and a digest that is right.
+std::string with_member(std::string const& member) {
+    std::string changed = text.substr(0, text.rfind(",\n  \"digest\""));
+    changed.insert(changed.find(",\n  \"files\""), ",\n  " + member);
+    return changed + ",\n  \"digest\": \"" +
+           hex_text(digest_of_bytes(std::as_bytes(std::span(changed)))) + "\"\n}\n";
+}
+
+BOOST_AUTO_TEST_CASE(members_that_are_not_known_are_passed_over) {
+    BOOST_TEST((parse_save_record(with_member("\"colour\": {\"red\": [1]}"), "r") == example));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_has_its_type) {
+    for (auto const& [member, place] :
+         {std::pair("\"completed\": -1", "completed"),
+          std::pair("\"completed\": \"now\"", "completed"),
+          std::pair("\"numbers\": {\"loss\": \"low\"}", "numbers['loss']"),
+          std::pair("\"numbers\": [1]", "numbers"), std::pair("\"needs\": [1]", "needs[0]")})
+        BOOST_CHECK_EXCEPTION(parse_save_record(with_member(member), "r"), error,
+                              test::mentions(errc::corrupt_file, place));
 }
 
 BOOST_AUTO_TEST_CASE(each_changed_byte_and_each_length_of_a_record_is_refused) {

@@ -8,7 +8,6 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
-#include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/layout/replica.hpp>
 
@@ -284,10 +283,10 @@ digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> con
 
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
-                                    std::string_view salt) {
+                                    std::string_view salt, save_facts const& facts) {
     sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
-    save_record record{sealed.save, {}};
+    save_record record{sealed.save, {}, facts};
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
         set_metadata(header, save_id_name, record.save);

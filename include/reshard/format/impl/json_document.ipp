@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -80,6 +81,14 @@ RESHARD_DECL index_t json_cursor::count() const {
     if (!is_count())
         refuse("expected an integer from 0 to 2^63 - 1, found " + kind());
     return value_->get_int64();
+}
+
+RESHARD_DECL double json_cursor::number() const {
+    if (value_->is_null())
+        return std::numeric_limits<double>::quiet_NaN();
+    if (!value_->is_number())
+        refuse("expected a number, found " + kind());
+    return value_->to_number<double>();
 }
 
 RESHARD_DECL index_vector json_cursor::extents() const {

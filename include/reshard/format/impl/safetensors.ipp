@@ -329,7 +329,7 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     // together, whatever holes the heap has.
     private_mapping const memory(static_cast<std::size_t>(bytes), true);
     std::span const text(memory.data(), static_cast<std::size_t>(bytes));
-    file.file.read(file.position, text);
+    file.file->read(file.position, text);
     return parse_safetensors_json({reinterpret_cast<char const*>(text.data()), text.size()},
                                   file.bytes, name, options);
 }

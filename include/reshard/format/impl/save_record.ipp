@@ -12,7 +12,9 @@
 #include <reshard/format/text_file.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -51,6 +53,40 @@ inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto
     text += "]}";
 }
 
+/// The shortest digits that mean a number.
+inline std::string number_or_null(double value) {
+    if (!std::isfinite(value))
+        return "null";
+    std::array<char, 32> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return {digits.data(), end};
+}
+
+RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers) {
+    for (auto const& [name, value] : numbers)
+        if (name.empty() || find_invalid_utf8(name) != name.size())
+            fail(errc::usage, "a number of a save has the name '", name, "', which is ",
+                 name.empty() ? "empty" : "not UTF-8", "; give it another one");
+}
+
+inline std::string json_of(save_facts const& facts) {
+    std::string text;
+    if (facts.completed != 0)
+        text += words(",\n  \"completed\": ", facts.completed);
+    std::string_view separator = ",\n  \"numbers\": {";
+    for (auto const& [name, value] : facts.numbers) {
+        text += words(separator, json_quoted(name), ": ", number_or_null(value));
+        separator = ", ";
+    }
+    text += facts.numbers.empty() ? "" : "}";
+    separator = ",\n  \"needs\": [";
+    for (std::string const& save : facts.needs) {
+        text += words(separator, json_quoted(save));
+        separator = ", ";
+    }
+    return text + (facts.needs.empty() ? "" : "]");
+}
+
 /// What stands between the last digest of a record and what it is of.
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 inline constexpr std::string_view record_end = "\"\n}\n";
@@ -76,7 +112,8 @@ inline std::string record_text(save_record const& record, checkpoint_metadata co
                                auto&& digests) {
     std::string text = words("{\n  \"reshard\": ", save_record_version,
                              ",\n  \"save\": ", json_quoted(record.save),
-                             ",\n  \"format\": ", json_quoted(written.format), ",\n  \"files\": [");
+                             ",\n  \"format\": ", json_quoted(written.format),
+                             json_of(record.facts), ",\n  \"files\": [");
     std::string_view separator = "\n    ";
     for (std::size_t i = 0; i < record.files.size(); ++i) {
         text += separator;
@@ -175,6 +212,19 @@ inline std::uint64_t hex_number(json_cursor const& place) {
     return value;
 }
 
+inline save_facts facts_of(json_cursor const& root) {
+    save_facts facts;
+    if (auto const completed = root.find("completed"))
+        facts.completed = completed->count();
+    if (auto const numbers = root.find("numbers"))
+        for (auto const& [name, number] : numbers->members())
+            facts.numbers.emplace(name, number.number());
+    if (auto const needs = root.find("needs"))
+        for (json_cursor const& save : needs->elements())
+            facts.needs.push_back(save.text());
+    return facts;
+}
+
 /// What the pieces say.
 inline save_record record_of(record_pieces& pieces, std::string_view file) {
     std::string const head = pieces.without_tensors();
@@ -186,7 +236,7 @@ inline save_record record_of(record_pieces& pieces, std::string_view file) {
                                                 ", and this program reads ", save_record_version,
                                                 "; use a newer one"));
     pieces.check_digest(file);
-    save_record record{root.at("save").text(), {}};
+    save_record record{root.at("save").text(), {}, facts_of(root)};
     for (json_cursor const& one : root.at("files").elements()) {
         check_file_name(one.at("name"), one.at("name").text());
         record.files.push_back({one.at("name").text(),

@@ -124,6 +124,19 @@ inline machine writer_of(std::filesystem::path const& temporary,
     return machine_of(temporary.filename().string(), prefix_of(target));
 }
 
+RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path) {
+    std::string const name = path.filename().string();
+    std::size_t const end = name.rfind(".partial-");
+    if (end == name.npos || end < 2 || name.front() != '.')
+        return std::nullopt;
+    std::string const target = name.substr(1, end - 1);
+    machine const writer = machine_of(name, prefix_of(target));
+    if (writer.boot.empty())
+        return std::nullopt;
+    return temporary_facts{target, path.extension() == name_of_old,
+                           if_dead(path, writer, [] { return true; })};
+}
+
 RESHARD_DECL std::vector<std::string> remove_leftovers(std::filesystem::path const& target) {
     std::vector<std::string> removed;
     for (std::filesystem::path const& path : temporaries_of(target)) {

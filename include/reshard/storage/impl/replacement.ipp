@@ -53,7 +53,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
     if (std::filesystem::exists(record, problem))
-        for (recorded_file const& file : read_save_record(record).files)
+        for (recorded_file const& file : read_save_record(*files_of_system(), record).files)
             names.insert(file.name);
     else
         for (checkpoint_file const& file : open_checkpoint(directory).files)
@@ -103,9 +103,25 @@ side_files(std::filesystem::path const& checkpoint) {
         return {};
     auto files = beside_checkpoint(checkpoint, names_of_checkpoint(checkpoint));
     std::erase_if(files, [](std::filesystem::path const& path) {
-        return !is_side_file(path) || path.filename().string().starts_with('.');
+        return !is_side_file(path) || path.filename().string().starts_with('.') ||
+               path.filename() == pin_name;
     });
     return files;
+}
+
+/// The same, of names that are known.
+inline std::optional<std::filesystem::path>
+stranger_among(std::vector<std::filesystem::path> const& beside, bool has_checkpoint) {
+    for (std::filesystem::path const& path : beside)
+        if (!has_checkpoint || !is_side_file(path))
+            return path;
+    return std::nullopt;
+}
+
+RESHARD_DECL std::optional<std::filesystem::path>
+stranger_in(std::filesystem::path const& directory) {
+    std::set<std::string> const listed = names_if_any(directory);
+    return stranger_among(beside_checkpoint(directory, listed), !listed.empty());
 }
 
 RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
@@ -113,9 +129,8 @@ RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::p
         return {};
     std::set<std::string> const listed = names_if_any(target);
     auto const beside = beside_checkpoint(target, listed);
-    for (std::filesystem::path const& path : beside)
-        if (listed.empty() || !is_side_file(path))
-            refuse_replacement(target, path);
+    if (auto const lost = stranger_among(beside, !listed.empty()))
+        refuse_replacement(target, *lost);
     return beside;
 }
 

@@ -20,9 +20,11 @@
 
 #include <fcntl.h>
 
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -230,7 +232,8 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 inline save_report complete(save_task const& task,
                             std::vector<std::vector<written_run>> const& runs) {
     checkpoint_plan const& plan = task.files->plan;
-    sealed_checkpoint const sealed = seal_runs(plan, runs, task.salt);
+    sealed_checkpoint const sealed =
+        seal_runs(plan, runs, task.salt, {std::time(nullptr), task.how.writing.numbers, {}});
     written_files files(plan, task.place.temporary);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.put_header(i, sealed.headers[i]);
@@ -381,6 +384,21 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     return made;
 }
 
+/// What the first rank says of a save: any rank may write the record.
+///
+/// \par Collective every rank of the group, in the same order
+std::map<std::string, double> numbers_of_first(group auto const& world,
+                                               std::map<std::string, double> const& mine) {
+    std::map<std::string, std::uint64_t> bits;
+    for (auto const& [name, value] : mine)
+        bits.emplace(name, std::bit_cast<std::uint64_t>(value));
+    std::map<std::string, double> first;
+    auto const of_ranks = gather_values(world, bits);
+    for (auto const& [name, value] : of_ranks.front())
+        first.emplace(name, std::bit_cast<double>(value));
+    return first;
+}
+
 /// \par Collective every rank of the group, in the same order
 std::shared_future<save_report> save_async_as(group auto const& world, source_tensors have,
                                               std::filesystem::path const& target,
@@ -399,8 +417,10 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
     task.rank = world.rank();
     task.size = world.size();
     task.how = how;
+    task.how.writing.numbers = numbers_of_first(world, how.writing.numbers);
     task.salt = gather_values(world, how.writing.digests ? std::string() : random_text()).front();
     agree_on(world, [&] {
+        check_numbers(task.how.writing.numbers);
         at_path(target, [&] { task.files = files_of_save(state, all, how, world.size()); });
         for (file_piece const& piece : task.files->pieces)
             if (piece.process == static_cast<holder_t>(world.rank()))

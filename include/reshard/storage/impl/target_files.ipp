@@ -53,6 +53,7 @@ namespace detail {
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options) {
+    check_numbers(options.numbers);
     if (!wanted)
         return plan_huggingface(catalog_of(program), options.most_file_bytes, options.digests);
     if (!options.partial)

@@ -120,8 +120,8 @@ digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run
 
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt) {
-    return seal(plan, digests_by_file(plan, runs), salt);
+                                         std::string_view salt, save_facts const& facts) {
+    return seal(plan, digests_by_file(plan, runs), salt, facts);
 }
 
 RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,

@@ -1,0 +1,267 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_RETENTION_IPP
+#define RESHARD_STORAGE_IMPL_RETENTION_IPP
+
+#include <reshard/storage/retention.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/storage/leftovers.hpp>
+#include <reshard/storage/put_in_place.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace reshard::detail {
+
+/// Refuses rules that no records can answer.
+inline void check_rules_of(retention const& rules, std::vector<found_save> const& saves) {
+    for (auto const& [name, number] :
+         {std::pair("last", rules.last), std::pair("best", rules.best)})
+        if (number && *number < 0)
+            fail(errc::usage, "the number of the ", name, " that stay is ", *number,
+                 "; give 0 or more");
+    if (rules.best.has_value() == rules.by.empty())
+        fail(errc::usage, rules.by.empty() ? "the best are to stay, but by which number is not said"
+                                           : "the best by '" + rules.by +
+                                                 "' are to stay, but how many is not said");
+    if (!rules.best)
+        return;
+    std::set<std::string> known;
+    bool is_complete = false;
+    for (found_save const& save : saves) {
+        is_complete = is_complete || save.state == completeness::complete;
+        for (auto const& [name, value] : save.record.facts.numbers)
+            known.insert(name);
+    }
+    std::string names;
+    for (std::string const& name : known)
+        names += (names.empty() ? "'" : ", '") + name + "'";
+    if (is_complete && !known.contains(rules.by))
+        fail(errc::usage, "no checkpoint has a number '", rules.by, "'; ",
+             names.empty() ? "none has any" : "their numbers are " + names);
+}
+
+/// Judges saves, rule by rule: the first that holds one says why.
+class retention_judge {
+public:
+    retention_judge(std::vector<found_save> const& saves, retention const& rules)
+        : saves_(saves), rules_(rules), newest_(newest_first(saves)), verdicts_(saves.size()) {}
+
+    std::vector<retention_verdict> take() {
+        for (std::size_t i = 0; i < saves_.size(); ++i)
+            judge_alone(i);
+        keep_last();
+        keep_best();
+        keep_newest();
+        keep_needed();
+        return std::move(verdicts_);
+    }
+
+private:
+    void keep(std::size_t i, std::string why) {
+        if (!verdicts_[i].goes)
+            return;
+        verdicts_[i] = {false, std::move(why)};
+    }
+
+    bool is_being_replaced(found_save const& save) const {
+        return std::any_of(saves_.begin(), saves_.end(), [&](found_save const& other) {
+            return other.state == completeness::in_progress && other.target == save.name;
+        });
+    }
+
+    void judge_alone(std::size_t i) {
+        found_save const& save = saves_[i];
+        switch (save.state) {
+        case completeness::leftover:
+            verdicts_[i] = {true, "a writer of '" + save.target + "' that died has left it"};
+            return;
+        case completeness::in_progress:
+            verdicts_[i] = {false, "a save of '" + save.target + "' is in progress"};
+            return;
+        case completeness::foreign:
+            verdicts_[i] = {false, "it is not ours: it has no " + std::string(save_record_name)};
+            return;
+        case completeness::damaged: verdicts_[i] = {false, "not complete: " + save.problem}; return;
+        default: break;
+        }
+        verdicts_[i] = {true, "no rule keeps it"};
+        if (save.is_pinned)
+            keep(i, "it is pinned");
+        else if (!save.stranger.empty())
+            keep(i, "it has '" + save.stranger +
+                        "', which is not of the save and would be lost; move it away");
+        else if (is_being_replaced(save))
+            keep(i, "a save of it is in progress");
+        else if (!rules_.last && !rules_.best)
+            keep(i, "there is no rule");
+    }
+
+    void keep_last() {
+        auto const count = static_cast<std::size_t>(rules_.last.value_or(0));
+        for (std::size_t i = 0; i < std::min(count, newest_.size()); ++i)
+            keep(newest_[i], "one of the last " + std::to_string(count));
+    }
+
+    void keep_best() {
+        if (!rules_.best)
+            return;
+        std::vector<std::pair<double, std::size_t>> numbers; // lower is better
+        for (std::size_t const i : newest_) {
+            auto const& known = saves_[i].record.facts.numbers;
+            auto const number = known.find(rules_.by);
+            if (number != known.end() && std::isfinite(number->second))
+                numbers.emplace_back(rules_.highest ? -number->second : number->second, i);
+        }
+        std::stable_sort(numbers.begin(), numbers.end(),
+                         [](auto const& a, auto const& b) { return a.first < b.first; });
+        auto const count = static_cast<std::size_t>(*rules_.best);
+        for (std::size_t i = 0; i < std::min(count, numbers.size()); ++i)
+            keep(numbers[i].second,
+                 "one of the best " + std::to_string(count) + " by '" + rules_.by + "'");
+    }
+
+    void keep_newest() {
+        if (newest_.empty())
+            return;
+        bool const is_saving = std::any_of(saves_.begin(), saves_.end(), [](auto const& save) {
+            return save.state == completeness::in_progress;
+        });
+        bool const is_one_kept = std::any_of(newest_.begin(), newest_.end(),
+                                             [&](std::size_t i) { return !verdicts_[i].goes; });
+        if (is_saving)
+            keep(newest_.front(), "the newest, which the save in progress may need");
+        else if (!is_one_kept)
+            keep(newest_.front(), "the newest, and one complete checkpoint always stays");
+    }
+
+    void keep_needed() {
+        std::map<std::string_view, std::vector<std::size_t>> by_id;
+        for (std::size_t const i : newest_)
+            by_id[saves_[i].record.save].push_back(i);
+        std::vector<std::size_t> to_visit;
+        for (std::size_t i = 0; i < saves_.size(); ++i)
+            if (!verdicts_[i].goes)
+                to_visit.push_back(i);
+        while (!to_visit.empty()) {
+            found_save const& save = saves_[to_visit.back()];
+            to_visit.pop_back();
+            for (std::string const& id : save.record.facts.needs)
+                for (std::size_t const i : by_id[id])
+                    if (verdicts_[i].goes) {
+                        keep(i, "'" + save.name + "' needs it");
+                        to_visit.push_back(i);
+                    }
+        }
+    }
+
+    std::vector<found_save> const& saves_;
+    retention const& rules_;
+    std::vector<std::size_t> newest_; ///< the complete ones, the newest first
+    std::vector<retention_verdict> verdicts_;
+};
+
+RESHARD_DECL std::vector<retention_verdict> judge(std::vector<found_save> const& saves,
+                                                  retention const& rules) {
+    check_rules_of(rules, saves);
+    return retention_judge(saves, rules).take();
+}
+
+inline std::string_view name_of(completeness state) {
+    switch (state) {
+    case completeness::complete: return "complete";
+    case completeness::damaged: return "damaged";
+    case completeness::in_progress: return "in progress";
+    case completeness::leftover: return "leftover";
+    default: return "foreign";
+    }
+}
+
+/// Deletes a directory that has a temporary name. The record goes first: what is left by a process
+/// that dies meanwhile is no checkpoint.
+inline void delete_temporary(std::filesystem::path const& temporary) {
+    std::error_code problem;
+    std::filesystem::remove(temporary / save_record_name, problem);
+    if (!problem)
+        std::filesystem::remove_all(temporary, problem);
+    if (problem)
+        fail_io(temporary, "cannot be deleted", problem.value());
+}
+
+RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save const& save) {
+    std::filesystem::path const path = directory / save.name;
+    std::filesystem::path temporary = path;
+    temporary.replace_filename(temporary_name(path));
+    file_descriptor const held = file_descriptor::open(path.string(), O_RDONLY | O_DIRECTORY);
+    held.try_share();
+    if (int const problem = try_rename(path, temporary))
+        fail_io(path, "cannot be deleted", problem);
+    std::filesystem::path const record = temporary / save_record_name;
+    auto const problem = attempt([&] {
+        save_record const now = parse_save_record(read_text_file(record), record.string());
+        if (now.save != save.record.save || now.facts.completed != save.record.facts.completed)
+            fail(errc::already_exists, path.string(),
+                 ": was replaced after it was looked at, and is not deleted");
+        sync_directory(directory);
+    });
+    if (problem) {
+        try_rename(temporary, path);
+        throw error(*problem);
+    }
+    delete_temporary(temporary);
+}
+
+/// Deletes what is to go: a save before those that it needs.
+inline void delete_all(std::filesystem::path const& directory, std::vector<found_save> const& saves,
+                       std::vector<retention_verdict> const& verdicts) {
+    std::vector<std::size_t> going;
+    for (std::size_t i = 0; i < saves.size(); ++i)
+        if (verdicts[i].goes && saves[i].state == completeness::complete)
+            going.push_back(i);
+        else if (verdicts[i].goes) {
+            finish_replacement(directory / saves[i].target);
+            remove_leftovers(directory / saves[i].target);
+        }
+    auto const is_needed = [&](std::size_t i, std::size_t by) {
+        auto const& needs = saves[by].record.facts.needs;
+        return by != i &&
+               std::find(needs.begin(), needs.end(), saves[i].record.save) != needs.end();
+    };
+    while (!going.empty()) {
+        auto next = std::find_if(going.begin(), going.end(), [&](std::size_t i) {
+            return std::none_of(going.begin(), going.end(),
+                                [&](std::size_t by) { return is_needed(i, by); });
+        });
+        if (next == going.end()) // saves that need each other are no saves of ours
+            next = going.begin();
+        delete_save(directory, saves[*next]);
+        going.erase(next);
+    }
+}
+
+RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
+                                                    retention const& rules, bool do_delete) {
+    auto const saves = saves_in(directory);
+    auto const verdicts = judge(saves, rules);
+    if (do_delete)
+        delete_all(directory, saves, verdicts);
+    std::vector<retained_save> report;
+    for (std::size_t i = 0; i < saves.size(); ++i)
+        report.push_back({saves[i].name, verdicts[i].goes, verdicts[i].why,
+                          std::string(name_of(saves[i].state)), saves[i].record.save,
+                          saves[i].bytes, saves[i].record.facts.completed, saves[i].is_pinned});
+    return report;
+}
+
+} // namespace reshard::detail
+
+#endif

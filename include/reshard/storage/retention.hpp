@@ -1,0 +1,118 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_RETENTION_HPP
+#define RESHARD_STORAGE_RETENTION_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/storage/found_saves.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Which checkpoints of a directory may go, and how they go.
+
+namespace reshard {
+
+/// Which checkpoints of a directory stay. Without any rule, all of them do.
+struct retention {
+    std::optional<index_t> last = {}; ///< so many of the newest
+    std::optional<index_t> best = {}; ///< so many of the best by the number `by` of their records
+    std::string by = {};
+    bool highest = false; ///< the highest numbers are the best, not the lowest
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.last, self.best, self.by, self.highest);
+    }
+};
+
+namespace detail {
+
+/// What is to become of a save.
+struct retention_verdict {
+    bool goes = false;
+    std::string why; ///< a sentence without its end
+
+    bool operator==(retention_verdict const&) const = default;
+};
+
+/// What is to become of each save, in their order.
+///
+/// A save that is damaged, foreign, in progress or pinned stays; and of the complete ones those of
+/// the rules, those that a save which stays needs, those with files in them that may hold tensors
+/// and are not theirs, and in any case the newest where no other would stay, or where a save is in
+/// progress, since that may need it. A save without the number is none of the best; of equal
+/// numbers, the newer is the better.
+///
+/// \throws error with errc::usage for a number below 0, or where no record has the number `by`
+RESHARD_DECL std::vector<retention_verdict> judge(std::vector<found_save> const& saves,
+                                                  retention const& rules);
+
+/// A save, and what is to become of it.
+struct retained_save {
+    std::string name;
+    bool goes = false; ///< or went
+    std::string why;
+    std::string state; ///< `complete`, `damaged`, `in progress`, `leftover` or `foreign`
+    std::string save;  ///< its id
+    std::uint64_t bytes = 0;
+    std::int64_t completed = 0; ///< seconds since 1970; 0: not known
+    bool pinned = false;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.name, self.goes, self.why, self.state, self.save, self.bytes, self.completed,
+              self.pinned);
+    }
+};
+
+/// Deletes a save, unless another one has its name by now.
+///
+/// It gets a temporary name, locked, before any file of it is deleted, and that is waited for: a
+/// machine that stops leaves either the save or what the next save of the name removes.
+///
+/// \throws error with errc::io; with errc::already_exists where there is another save
+RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save const& save);
+
+/// As `retain`, for one process.
+RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
+                                                    retention const& rules, bool do_delete);
+
+} // namespace detail
+
+/// What `retain` found in a directory, sorted by name, and what became, or would become, of it.
+using retention_report = std::vector<detail::retained_save>;
+
+/// Says which checkpoints of a directory may go, and deletes them where `do_delete` is true.
+///
+/// A directory that goes gets a temporary name first, so that no part of it is ever a checkpoint;
+/// files in it that hold no tensors go with it. What writers that died have left goes too. The
+/// first rank does all of it.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: errc::usage for rules that make no sense; errc::missing_file;
+///         errc::io where something could not be deleted, then others may have been
+retention_report retain(group auto const& world, std::filesystem::path const& directory,
+                        retention const& rules, bool do_delete = false) {
+    detail::agree_to_run(world, "retain in " + directory.string(),
+                         detail::digest_of_all(rules, do_delete), {});
+    retention_report report;
+    agree_on(world, [&] {
+        if (world.rank() == 0)
+            report = detail::retain_here(directory, rules, do_delete);
+    });
+    return detail::gather_values(world, report).front();
+}
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/retention.ipp>
+#endif
+
+#endif
