@@ -26,15 +26,15 @@ namespace reshard {
 /// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
 /// tensors that are used. Tensors that the program only adds keep their content, and so do those
 /// that `how.strict` leaves out; the result says which, and what else the mode wants to be said.
-/// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the
-/// catalogs of the checkpoint and of what all ranks want.
+/// Of the options, `program`, `strict`, `shape_mismatch`, `needs` and `deadline` apply; a function
+/// gets the catalogs of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
 ///         then tensors have what was read before. All else before anything is written: as
 ///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
 ///         errc::overlap for replicas that differ,
 ///         errc::memory_overlap for tensors that share memory, errc::unknown_key for a key that the
-///         checkpoint does not have or where `how.strict` says so; errc::usage for options that do
+///         checkpoint does not have, or where `how.strict` or `how.needs` says so; errc::usage for options that do
 ///         not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& how = {});

@@ -6,6 +6,7 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/solo.hpp>
+#include <reshard/layout/state_need.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/target_files.hpp>
@@ -30,8 +31,12 @@ struct save_options {
     save_form form = save_form::sharded;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
+    /// What all ranks together must have: where a key is lacking, nothing is written.
+    std::vector<state_need> needs = {};
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.form, self.writing, self.needs);
+    }
 };
 
 /// What a save did, the same on every rank.
@@ -48,7 +53,8 @@ struct save_report {
 /// `target` when they are complete. With `how.writing.partial`, sharded tensors may lack elements.
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
-///         errc::not_covered, or errc::overlap for unequal shards that share elements
+///         errc::not_covered, or errc::overlap for unequal shards that share elements;
+///         errc::unknown_key for something in `how.needs` that no rank has
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
                               std::filesystem::path const& target, save_options const& how = {});
 

@@ -20,9 +20,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace reshard {
 
@@ -42,6 +44,16 @@ struct load_plan {
     strict_verdict verdict;
 };
 
+/// The keys of tensors that a program does not leave as they are.
+inline std::vector<std::string> keys_filled(mapping const& program, catalog const& wanted) {
+    std::vector<std::string> keys = keys_of(wanted);
+    std::erase_if(keys, [&](std::string const& key) {
+        mapping_output const* const output = program.find(key);
+        return !output || output->added;
+    });
+    return keys;
+}
+
 /// Plans what process `me` reads.
 ///
 /// \pre `work.wanted` is there, and `work` stays where it is
@@ -56,6 +68,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
         program = (*how.program.made())(stored, &wanted);
     std::tie(work.program, work.verdict) =
         fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+    check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();
     work.whole =

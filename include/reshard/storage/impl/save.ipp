@@ -6,6 +6,7 @@
 #include <reshard/storage/save.hpp>
 
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -28,6 +29,8 @@ namespace reshard {
 namespace detail {
 
 inline checkpoint_plan files_to_save(layout const& all, save_options const& how) {
+    std::vector<std::string> const keys = keys_of(all.tensors);
+    check_needs("save_options.needs", how.needs, keys, keys);
     return files_for(identity_mapping(catalog_of(all)),
                      how.form == save_form::sharded ? std::optional(all) : std::nullopt,
                      how.writing);
