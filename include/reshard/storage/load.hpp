@@ -57,6 +57,9 @@ struct state_load {
     /// \pre `state` stays as it is
     void prepare(model_state const& state, layout const& stored);
 
+    /// The keys of the objects' cells.
+    std::vector<std::string> cells() const;
+
     /// Merges what was built, and puts the bytes in their places.
     void finish(model_state& state);
 };
@@ -69,12 +72,14 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 /// Fills a state from a checkpoint; each rank gives what it has.
 ///
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
-/// cells, whichever rank saved them. The common values become those of the checkpoint, whatever
+/// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
+/// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The common values become those of the checkpoint, whatever
 /// they were; unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object that the checkpoint does not have, errc::usage for a
+///         errc::unknown_key for an object that the checkpoint does not have and errc::shape_mismatch
+///         for one of an array of another number of axes, errc::usage for a
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later
 template <group Group>
@@ -90,6 +95,9 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
                              });
                          }));
     strict_verdict verdict = load(world, source, wanted.tensors, how);
+    auto const taken = detail::gather_values(world, wanted.cells());
+    if (!how.strict)
+        verdict.log.missing = detail::cells_left(source.files_layout(), taken);
     agree_on(world, [&] { wanted.finish(state); });
     return verdict;
 }

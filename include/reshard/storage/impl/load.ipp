@@ -149,6 +149,14 @@ RESHARD_DECL void state_load::prepare(model_state const& state, layout const& st
         tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
 }
 
+RESHARD_DECL std::vector<std::string> state_load::cells() const {
+    std::vector<std::string> keys;
+    for (bytes_to_load const& wanted : bytes)
+        if (!wanted.key.starts_with(common_prefix))
+            keys.push_back(wanted.key);
+    return keys;
+}
+
 RESHARD_DECL void state_load::finish(model_state& state) {
     for (auto const& [deferred, shards] : built)
         merge(*deferred, shards);
