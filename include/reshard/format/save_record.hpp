@@ -7,6 +7,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct recorded_file {
 struct save_record {
     std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
     std::vector<recorded_file> files;
+    std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
 
     bool operator==(save_record const&) const = default;
 };

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -255,6 +256,7 @@ public:
         if (saves_.back() == unknown_save_id)
             fail(errc::corrupt_file, path.string(),
                  ": the save that wrote it was not finished; load another checkpoint");
+        note_aliases(aliases_, header);
         if (result_.files.size() == 1)
             result_.metadata = header.metadata;
         return header;
@@ -269,6 +271,7 @@ public:
             save_record const written = parse_save_record(read_text_file(record), record.string());
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
+            aliases_ = written.aliases;
             return;
         }
         for (std::size_t i = 0; i < saves_.size(); ++i)
@@ -329,6 +332,7 @@ public:
         for (checkpoint_tensor& tensor : result_.tensors)
             for (checkpoint_shard& shard : tensor.shards)
                 shard.digests = digests_[shard.file].of(shard);
+        add_aliases(result_, aliases_);
         return std::move(result_);
     }
 
@@ -344,6 +348,7 @@ private:
     std::vector<file_digests> digests_; ///< by file, as the two below
     std::vector<recorded_file> found_;
     std::vector<std::string> saves_;
+    std::map<std::string, std::string> aliases_;
 };
 
 /// The tensors that the index puts into each file.

@@ -52,6 +52,15 @@ inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 /// What begins the part of a record that is for people and other programs, the longest by far.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
+/// The member `aliases`, where there are any.
+inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
+    std::string text;
+    for (auto const& [alias, key] : aliases)
+        text += words(text.empty() ? ",\n  \"aliases\": {\n    " : ",\n    ", json_quoted(alias),
+                      ": ", json_quoted(key));
+    return text.empty() ? text : text + "\n  }";
+}
+
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written) {
     std::string text = words("{\n  \"reshard\": ", save_record_version,
                              ",\n  \"save\": ", json_quoted(record.save),
@@ -61,7 +70,7 @@ RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata 
         text += std::string(separator) + json_of(record.files[i], written.files[i].chunk_bytes);
         separator = ",\n    ";
     }
-    text += std::string("\n  ]") + std::string(record_tensors_name);
+    text += std::string("\n  ]") + aliases_text(record.aliases) + std::string(record_tensors_name);
     separator = "\n    ";
     for (checkpoint_tensor const& tensor : written.tensors) {
         text += std::string(separator) + json_of(tensor);
@@ -110,6 +119,9 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
                                                 "; use a newer one"));
     check_record_digest(text, file);
     save_record record{root.at("save").text(), {}};
+    if (auto const aliases = root.find("aliases"))
+        for (auto const& [alias, key] : aliases->members())
+            record.aliases.emplace(alias, key.text());
     for (json_cursor const& one : root.at("files").elements()) {
         check_file_name(one.at("name"), one.at("name").text());
         record.files.push_back({one.at("name").text(),

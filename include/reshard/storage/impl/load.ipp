@@ -13,6 +13,7 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -59,7 +60,8 @@ inline std::vector<std::string> keys_filled(mapping const& program, catalog cons
 /// \pre `work.wanted` is there, and `work` stays where it is
 inline void plan_load(load_plan& work, checkpoint const& source, target_tensors const& want,
                       holder_t me, options const& how) {
-    catalog const stored = catalog_of(source);
+    catalog const stored =
+        how.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
     catalog const wanted = catalog_of(work.wanted);
     std::optional<mapping> program;
     if (mapping const* const known = how.program.known())
@@ -93,8 +95,11 @@ inline void read_all(checkpoint const& source, bound_plan const& bound, bool ver
 }
 
 /// \throws error with errc::usage
-inline void check_load(target_tensors const& want, options const& how) {
-    reshard::detail::check_memory({}, {&want.tensors, 1});
+inline void check_load(checkpoint const& source, target_tensors const& want, options const& how) {
+    state_dict const apart = how.program.is_by_name()
+                                 ? without_twins(want.tensors, source.metadata().aliases)
+                                 : want.tensors;
+    reshard::detail::check_memory({}, {&apart, 1});
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
         fail(errc::usage, "a load of ", want.tensors.size(),
              " tensors has no rounds and keeps no plans; leave options.allocate, release, "
@@ -112,7 +117,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
                        options const& how) {
     std::filesystem::path const& path = source.metadata().path;
     agree_to_run(world, "load " + path.string(), digest_of_load(source, how),
-                 attempt([&] { check_load(want, how); }));
+                 attempt([&] { check_load(source, want, how); }));
     load_plan work;
     work.wanted = layout_wanted(world, want);
     agree_on(world, [&] {
