@@ -5,6 +5,7 @@
 #include "summary.hpp"
 
 #include <reshard/format/checkpoint.hpp>
+#include <reshard/format/other_names.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -27,7 +28,9 @@ struct inspect_options {
 index_t bytes_of(checkpoint_metadata const& checkpoint) {
     index_t bytes = 0;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors)
-        bytes = detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
+        if (!checkpoint.aliases.contains(tensor.key))
+            bytes =
+                detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
                                     "the bytes of all tensors");
     return bytes;
 }
@@ -51,9 +54,13 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         json::array shards;
         for (detail::checkpoint_shard const& shard : tensor.shards)
             shards.push_back(json_of(shard, checkpoint));
-        tensors[json_text(tensor.key)] = {{"dtype", json_text(code(tensor.dtype))},
-                                          {"shape", json_list(index_vector(tensor.shape))},
-                                          {"shards", std::move(shards)}};
+        json::object entry{{"dtype", json_text(code(tensor.dtype))},
+                           {"shape", json_list(index_vector(tensor.shape))},
+                           {"shards", std::move(shards)}};
+        if (auto const alias = checkpoint.aliases.find(tensor.key);
+            alias != checkpoint.aliases.end())
+            entry["alias_of"] = json_text(alias->second);
+        tensors[json_text(tensor.key)] = std::move(entry);
     }
     json::object metadata;
     for (auto const& [key, value] : checkpoint.metadata)
@@ -80,6 +87,15 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
            "\n";
 }
 
+/// The names of tensors that have several.
+std::string alias_text(checkpoint_metadata const& checkpoint) {
+    std::string text;
+    for (auto const& [alias, key] : checkpoint.aliases)
+        text += detail::printable(alias + " is another name of " + key) + "\n";
+    return text;
+}
+
+/// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
     layout const held = layout_of(checkpoint);
     std::vector<std::string> names;
@@ -89,7 +105,8 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
                        counted(checkpoint.tensors.size(), "tensor") + ", " +
                        grouped(bytes_of(checkpoint)) + " bytes in " +
                        counted(checkpoint.files.size(), "file") + "\n";
-    return text + record_text(checkpoint) + holder_table(held, names) + tensor_table(held, all);
+    return text + record_text(checkpoint) + holder_table(held, names) + tensor_table(held, all) +
+           alias_text(checkpoint);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
@@ -99,7 +116,8 @@ outcome inspect(inspect_options const& options, bool as_json) {
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     for (std::string const& warning : checkpoint.warnings)
         note(warning);
-    return as_json ? json_outcome(json_of(checkpoint)) : outcome{text_of(checkpoint, options.all)};
+    return as_json ? json_outcome(json_of(checkpoint))
+                   : outcome{text_of(detail::without_aliases(checkpoint), options.all)};
 }
 
 } // namespace

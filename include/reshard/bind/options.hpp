@@ -6,6 +6,7 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/layout/state_need.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -226,11 +227,15 @@ struct options {
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
+    /// What a load must fill, over all ranks: it is refused before anything is written where a key
+    /// is lacking, or left out by `strict`. Patterns are matched with what the ranks want. A
+    /// redistribution takes none.
+    std::vector<state_need> needs = {};
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.memory_budget, self.processes_per_node, self.shape_mismatch, self.gather_up_to,
-              self.on_node);
+              self.on_node, self.needs);
     }
 };
 

@@ -108,6 +108,9 @@ struct checkpoint_metadata {
     /// Names of files beside these that hold more of the same checkpoint, and were not read: the
     /// optimizer state and master weights of a Unified Checkpoint.
     std::vector<std::string> unread{};
+    /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
+    /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
+    std::map<std::string, std::string> aliases{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

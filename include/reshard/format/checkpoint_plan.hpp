@@ -10,6 +10,7 @@
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -72,17 +73,20 @@ auto shards_by_file(Metadata& all) {
 /// There is at least one file.
 ///
 /// \param  digests the files have room for digests of their data
+/// \param  aliases other names of tensors, with their keys, for record and metadata
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true);
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true,
+                                          std::map<std::string, std::string> const& aliases = {});
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
 ///
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000,
-                                              bool digests = true);
+RESHARD_DECL checkpoint_plan
+plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000, bool digests = true,
+                 std::map<std::string, std::string> const& aliases = {});
 
 } // namespace reshard::detail
 

@@ -48,6 +48,7 @@ struct save_record {
     std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
     std::vector<recorded_file> files;
     save_facts facts{};
+    std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
 
     bool operator==(save_record const&) const = default;
 };

@@ -72,6 +72,7 @@
 #include <reshard/layout/impl/mesh.ipp>
 #include <reshard/layout/impl/placement.ipp>
 #include <reshard/layout/impl/replica.ipp>
+#include <reshard/layout/impl/state_need.ipp>
 #include <reshard/layout/impl/strictness.ipp>
 #include <reshard/model/impl/data_groups.ipp>
 #include <reshard/model/impl/fully_shard.ipp>

@@ -26,15 +26,15 @@ namespace reshard {
 /// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
 /// tensors that are used. Tensors that the program only adds keep their content, and so do those
 /// that `how.strict` leaves out; the result says which, and what else the mode wants to be said.
-/// Of the options, `program`, `strict`, `shape_mismatch` and `deadline` apply; a function gets the
-/// catalogs of the checkpoint and of what all ranks want.
+/// Of the options, `program`, `strict`, `shape_mismatch`, `needs` and `deadline` apply; a function
+/// gets the catalogs of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
 ///         then tensors have what was read before. All else before anything is written: as
 ///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
 ///         errc::overlap for replicas that differ,
 ///         errc::memory_overlap for tensors that share memory, errc::unknown_key for a key that the
-///         checkpoint does not have or where `how.strict` says so; errc::usage for options that do
+///         checkpoint does not have, or where `how.strict` or `how.needs` says so; errc::usage for options that do
 ///         not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& how = {});
@@ -57,6 +57,9 @@ struct state_load {
     /// \pre `state` stays as it is
     void prepare(model_state const& state, layout const& stored);
 
+    /// The keys of the objects' cells.
+    std::vector<std::string> cells() const;
+
     /// Merges what was built, and puts the bytes in their places.
     void finish(model_state& state);
 };
@@ -69,12 +72,14 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 /// Fills a state from a checkpoint; each rank gives what it has.
 ///
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
-/// cells, whichever rank saved them. The common values become those of the checkpoint, whatever
+/// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
+/// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The common values become those of the checkpoint, whatever
 /// they were; unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object that the checkpoint does not have, errc::usage for a
+///         errc::unknown_key for an object that the checkpoint does not have and errc::shape_mismatch
+///         for one of an array of another number of axes, errc::usage for a
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later
 template <group Group>
@@ -91,6 +96,9 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
                              });
                          }));
     strict_verdict verdict = load(world, source, wanted.tensors, how);
+    auto const taken = detail::gather_values(world, wanted.cells());
+    if (!how.strict)
+        verdict.log.missing = detail::cells_left(source.files_layout(), taken);
     agree_on(world, [&] { wanted.finish(state); });
     return verdict;
 }

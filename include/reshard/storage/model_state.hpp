@@ -11,8 +11,10 @@
 
 #include <any>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +26,21 @@
 
 namespace reshard {
 
+/// What a load does with an object whose index is beyond the array that the checkpoint has: more
+/// ranks load than saved.
+enum class object_rule : std::uint8_t {
+    refuse, ///< an error on every rank
+    repeat, ///< it gets the cell of its index modulo the array's extent, along each axis
+    keep,   ///< it stays as it is: the program has made a fresh one
+};
+
 /// A cell of an array of objects, and its content.
+///
+/// A load gives it the cell of its index, whatever the extents of the array were when it was saved.
 struct stored_object {
     detail::object_cell cell;
     std::string bytes;
+    object_rule beyond = object_rule::refuse; ///< of loads
 
     bool operator==(stored_object const&) const = default;
 };
@@ -108,6 +121,19 @@ struct bytes_to_load {
     std::string key; ///< in the checkpoint
     std::string bytes;
 };
+
+/// The cell that a load takes for an object; nothing: it stays as it is.
+///
+/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint has,
+///         and shall not be; errc::shape_mismatch for an array of another number of axes
+RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
+                                                     layout const& stored);
+
+/// The cells that a checkpoint has of some arrays, without those that a rank takes.
+///
+/// \param taken the keys of the cells that each rank takes
+RESHARD_DECL std::vector<std::string>
+cells_left(layout const& stored, std::vector<std::vector<std::string>> const& taken);
 
 /// Memory for the objects that a state wants, and for all common values that a checkpoint has.
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);

@@ -6,11 +6,13 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/solo.hpp>
+#include <reshard/layout/state_need.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,19 @@ struct save_options {
     save_form form = save_form::sharded;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
+    /// What all ranks together must have: where a key is lacking, nothing is written.
+    std::vector<state_need> needs = {};
+    /// Other names of tensors, with their keys, as `{"lm_head.weight", "embed.weight"}`: a tensor is
+    /// written once, under its key, and loads find it by all its names. Where ranks have tensors of
+    /// both names, the one of the key is written.
+    std::map<std::string, std::string> aliases = {};
+    /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: that of
+    /// the key counts, whatever the other one is.
+    bool compare_aliases = true;
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.form, self.writing); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.form, self.writing, self.needs, self.aliases, self.compare_aliases);
+    }
 };
 
 /// What a save did, the same on every rank.
@@ -48,7 +61,10 @@ struct save_report {
 /// `target` when they are complete. With `how.writing.partial`, sharded tensors may lack elements.
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
-///         errc::not_covered, or errc::overlap for unequal shards that share elements
+///         errc::not_covered, or errc::overlap for unequal shards that share elements;
+///         errc::unknown_key for something in `how.needs`, or a key in `how.aliases`, that no rank
+///         has; errc::overlap for tensors of two names that differ, naming both, the first element
+///         and both values; errc::bad_layout for what can be no alias
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
                               std::filesystem::path const& target, save_options const& how = {});
 

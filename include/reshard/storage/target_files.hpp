@@ -55,10 +55,13 @@ namespace detail {
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields.
 ///
+/// \param  aliases other names of these tensors: those that the layout or the program has are not
+///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
 ///         `check_numbers`
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
-                                       write_options const& options);
+                                       write_options const& options,
+                                       std::map<std::string, std::string> const& aliases = {});
 
 } // namespace detail
 

@@ -47,6 +47,19 @@ BOOST_AUTO_TEST_CASE(a_record_is_read_as_it_was_written) {
     BOOST_TEST((parse_save_record(text, "reshard.json") == example));
 }
 
+BOOST_AUTO_TEST_CASE(a_record_keeps_other_names_of_tensors) {
+    save_record record = example;
+    record.aliases = {{"a \"1\"", "w \"1\""}, {"b", "z"}};
+    std::string const named = to_json(record, written());
+    BOOST_TEST((parse_save_record(named, "reshard.json") == record));
+    BOOST_TEST(named.find(R"("aliases": {
+    "a \"1\"": "w \"1\"",
+    "b": "z"
+  },
+  "tensors")") != named.npos);
+    BOOST_TEST(text.find("aliases") == text.npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_record_is_for_other_programs_too) {
     for (std::string const line :
          {R"("reshard": 1,)", R"("save": "00112233445566778899aabbccddeeff",)",

@@ -27,6 +27,9 @@ RESHARD_DECL std::uint64_t digest_of_call(options const& how) {
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& how) {
     reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1});
+    if (!how.needs.empty())
+        fail(errc::usage, "options.needs has ", how.needs.size(),
+             " entries, and a redistribution looks at none; give them to a load or a save");
     if (!how.allocate && (how.memory_budget != any_budget || how.release))
         fail(errc::usage, "a redistribution with a memory budget or `release` fills its targets in "
                           "rounds; set options.allocate, too");

@@ -9,6 +9,7 @@
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -312,6 +313,7 @@ public:
         if (saves_.back() == unknown_save_id)
             fail(errc::corrupt_file, path.string(),
                  ": the save that wrote it was not finished; load another checkpoint");
+        note_aliases(aliases_, header);
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
                          std::inserter(result_.metadata, result_.metadata.end()),
@@ -327,6 +329,7 @@ public:
             save_record const written = read_save_record(files_, record);
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
+            aliases_ = written.aliases;
             return;
         }
         for (std::size_t i = 0; i < saves_.size(); ++i)
@@ -390,6 +393,7 @@ public:
     checkpoint_metadata take(std::string_view format) {
         result_.format = format;
         result_.tensors = tensors_.take();
+        add_aliases(result_, aliases_);
         return std::move(result_);
     }
 
@@ -412,6 +416,7 @@ private:
     tensor_union tensors_{result_.files};
     std::vector<recorded_file> found_; ///< by file
     std::vector<std::string> saves_;   ///< the same
+    std::map<std::string, std::string> aliases_;
 };
 
 /// Keys of an index, which outlives them, sorted.

@@ -53,6 +53,9 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
         bytes.push_back(static_cast<std::uint64_t>(
             byte_count(element_count(tensors.back().shape), shard.dtype)));
     }
+    for (auto const& [alias, key] : plan.metadata.aliases)
+        if (std::ranges::find(contents.shards, key, &file_shard::key) != contents.shards.end())
+            metadata.emplace(alias, key);
     metadata.emplace(save_id_name, unknown_save_id);
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
@@ -177,7 +180,8 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
     }
 }
 
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests) {
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
+                                          std::map<std::string, std::string> const& aliases) {
     files_of_rank ranks;
     shard_writers const writers(target);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
@@ -189,6 +193,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests) {
         count += files.size();
     checkpoint_plan plan;
     plan.metadata.format = "sharded_safetensors";
+    plan.metadata.aliases = aliases;
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
             files[i].name = sharded_file_name(rank, i, files.size());
@@ -219,7 +224,8 @@ huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, ind
     return files;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests) {
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
+                                              std::map<std::string, std::string> const& aliases) {
     std::vector<index_t> bytes;
     index_t all = 0;
     for (catalog_entry const& entry : tensors) {
@@ -230,6 +236,7 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     tensors = {}; // of a million tensors, a quarter of what planning needs
     checkpoint_plan plan;
     plan.metadata.format = "huggingface";
+    plan.metadata.aliases = aliases;
     plan.metadata.metadata = {{"format", "pt"}};
     hf_index index{{}, all};
     for (file_contents& contents : files) {
@@ -286,7 +293,7 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::string_view salt, save_facts const& facts) {
     sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
-    save_record record{sealed.save, {}, facts};
+    save_record record{sealed.save, {}, facts, written.aliases};
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
         set_metadata(header, save_id_name, record.save);

@@ -94,6 +94,15 @@ inline constexpr std::string_view record_end = "\"\n}\n";
 /// What begins the part of a record that is for people and other programs, the longest by far.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
+/// The member `aliases`, where there are any.
+inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
+    std::string text;
+    for (auto const& [alias, key] : aliases)
+        text += words(text.empty() ? ",\n  \"aliases\": {\n    " : ",\n    ", json_quoted(alias),
+                      ": ", json_quoted(key));
+    return text.empty() ? text : text + "\n  }";
+}
+
 /// About as long as the text of the tensors becomes: a text that grows to hundreds of megabytes is
 /// copied, and for a while there are two.
 inline std::size_t likely_length(checkpoint_metadata const& written) {
@@ -121,6 +130,7 @@ inline std::string record_text(save_record const& record, checkpoint_metadata co
         separator = ",\n    ";
     }
     text += "\n  ]";
+    text += aliases_text(record.aliases);
     text += record_tensors_name;
     text.reserve(text.size() + likely_length(written));
     separator = "\n    ";
@@ -236,7 +246,10 @@ inline save_record record_of(record_pieces& pieces, std::string_view file) {
                                                 ", and this program reads ", save_record_version,
                                                 "; use a newer one"));
     pieces.check_digest(file);
-    save_record record{root.at("save").text(), {}, facts_of(root)};
+    save_record record{root.at("save").text(), {}, facts_of(root), {}};
+    if (auto const aliases = root.find("aliases"))
+        for (auto const& [alias, key] : aliases->members())
+            record.aliases.emplace(alias, key.text());
     for (json_cursor const& one : root.at("files").elements()) {
         check_file_name(one.at("name"), one.at("name").text());
         record.files.push_back({one.at("name").text(),

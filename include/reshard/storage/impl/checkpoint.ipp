@@ -95,6 +95,7 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
             digest.add(shard.begin);
         }
     }
+    add_value(digest, metadata.aliases);
     return digest.value();
 }
 

@@ -11,6 +11,7 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_reader.hpp>
@@ -53,13 +54,14 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
-inline checkpoint_plan files_of(mapping const& program, convert_options const& how,
-                                strict_verdict& verdict) {
+inline checkpoint_plan files_of(checkpoint const& source, mapping const& program,
+                                convert_options const& how, strict_verdict& verdict) {
+    auto const aliases = aliases_kept(source, program, how.wanted);
     if (how.strict && how.wanted)
         verdict = judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
     return verdict.left_out.empty()
-               ? files_for(program, how.wanted, how.writing)
-               : files_for(program, without_left_out(*how.wanted, verdict), how.writing);
+               ? files_for(program, how.wanted, how.writing, aliases)
+               : files_for(program, without_left_out(*how.wanted, verdict), how.writing, aliases);
 }
 
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
@@ -172,7 +174,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     local_error const problem = attempt([&] {
         check_all_read(source.metadata());
         program = mapping_of_call(how, source);
-        at_path(target, [&] { files = files_of(program, how, verdict); });
+        at_path(target, [&] { files = files_of(source, program, how, verdict); });
         digest = digest_of_call(source, program, files, how);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);

@@ -13,6 +13,7 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/shared_reads.hpp>
@@ -22,9 +23,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace reshard {
 
@@ -44,12 +47,23 @@ struct load_plan {
     strict_verdict verdict;
 };
 
+/// The keys of tensors that a program does not leave as they are.
+inline std::vector<std::string> keys_filled(mapping const& program, catalog const& wanted) {
+    std::vector<std::string> keys = keys_of(wanted);
+    std::erase_if(keys, [&](std::string const& key) {
+        mapping_output const* const output = program.find(key);
+        return !output || output->added;
+    });
+    return keys;
+}
+
 /// Plans what process `me` reads.
 ///
 /// \pre `work.wanted` is there, and `work` stays where it is
 inline void plan_load(load_plan& work, checkpoint const& source, target_tensors const& want,
                       holder_t me, options const& how) {
-    catalog const stored = catalog_of(source);
+    catalog const stored =
+        how.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
     catalog const wanted = catalog_of(work.wanted);
     std::optional<mapping> program;
     if (mapping const* const known = how.program.known())
@@ -58,6 +72,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
         program = (*how.program.made())(stored, &wanted);
     std::tie(work.program, work.verdict) =
         fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+    check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();
     work.whole =
@@ -92,8 +107,11 @@ void read_all(group auto const& world, checkpoint const& source, bound_plan cons
 }
 
 /// \throws error with errc::usage
-inline void check_load(target_tensors const& want, options const& how) {
-    reshard::detail::check_memory({}, {&want.tensors, 1});
+inline void check_load(checkpoint const& source, target_tensors const& want, options const& how) {
+    state_dict const apart = how.program.is_by_name()
+                                 ? without_twins(want.tensors, source.metadata().aliases)
+                                 : want.tensors;
+    reshard::detail::check_memory({}, {&apart, 1});
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
         fail(errc::usage, "a load of ", want.tensors.size(),
              " tensors has no rounds and keeps no plans; leave options.allocate, release, "
@@ -111,7 +129,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
                        options const& how) {
     std::filesystem::path const& path = source.metadata().path;
     agree_to_run(world, call_on("load", source), digest_of_load(source, how),
-                 attempt([&] { check_load(want, how); }));
+                 attempt([&] { check_load(source, want, how); }));
     load_plan work;
     work.wanted = layout_wanted(world, want);
     agree_on(world, [&] {
@@ -146,6 +164,14 @@ RESHARD_DECL void state_load::prepare(model_state const& state, layout const& st
     add_tensors(tensors, state, built);
     for (bytes_to_load& wanted : bytes)
         tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
+}
+
+RESHARD_DECL std::vector<std::string> state_load::cells() const {
+    std::vector<std::string> keys;
+    for (bytes_to_load const& wanted : bytes)
+        if (!wanted.key.starts_with(common_prefix))
+            keys.push_back(wanted.key);
+    return keys;
 }
 
 RESHARD_DECL void state_load::finish(model_state& state) {

@@ -9,6 +9,9 @@
 #include <reshard/layout/equal_shares.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
 
 namespace reshard::detail {
 
@@ -64,6 +67,104 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
     return static_cast<std::size_t>(shape[0]);
 }
 
+inline constexpr std::string_view cell_sign = "/shard_";
+
+/// The numbers of `1.0`, or nothing where it is something else.
+inline std::optional<index_vector> numbers_of(std::string_view text) {
+    index_vector numbers;
+    while (!text.empty() && numbers.size() < max_ndim) {
+        index_t number = 0;
+        auto const read = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (read.ec != std::errc{})
+            return std::nullopt;
+        numbers.push_back(number);
+        text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+        if (text.empty())
+            return numbers;
+        if (text.front() != '.')
+            return std::nullopt;
+        text.remove_prefix(1);
+    }
+    return text.empty() ? std::optional(numbers) : std::nullopt;
+}
+
+/// The cell that a tensor of a checkpoint is, or nothing: what `tensor_key` makes, backwards.
+inline std::optional<object_cell> cell_of(std::string_view key) {
+    std::size_t const sign = key.rfind(cell_sign);
+    if (sign == key.npos)
+        return std::nullopt;
+    std::string_view const numbers = key.substr(sign + cell_sign.size());
+    std::size_t const middle = std::min(numbers.find('_'), numbers.size());
+    auto const index = numbers_of(numbers.substr(0, middle));
+    auto const array = numbers_of(numbers.substr(std::min(middle + 1, numbers.size())));
+    if (!index || !array || index->size() != array->size())
+        return std::nullopt;
+    for (std::size_t axis = 0; axis < array->size(); ++axis)
+        if ((*index)[axis] < 0 || (*index)[axis] >= (*array)[axis])
+            return std::nullopt;
+    return object_cell{std::string(key.substr(0, sign)), *array, *index};
+}
+
+/// The shape of the array of objects that a checkpoint has under a key.
+inline std::optional<index_vector> stored_array(layout const& stored, std::string const& key) {
+    for (tensor_layout const& tensor : stored.tensors)
+        if (tensor.key.starts_with(key))
+            if (auto const cell = cell_of(tensor.key); cell && cell->key == key)
+                return cell->array;
+    return std::nullopt;
+}
+
+/// \throws error, unless the rule of the object says what it gets
+inline void check_beyond(stored_object const& object, index_vector const& array) {
+    if (object.beyond == object_rule::refuse)
+        fail(errc::unknown_key, "object ", to_string(object.cell),
+             ": the checkpoint has an array of ", array,
+             ", so the object is beyond it; stored_object::beyond says whether it gets the cell of "
+             "another one (repeat), or stays as it is (keep)");
+}
+
+RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
+                                                     layout const& stored) {
+    object_cell cell = object.cell;
+    if (stored.find(tensor_key(cell)))
+        return cell;
+    auto const array = stored_array(stored, cell.key);
+    if (!array)
+        return cell; // to be missed by its own name
+    if (array->size() != cell.array.size())
+        fail(errc::shape_mismatch, "object ", to_string(cell),
+             ": the checkpoint has an array of another number of axes, ", *array);
+    cell.array = *array;
+    for (std::size_t axis = 0; axis < array->size(); ++axis) {
+        if (cell.index[axis] < (*array)[axis])
+            continue;
+        check_beyond(object, *array);
+        if (object.beyond == object_rule::keep)
+            return std::nullopt;
+        cell.index[axis] %= (*array)[axis];
+    }
+    return cell;
+}
+
+RESHARD_DECL std::vector<std::string>
+cells_left(layout const& stored, std::vector<std::vector<std::string>> const& taken) {
+    std::set<std::string, std::less<>> keys, arrays;
+    for (auto const& of_rank : taken)
+        for (std::string const& key : of_rank) {
+            keys.insert(key);
+            if (auto const cell = cell_of(key))
+                arrays.insert(cell->key);
+        }
+    std::vector<std::string> left;
+    if (arrays.empty())
+        return left;
+    for (tensor_layout const& tensor : stored.tensors)
+        if (!keys.contains(tensor.key))
+            if (auto const cell = cell_of(tensor.key); cell && arrays.contains(cell->key))
+                left.push_back(tensor.key);
+    return left;
+}
+
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored) {
     std::vector<bytes_to_load> all;
     auto const add = [&](std::string const& name, std::string key, std::string const& what) {
@@ -73,7 +174,8 @@ RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layou
     for (auto const& [name, entry] : state)
         if (auto const* const object = std::get_if<stored_object>(&entry)) {
             check(object->cell);
-            add(name, tensor_key(object->cell), "object " + to_string(object->cell));
+            if (auto const cell = cell_to_load(*object, stored))
+                add(name, tensor_key(*cell), "object " + to_string(*cell));
         }
     for (tensor_layout const& tensor : stored.tensors)
         if (tensor.key.starts_with(common_prefix)) {

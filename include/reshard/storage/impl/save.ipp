@@ -5,9 +5,12 @@
 
 #include <reshard/storage/save.hpp>
 
+#include <reshard/bind/redistribute.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/file_pieces.hpp>
 #include <reshard/storage/gathered_writes.hpp>
@@ -25,9 +28,11 @@ namespace reshard {
 namespace detail {
 
 inline checkpoint_plan files_to_save(layout const& all, save_options const& how) {
+    std::vector<std::string> const keys = keys_of(all.tensors);
+    check_needs("save_options.needs", how.needs, keys, keys);
     return files_for(identity_mapping(catalog_of(all)),
                      how.form == save_form::sharded ? std::optional(all) : std::nullopt,
-                     how.writing);
+                     how.writing, how.aliases);
 }
 
 /// Writes the pieces whose elements this process holds.
@@ -62,6 +67,7 @@ save_report save_as(group auto const& world, source_tensors have,
     have.layout = replicate_known(world, std::move(have.layout), "source");
     layout const all =
         have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
+    check_aliases(world, have.tensors, all, how);
     checkpoint_plan files;
     file_pieces pieces;
     agree_on(world, [&] {

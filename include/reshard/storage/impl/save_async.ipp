@@ -413,6 +413,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
     have.layout = replicate_known(world, std::move(have.layout), "source");
     layout const all =
         have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
+    check_aliases(world, have.tensors, all, how);
     save_task task;
     task.rank = world.rank();
     task.size = world.size();

@@ -51,14 +51,32 @@ RESHARD_DECL catalog catalog_of(mapping const& program) {
 
 namespace detail {
 
+/// A layout without the tensors of some keys.
+inline layout without_keys(layout all, std::map<std::string, std::string> const& keys) {
+    std::erase_if(all.tensors,
+                  [&](tensor_layout const& tensor) { return keys.contains(tensor.key); });
+    return all;
+}
+
+inline catalog without_keys(catalog const& all, std::map<std::string, std::string> const& keys) {
+    std::vector<catalog_entry> entries;
+    for (catalog_entry const& entry : all)
+        if (!keys.contains(entry.key))
+            entries.push_back(entry);
+    return catalog(std::move(entries));
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
-                                       write_options const& options) {
+                                       write_options const& options,
+                                       std::map<std::string, std::string> const& aliases) {
     check_numbers(options.numbers);
     if (!wanted)
-        return plan_huggingface(catalog_of(program), options.most_file_bytes, options.digests);
+        return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
+                                options.digests, aliases);
+    layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
-        check_complete(*wanted);
-    return plan_sharded(*wanted, options.digests);
+        check_complete(written);
+    return plan_sharded(written, options.digests, aliases);
 }
 
 } // namespace detail

@@ -20,7 +20,8 @@ RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int ran
     };
     for (std::size_t t = 0; t < tensors.size(); ++t)
         for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i) {
-            if (!is_mine(t, tensors[t].shards[i]))
+            if (source.metadata().aliases.contains(tensors[t].key) ||
+                !is_mine(t, tensors[t].shards[i]))
                 continue;
             auto const bad = reader.find_bad({static_cast<std::uint32_t>(t), i});
             all.insert(all.end(), bad.begin(), bad.end());
@@ -31,9 +32,10 @@ RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int ran
 RESHARD_DECL verification verifiable(checkpoint const& source) {
     verification result;
     for (checkpoint_tensor const& tensor : source.metadata().tensors)
-        for (checkpoint_shard const& shard : tensor.shards)
-            if (!shard.digests.empty())
-                result.bytes += static_cast<index_t>(shard.end - shard.begin);
+        if (!source.metadata().aliases.contains(tensor.key))
+            for (checkpoint_shard const& shard : tensor.shards)
+                if (!shard.digests.empty())
+                    result.bytes += static_cast<index_t>(shard.end - shard.begin);
     for (checkpoint_file const& file : source.metadata().files)
         if (file.chunk_bytes == 0)
             result.unverified.push_back(file.path.string());

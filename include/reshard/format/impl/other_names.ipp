@@ -1,0 +1,86 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_OTHER_NAMES_IPP
+#define RESHARD_FORMAT_IMPL_OTHER_NAMES_IPP
+
+#include <reshard/format/other_names.hpp>
+
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+RESHARD_DECL bool is_metadata_name(std::string_view name) {
+    constexpr std::string_view known[] = {"format",          "DCP_VERSION",    sharding_info_name,
+                                          reshard_info_name, file_number_name, save_id_name,
+                                          chunk_digests_name};
+    return std::ranges::find(known, name) != std::end(known);
+}
+
+RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
+                               safetensors_header const& header) {
+    std::set<std::string_view> wanted, there;
+    for (auto const& [name, value] : header.metadata)
+        if (!is_metadata_name(name)) {
+            wanted.insert(name);
+            wanted.insert(value);
+        }
+    if (wanted.empty())
+        return;
+    for (safetensors_entry const& entry : header.tensors)
+        if (wanted.contains(entry.name))
+            there.insert(entry.name);
+    for (auto const& [name, value] : header.metadata)
+        if (!is_metadata_name(name) && there.contains(value) && !there.contains(name))
+            if (auto const [known, is_new] = aliases.try_emplace(name, value);
+                !is_new && known->second != value)
+                known->second = name; // no tensor's key
+}
+
+/// The place of a tensor among those that are sorted, or nothing.
+inline checkpoint_tensor const* find_tensor(checkpoint_metadata const& opened,
+                                            std::string_view key) {
+    auto const place =
+        std::lower_bound(opened.tensors.begin(), opened.tensors.end(), key,
+                         [](checkpoint_tensor const& tensor, std::string_view wanted) {
+                             return tensor.key < wanted;
+                         });
+    return place == opened.tensors.end() || place->key != key ? nullptr : &*place;
+}
+
+RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
+                              std::map<std::string, std::string> const& aliases) {
+    std::vector<checkpoint_tensor> added;
+    for (auto const& [alias, key] : aliases) {
+        checkpoint_tensor const* const tensor = find_tensor(opened, key);
+        if (!tensor || find_tensor(opened, alias))
+            continue;
+        added.push_back(*tensor);
+        added.back().key = alias;
+        opened.aliases.emplace(alias, key);
+        opened.metadata.erase(alias);
+    }
+    if (added.empty())
+        return;
+    std::ranges::move(added, std::back_inserter(opened.tensors));
+    std::ranges::sort(opened.tensors, {}, &checkpoint_tensor::key);
+}
+
+RESHARD_DECL checkpoint_metadata without_aliases(checkpoint_metadata opened) {
+    if (!opened.aliases.empty())
+        std::erase_if(opened.tensors, [&](checkpoint_tensor const& tensor) {
+            return opened.aliases.contains(tensor.key);
+        });
+    return opened;
+}
+
+} // namespace reshard::detail
+
+#endif

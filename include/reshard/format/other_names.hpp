@@ -1,0 +1,44 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_OTHER_NAMES_HPP
+#define RESHARD_FORMAT_OTHER_NAMES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/safetensors.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+/// \file
+/// Other names of a tensor, which a checkpoint has once: tied weights.
+
+namespace reshard::detail {
+
+/// True for a name that the metadata of a file has for something else, so that it is no alias.
+RESHARD_DECL bool is_metadata_name(std::string_view name);
+
+/// Adds the aliases that a file's metadata names: `{alias: key}`, where the key is a tensor of the
+/// file, and the alias none. One that another file gives to another key is that of neither.
+///
+/// \par Source `save_model` of the safetensors package, which keeps the name that it removes with
+///             the one that it writes
+RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
+                               safetensors_header const& header);
+
+/// Adds each alias as a tensor with the shards of its key. One that is a tensor itself, or whose
+/// key is none, is left out.
+RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
+                              std::map<std::string, std::string> const& aliases);
+
+/// The tensors that a checkpoint has bytes of: all but the aliases.
+RESHARD_DECL checkpoint_metadata without_aliases(checkpoint_metadata opened);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/other_names.ipp>
+#endif
+
+#endif

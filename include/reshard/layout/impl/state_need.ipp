@@ -1,0 +1,113 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_IMPL_STATE_NEED_IPP
+#define RESHARD_LAYOUT_IMPL_STATE_NEED_IPP
+
+#include <reshard/layout/state_need.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/key_index.hpp>
+#include <reshard/layout/key_pattern.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace reshard::detail {
+
+/// `text` with `by` in the place of each `*`.
+inline std::string with_star(std::string_view text, std::string_view by) {
+    std::string result;
+    for (char const character : text)
+        result += character == '*' ? by : std::string_view(&character, 1);
+    return result;
+}
+
+inline bool has_star(std::string_view text) { return text.find('*') != text.npos; }
+
+/// Looks what is lacking, need by need.
+class need_search {
+public:
+    explicit need_search(std::vector<std::string> const& there)
+        : there_(there.begin(), there.end()) {}
+
+    void add(state_need const& need, std::vector<std::string> const& known) {
+        key_pattern const pattern(need.keys);
+        std::vector<key_pattern> companions;
+        for (std::string const& one : need.with)
+            if (has_star(one))
+                companions.emplace_back(with_star(one, "**"));
+        auto const is_companion = [&](std::string const& key) {
+            return std::any_of(companions.begin(), companions.end(),
+                               [&](key_pattern const& one) { return one.matches(key); });
+        };
+        bool is_met = false;
+        for (std::string const& key : known)
+            if (pattern.matches(key) && !is_companion(key)) {
+                is_met = true;
+                add_key(key, need);
+            }
+        if (!is_met)
+            lacking_.emplace(need.keys, has_star(need.keys) ? ", which no key matches" : "");
+    }
+
+    void check(std::string_view field) const {
+        if (lacking_.empty())
+            return;
+        std::string text;
+        std::size_t left = most_named;
+        for (auto const& [key, why] : lacking_)
+            if (left > 0)
+                text += words(left-- == most_named ? "'" : ", '", key, "'", why, near(key));
+        if (lacking_.size() > most_named)
+            text += words(" and ", lacking_.size() - most_named, " more");
+        fail(errc::unknown_key, field, ": ", lacking_.size(),
+             lacking_.size() == 1 ? " key that is needed is" : " keys that are needed are",
+             " not there: ", text, "; give a tensor for each, or change ", field);
+    }
+
+private:
+    static constexpr std::size_t most_named = 4;
+
+    void add_key(std::string const& key, state_need const& need) {
+        look_for(key, {});
+        for (std::string const& one : need.with)
+            look_for(with_star(one, key), " beside '" + key + "'");
+    }
+
+    void look_for(std::string const& key, std::string why) {
+        if (there_.contains(key))
+            used_.insert(key);
+        else
+            lacking_.emplace(key, std::move(why));
+    }
+
+    /// A key of nearly that name; one that is needed itself is no mistake for another.
+    std::string near(std::string const& key) const {
+        std::vector<std::string> unused;
+        std::ranges::set_difference(there_, used_, std::back_inserter(unused));
+        return did_you_mean_key(key, unused);
+    }
+
+    std::set<std::string> there_;
+    std::set<std::string> used_;
+    std::map<std::string, std::string> lacking_; ///< and what is said of it
+};
+
+RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
+                              std::vector<std::string> const& known,
+                              std::vector<std::string> const& there) {
+    if (needs.empty())
+        return;
+    need_search search(there);
+    for (state_need const& need : needs)
+        search.add(need, known);
+    search.check(field);
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,56 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_LAYOUT_STATE_NEED_HPP
+#define RESHARD_LAYOUT_STATE_NEED_HPP
+
+#include <reshard/core/config.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What a job must have, whatever it happens to hold.
+
+namespace reshard {
+
+/// Keys that must be there when a job is saved or loaded, as a checkpoint calls them: a common value
+/// `step` is `common/step`.
+///
+/// ```
+/// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
+/// ```
+struct state_need {
+    /// A key, or a pattern (see `key_pattern`) that one key at least must match.
+    std::string keys;
+    /// What must be there beside each of these keys, for which `*` stands. Keys of such a form are
+    /// none of `keys`, though its pattern may match them.
+    std::vector<std::string> with = {};
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
+
+    bool operator==(state_need const&) const = default;
+};
+
+namespace detail {
+
+/// Refuses a job that lacks something.
+///
+/// \param field what the needs are a member of, for the message
+/// \param known the keys that patterns are matched with
+/// \param there those of them that are saved, or loaded
+/// \throws error with errc::unknown_key, which names the first keys that are lacking, what each of
+///         them belongs to, and a key that is nearly called so and that nothing else needs
+RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
+                              std::vector<std::string> const& known,
+                              std::vector<std::string> const& there);
+
+} // namespace detail
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/state_need.ipp>
+#endif
+
+#endif

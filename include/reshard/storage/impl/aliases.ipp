@@ -1,0 +1,192 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_ALIASES_IPP
+#define RESHARD_STORAGE_IMPL_ALIASES_IPP
+
+#include <reshard/storage/aliases.hpp>
+
+#include <reshard/core/key_index.hpp>
+#include <reshard/format/other_names.hpp>
+#include <reshard/storage/impl/compare.ipp>
+#include <reshard/storage/stored_tensor.hpp>
+
+#include <set>
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all) {
+    for (auto const& [alias, key] : aliases) {
+        if (aliases.contains(key) || is_metadata_name(alias) || alias.empty())
+            fail(errc::bad_layout, "'", alias, "' cannot be another name of '", key, "': ",
+                 aliases.contains(key) ? "that is another name itself"
+                                       : "the metadata of files has it for something else",
+                 "; give it another one in save_options.aliases");
+        tensor_layout const* const tensor = all.find(key);
+        if (!tensor)
+            fail(errc::unknown_key, "'", alias, "' is to be another name of '", key,
+                 "', which no rank has", did_you_mean_key(key, all.tensors, &tensor_layout::key));
+        tensor_layout const* const other = all.find(alias);
+        if (other && all.shape_of(*other) != all.shape_of(*tensor))
+            fail(errc::shape_mismatch, "'", alias, "' is to be another name of '", key,
+                 "', but has the shape ", all.shape_of(*other), ", and not ",
+                 all.shape_of(*tensor));
+        if (other && other->dtype != tensor->dtype)
+            fail(errc::dtype_mismatch, "'", alias, "' is to be another name of '", key,
+                 "', but is ", code(other->dtype), ", and not ", code(tensor->dtype));
+    }
+}
+
+RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key) {
+    const_state_dict found;
+    for (auto const& [descriptor, tensor] : all)
+        if (descriptor.key == key)
+            found.add(descriptor, tensor);
+    return found;
+}
+
+inline shard_descriptor renamed(shard_descriptor shard, std::string const& key) {
+    shard.key = key;
+    return shard;
+}
+
+RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors) {
+    return std::ranges::all_of(alias, [&](const_local_shard const& shard) {
+        return std::ranges::any_of(tensors, [&](const_local_shard const& other) {
+            return renamed(shard.descriptor, other.descriptor.key) == other.descriptor &&
+                   shard.tensor == other.tensor;
+        });
+    });
+}
+
+RESHARD_DECL alias_copy::alias_copy(const_state_dict const& alias, std::string const& key) {
+    for (auto const& [descriptor, tensor] : alias) {
+        index_vector const shape = local_shape(descriptor);
+        memory.emplace_back(
+            static_cast<std::size_t>(byte_count(element_count(shape), descriptor.dtype)));
+        shards.add(renamed(descriptor, key), tensor_view{memory.back().data(), descriptor.dtype,
+                                                         shape, row_major_strides(shape)});
+    }
+}
+
+/// The place of a shard's element, which is number `local` of it, in the whole tensor.
+inline index_t place_of(shard_descriptor const& shard, index_t local) {
+    index_vector index = unravel_index(shard.flat ? shard.flat->begin + local : local,
+                                       shard.flat ? shard.region.shape : local_shape(shard));
+    for (axis_cycle const& cycle : shard.cycles)
+        index[cycle.axis] =
+            index[cycle.axis] / cycle.block * cycle.period + index[cycle.axis] % cycle.block;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+        index[axis] += shard.region.offset[axis];
+    return ravel_index(index, shard.global_shape);
+}
+
+/// An element as text; where that is the same for both, their bits.
+inline alias_difference described(index_t place, const_tensor_view const& alias, index_t in_alias,
+                                  const_tensor_view const& copy, index_t in_copy) {
+    alias_difference found{place, element_text(alias, in_alias), element_text(copy, in_copy)};
+    if (found.alias == found.key) {
+        found.alias += " " + element_bits_text(alias, in_alias);
+        found.key += " " + element_bits_text(copy, in_copy);
+    }
+    return found;
+}
+
+RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
+                                                              alias_copy const& copy) {
+    std::optional<alias_difference> first;
+    for (std::size_t i = 0; i < alias.size(); ++i) {
+        auto const& [shard, tensor] = alias[i];
+        const_tensor_view const other = copy.shards[i].tensor;
+        auto const local = first_difference(
+            affine_copy{tensor.shape, 0, tensor.strides, 0, other.strides}, tensor, other);
+        if (!local)
+            continue;
+        index_t const place = place_of(shard, *local);
+        index_t const in_alias = linear_offset(unravel_index(*local, tensor.shape), tensor.strides);
+        if (!first || place < first->place)
+            first = described(place, tensor, in_alias, other, *local);
+    }
+    return first;
+}
+
+inline std::string const& key_of(alias_map const& aliases, std::string const& name) {
+    auto const found = aliases.find(name);
+    return found == aliases.end() ? name : found->second;
+}
+
+RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const& aliases) {
+    if (aliases.empty())
+        return tensors;
+    state_dict apart;
+    std::map<std::string, std::vector<local_shard>> of_key;
+    for (local_shard const& shard : tensors) {
+        std::string const& key = key_of(aliases, shard.descriptor.key);
+        auto& known = of_key[key];
+        local_shard const by_key{renamed(shard.descriptor, key), shard.tensor};
+        bool const is_twin = std::ranges::any_of(known, [&](local_shard const& other) {
+            return renamed(other.descriptor, key) == by_key.descriptor &&
+                   other.tensor == by_key.tensor && other.descriptor.key != shard.descriptor.key;
+        });
+        known.push_back(shard);
+        if (!is_twin)
+            apart.add(shard.descriptor, shard.tensor);
+    }
+    return apart;
+}
+
+RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) {
+    catalog const all = catalog_of(source);
+    alias_map const& aliases = source.metadata().aliases;
+    if (aliases.empty())
+        return all;
+    std::set<std::string> replaced; // keys of which an alias is wanted
+    for (auto const& [alias, key] : aliases)
+        if (wanted.find(alias))
+            replaced.insert(key);
+    std::vector<catalog_entry> entries;
+    for (catalog_entry const& entry : all)
+        if (wanted.find(entry.key) ||
+            (!aliases.contains(entry.key) && !replaced.contains(entry.key)))
+            entries.push_back(entry);
+    return catalog(std::move(entries));
+}
+
+/// Whether an output is the source tensor of its name.
+inline bool is_plain(mapping_output const& output, mapping const& program) {
+    for (key_id id = 0; id < program.sources().size(); ++id)
+        if (program.sources().key(id) == output.key)
+            return output.value == program.source(id);
+    return false;
+}
+
+/// Whether two outputs of a program are one tensor of a checkpoint, by two of its names or by one.
+inline bool is_one_tensor(mapping_output const& one, mapping_output const& other,
+                          mapping const& program, alias_map const& aliases) {
+    if (one.value == other.value)
+        return true;
+    return key_of(aliases, one.key) == other.key && is_plain(one, program) &&
+           is_plain(other, program);
+}
+
+RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
+                                    std::optional<layout> const& wanted) {
+    alias_map candidates = source.metadata().aliases;
+    for (relation const& one : program.relations())
+        if (one.what == relation::kind::alias)
+            candidates.emplace(one.companion, one.key);
+    alias_map kept;
+    for (auto const& [alias, key] : candidates) {
+        mapping_output const* const output = program.find(alias);
+        mapping_output const* const other = program.find(key);
+        if (output && other && !output->added && (!wanted || wanted->find(key)) &&
+            !candidates.contains(key) &&
+            is_one_tensor(*output, *other, program, source.metadata().aliases))
+            kept.emplace(alias, key);
+    }
+    return kept;
+}
+
+} // namespace reshard::detail
+
+#endif

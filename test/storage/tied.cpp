@@ -1,0 +1,323 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/cast.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/model/tied_weights.hpp>
+#include <reshard/storage/compare.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+#include <reshard/storage/save_async.hpp>
+#include <reshard/storage/verify.hpp>
+
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+/// \file
+/// Tied weights: a tensor of two names, written once and found by both.
+
+BOOST_AUTO_TEST_SUITE(storage_tied)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+
+index_t const rows = 5, columns = 3;
+std::map<std::string, std::string> const tied{{"lm_head", "embed"}};
+
+/// The rows of a rank, or its columns; element (i, j) is 3 i + j.
+struct part {
+    std::vector<float> elements;
+    shard_descriptor shard;
+
+    part(std::string key, std::size_t axis) {
+        index_t const extent = axis == 0 ? rows : columns, size = world().size();
+        index_t const first = extent * world().rank() / size;
+        index_t const count = extent * (world().rank() + 1) / size - first;
+        box region{{0, 0}, {rows, columns}};
+        region.offset[axis] = first;
+        region.shape[axis] = count;
+        shard = {std::move(key), data_type::f32, {rows, columns}, region};
+        for (index_t i = 0; i < region.shape[0]; ++i)
+            for (index_t j = 0; j < region.shape[1]; ++j)
+                elements.push_back(
+                    static_cast<float>((region.offset[0] + i) * columns + region.offset[1] + j));
+    }
+
+    tensor_view view() {
+        index_vector const& shape = shard.region.shape;
+        return {elements.data(), data_type::f32, shape, row_major_strides(shape)};
+    }
+};
+
+/// The embedding in rows and the head in columns, each in memory of its own.
+struct tied_model {
+    part embed{"embed", 0};
+    part head{"lm_head", 1};
+
+    state_dict tensors() {
+        state_dict all;
+        all.add(embed.shard, embed.view());
+        all.add(head.shard, head.view());
+        return all;
+    }
+};
+
+/// Both names in the same memory.
+state_dict in_one_memory(part& embed) {
+    state_dict all;
+    all.add(embed.shard, embed.view());
+    shard_descriptor head = embed.shard;
+    head.key = "lm_head";
+    all.add(head, embed.view());
+    return all;
+}
+
+/// The checkpoint has the tensor once, and both names load it.
+void check_tied(std::filesystem::path const& path) {
+    auto const saved = open_checkpoint(world(), path);
+    BOOST_TEST((saved.metadata().aliases == tied));
+    BOOST_TEST_REQUIRE(saved.metadata().tensors.size() == 2u);
+    BOOST_TEST((saved.metadata().tensors[0].shards == saved.metadata().tensors[1].shards));
+    BOOST_TEST(verify(world(), saved).bytes == rows * columns * 4);
+    tied_model target;
+    std::vector<float> const embed = target.embed.elements, head = target.head.elements;
+    target.embed.elements.assign(embed.size(), -1);
+    target.head.elements.assign(head.size(), -1);
+    load(world(), saved, target.tensors(), {.strict = strictness::raise_all});
+    BOOST_TEST(target.embed.elements == embed, boost::test_tools::per_element());
+    BOOST_TEST(target.head.elements == head, boost::test_tools::per_element());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_tensor_of_two_names_is_written_once_and_found_by_both) {
+    shared_directory const directory;
+    tied_model source;
+    for (save_form const form : {save_form::sharded, save_form::huggingface}) {
+        auto const path = directory / std::to_string(static_cast<int>(form));
+        save_report const report =
+            save(world(), source.tensors(), path, {.form = form, .aliases = tied});
+        BOOST_TEST(report.bytes == rows * columns * 4);
+        check_tied(path);
+        BOOST_TEST(read_file(path / "reshard.json").find("\"lm_head\": \"embed\"") !=
+                   std::string::npos);
+    }
+    async_saver saver;
+    save_async(world(), source.tensors(), directory / "async", saver, {.aliases = tied}).get();
+    check_tied(directory / "async");
+}
+
+BOOST_AUTO_TEST_CASE(an_alias_that_no_rank_has_as_a_tensor_is_a_name_all_the_same) {
+    shared_directory const directory;
+    part embed("embed", 0);
+    state_dict only;
+    only.add(embed.shard, embed.view());
+    save(world(), only, directory / "saved", {.aliases = tied});
+    check_tied(directory / "saved");
+}
+
+BOOST_AUTO_TEST_CASE(names_that_share_memory_are_saved_and_loaded) {
+    shared_directory const directory;
+    part embed("embed", 0);
+    std::vector<float> const expected = embed.elements;
+    save(world(), in_one_memory(embed), directory / "saved", {.aliases = tied});
+    check_tied(directory / "saved");
+    embed.elements.assign(expected.size(), -1);
+    load(world(), open_checkpoint(world(), directory / "saved"), in_one_memory(embed));
+    BOOST_TEST(embed.elements == expected, boost::test_tools::per_element());
+
+    // Without the alias they are two tensors, which may differ.
+    save(world(), in_one_memory(embed), directory / "untied");
+    BOOST_CHECK_EXCEPTION(
+        load(world(), open_checkpoint(world(), directory / "untied"), in_one_memory(embed)), error,
+        [](error const& problem) { return problem.code() == errc::memory_overlap; });
+}
+
+BOOST_AUTO_TEST_CASE(tied_tensors_that_differ_are_not_saved) {
+    // Element (3, 2) differs, which one rank has of each; its value is 11.
+    shared_directory const directory;
+    tied_model source;
+    std::ranges::replace(source.head.elements, 11.f, -2.f);
+    std::ranges::replace(source.head.elements, 14.f, -3.f);
+    BOOST_CHECK_EXCEPTION(
+        save(world(), source.tensors(), directory / "saved", {.aliases = tied}), error,
+        says(errc::overlap,
+             "'lm_head' is to be another name of 'embed', but differs from it: element [3, 2] is "
+             "-2 and 11; tie them again, leave the alias out, or say that the key counts "
+             "(save_options::compare_aliases = false)"));
+    async_saver saver;
+    BOOST_CHECK_THROW(
+        save_async(world(), source.tensors(), directory / "saved", saver, {.aliases = tied}),
+        error);
+    BOOST_TEST(directory.names().empty());
+
+    save(world(), source.tensors(), directory / "saved",
+         {.aliases = tied, .compare_aliases = false});
+    check_tied(directory / "saved");
+}
+
+BOOST_AUTO_TEST_CASE(bits_are_compared_not_values) {
+    shared_directory const directory;
+    tied_model source;
+    std::ranges::replace(source.head.elements, 0.f, -0.f);
+    BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "saved", {.aliases = tied}),
+                          error, mentions(errc::overlap, "element [0, 0] is -0 and 0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_slice_is_compared_with_rows) {
+    // Rank r has 15 / size elements of the head in row-major order, the last one the rest.
+    shared_directory const directory;
+    part embed("embed", 0);
+    index_t const share = rows * columns / world().size(), first = world().rank() * share;
+    bool const is_last = world().rank() + 1 == world().size();
+    flat_range const mine{first, is_last ? rows * columns : first + share};
+    std::vector<float> head(static_cast<std::size_t>(mine.size()));
+    std::iota(head.begin(), head.end(), static_cast<float>(first));
+    state_dict all;
+    all.add(embed.shard, embed.view());
+    all.add(
+        shard_descriptor{
+            "lm_head", data_type::f32, {rows, columns}, {{0, 0}, {rows, columns}}, mine},
+        tensor_view{head.data(), data_type::f32, {mine.size()}, {1}});
+    save(world(), all, directory / "saved", {.aliases = tied});
+    check_tied(directory / "saved");
+    if (is_last)
+        head.back() = 99;
+    BOOST_CHECK_EXCEPTION(save(world(), all, directory / "other", {.aliases = tied}), error,
+                          mentions(errc::overlap, "element [4, 2] is 99 and 14"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_and_a_tensor_without_elements_are_tied) {
+    shared_directory const directory;
+    std::vector<float> scalar{7}, other{7};
+    state_dict all;
+    all.add(replicated("s", data_type::f32, {}),
+            tensor_view{scalar.data(), data_type::f32, {}, {}});
+    all.add(replicated("t", data_type::f32, {}), tensor_view{other.data(), data_type::f32, {}, {}});
+    all.add(replicated("e", data_type::f32, {0, 2}),
+            tensor_view{nullptr, data_type::f32, {0, 2}, {2, 1}});
+    std::map<std::string, std::string> const names{{"t", "s"}, {"f", "e"}};
+    save(world(), all, directory / "saved", {.aliases = names});
+    auto const saved = open_checkpoint(world(), directory / "saved");
+    BOOST_TEST((saved.metadata().aliases == names));
+    other[0] = 8;
+    BOOST_CHECK_EXCEPTION(save(world(), all, directory / "other", {.aliases = names}), error,
+                          mentions(errc::overlap, "element [] is 8 and 7"));
+}
+
+BOOST_AUTO_TEST_CASE(what_can_be_no_alias_is_refused) {
+    shared_directory const directory;
+    tied_model source;
+    auto const refuses = [&](std::map<std::string, std::string> const& aliases, errc code,
+                             std::string const& text) {
+        BOOST_CHECK_EXCEPTION(
+            save(world(), source.tensors(), directory / "saved", {.aliases = aliases}), error,
+            mentions(code, text));
+    };
+    refuses({{"lm_head", "embd"}}, errc::unknown_key,
+            "'lm_head' is to be another name of 'embd', which no rank has (did you mean 'embed'?)");
+    refuses({{"a", "lm_head"}, {"lm_head", "embed"}}, errc::bad_layout,
+            "'a' cannot be another name of 'lm_head': that is another name itself");
+    refuses({{"embed", "embed"}}, errc::bad_layout, "'embed' cannot be another name of 'embed'");
+    refuses({{"format", "embed"}}, errc::bad_layout, "the metadata of files has it");
+    std::vector<float> one(1);
+    state_dict all = source.tensors();
+    all.add(replicated("bias", data_type::f32, {1}),
+            tensor_view{one.data(), data_type::f32, {1}, {1}});
+    BOOST_CHECK_EXCEPTION(
+        save(world(), all, directory / "saved", {.aliases = {{"bias", "embed"}}}), error,
+        says(errc::shape_mismatch,
+             "'bias' is to be another name of 'embed', but has the shape [1], and not [5, 3]"));
+    BOOST_TEST(directory.names().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_nobody_wants_is_not_missed) {
+    shared_directory const directory;
+    tied_model source;
+    save(world(), source.tensors(), directory / "saved", {.aliases = tied});
+    auto const saved = open_checkpoint(world(), directory / "saved");
+    for (part* const one : {&source.embed, &source.head}) {
+        std::vector<float> const expected = one->elements;
+        one->elements.assign(expected.size(), -1);
+        state_dict wanted;
+        wanted.add(one->shard, one->view());
+        load(world(), saved, wanted, {.strict = strictness::raise_all});
+        BOOST_TEST(one->elements == expected, boost::test_tools::per_element());
+    }
+    // The tensor itself is missed, once, by its key.
+    strict_verdict const verdict =
+        load(world(), saved, state_dict(), {.strict = strictness::return_all});
+    BOOST_TEST(verdict.give_back.missing == std::vector<std::string>{"embed"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_conversion_keeps_the_alias_and_writes_the_bytes_once) {
+    shared_directory const directory;
+    tied_model source;
+    save(world(), source.tensors(), directory / "saved", {.aliases = tied});
+    auto const saved = open_checkpoint(world(), directory / "saved");
+    convert_report const report = convert(world(), saved, directory / "whole");
+    BOOST_TEST(report.bytes == rows * columns * 4);
+    BOOST_TEST(report.keys == 1);
+    check_tied(directory / "whole");
+    convert(world(), saved, directory / "sharded", {.wanted = saved.files_layout()});
+    check_tied(directory / "sharded");
+    meet();
+    BOOST_TEST(compare(world(), saved, open_checkpoint(world(), directory / "whole")).equal());
+
+    // A layout of the alias alone makes a tensor of it, under that name.
+    layout head = saved.files_layout();
+    std::erase_if(head.tensors, [](auto const& tensor) { return tensor.key == "embed"; });
+    convert(world(), saved, directory / "head", {.wanted = head});
+    auto const alone = open_checkpoint(world(), directory / "head");
+    BOOST_TEST(alone.metadata().aliases.empty());
+    BOOST_TEST(alone.metadata().tensors.size() == 1u);
+
+    // A program that ties, and one that makes something else of the alias.
+    mapping program = identity_mapping(catalog_of(open_checkpoint(world(), directory / "head")));
+    reshard::model::tie(program, {{"lm_head", "embed"}});
+    convert(world(), alone, directory / "tied", {.program = program});
+    auto const again = open_checkpoint(world(), directory / "tied");
+    BOOST_TEST(
+        (again.metadata().aliases == std::map<std::string, std::string>{{"embed", "lm_head"}}));
+    mapping other = identity_mapping(catalog_of(saved));
+    other.define("lm_head",
+                 cast(other.source("lm_head", {rows, columns}, data_type::f32), data_type::bf16));
+    convert(world(), saved, directory / "other", {.program = other});
+    auto const two = open_checkpoint(world(), directory / "other");
+    BOOST_TEST(two.metadata().aliases.empty());
+    BOOST_TEST(two.metadata().tensors.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(aliases_of_files_by_others_are_offered_where_they_can_be_nothing_else) {
+    // As `save_model` of the safetensors package writes them, with entries that only look alike.
+    shared_directory const directory;
+    on_first_rank([&] {
+        std::string const json =
+            R"({"__metadata__":{"format":"pt","lm_head":"embed","author":"nobody","embed":"bias",)"
+            R"("loop":"loop","to_alias":"lm_head"},"bias":{"dtype":"U8","shape":[1],)"
+            R"("data_offsets":[2,3]},"embed":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
+        std::string length;
+        for (std::size_t i = 0; i < 8; ++i)
+            length += static_cast<char>(json.size() >> 8 * i & 0xFF);
+        write_file(directory / "model.safetensors", length + json + "abc");
+    });
+    auto const saved = open_checkpoint(world(), directory.path());
+    BOOST_TEST((saved.metadata().aliases == tied));
+    BOOST_TEST((saved.metadata().metadata.contains("author")));
+    std::string bytes(2, '-');
+    state_dict wanted;
+    wanted.add(replicated("lm_head", data_type::u8, {2}), view_of_bytes(bytes));
+    load(world(), saved, wanted);
+    BOOST_TEST(bytes == "ab");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
