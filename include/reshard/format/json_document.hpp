@@ -8,7 +8,6 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 
-#include <boost/container/small_vector.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
@@ -109,7 +108,7 @@ private:
     boost::json::value const* value_;
     std::string_view file_;
     errc code_;
-    boost::container::small_vector<step, 4> steps_;
+    std::vector<step> steps_;
 };
 
 /// `text` in quotes, escaped.

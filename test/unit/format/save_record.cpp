@@ -162,15 +162,19 @@ BOOST_AUTO_TEST_CASE(a_record_file_is_read_piece_by_piece_wherever_the_pieces_en
         std::string const whole = to_json(record, all);
         BOOST_TEST(whole.find("\n  \"tensors\"") == head + 1);
         auto const path = directory.write("reshard.json", whole);
-        BOOST_TEST((read_save_record(path) == record));
+        BOOST_TEST((read_save_record(*files_of_system(), path) == record));
         BOOST_TEST((parse_save_record(whole, "r") == record));
         for (std::size_t const place :
              {std::size_t{0}, head, piece - 1, piece, whole.size() - 30}) {
             std::string changed = whole;
             changed[place] = static_cast<char>(changed[place] ^ 1);
-            BOOST_CHECK_THROW(read_save_record(directory.write("reshard.json", changed)), error);
+            BOOST_CHECK_THROW(
+                read_save_record(*files_of_system(), directory.write("reshard.json", changed)),
+                error);
         }
-        BOOST_CHECK_THROW(read_save_record(directory.write("reshard.json", whole + " ")), error);
+        BOOST_CHECK_THROW(
+            read_save_record(*files_of_system(), directory.write("reshard.json", whole + " ")),
+            error);
     }
 }
 
