@@ -1,0 +1,283 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Damages small checkpoints in each way that there is, and lets the tool read them.
+
+    damage.py TOOL [--every N] [--self-test]
+
+Each byte of each file is flipped in turn, each file is cut at each length and made longer, files are removed, replaced
+by those of another save or of another rank, and by what is no file. `verify`, `convert` and `diff` of the result end
+with an error that names the checkpoint, or with the very same tensors; never by a signal, never late. Of one file
+that is opened alone only the data is flipped: no digest covers its header. Prints how many points were tried. `--self-test`: without digests, so that damage must be found that is accepted.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+FLIPS = [0x01, 0x80, 0x20, 0xFF]  # another digit, no UTF-8, another case, all bits
+SECONDS = 60
+SHOWN = 20
+
+TENSORS = [("layers.0.w", "F32", [5, 6], 4), ("layers.1.w", "BF16", [7, 3], 2), ("bias", "U8", [11], 1),
+           ("scalar", "F64", [], 8), ("empty", "I32", [0, 4], 4)]
+LAYOUT = {"mesh": [["tp", 3]], "rules": [{"match": "layers.*.w", "shard": {"tp": 0}}, {"match": "**"}]}
+
+problems = 0
+
+
+def report(text):
+    global problems
+    problems += 1
+    if problems <= SHOWN:
+        print("FAILED:", text)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def write_model(path, first):
+    """A model whose bytes depend on `first`."""
+    header, data = {}, b""
+    for key, dtype, shape, width in TENSORS:
+        count = width
+        for extent in shape:
+            count *= extent
+        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + count]}
+        data += bytes((7 * i + 13 * len(data) + first) % 251 for i in range(count))
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    os.mkdir(path)
+    write(path + "/model.safetensors", struct.pack("<Q", len(text)) + text + data)
+
+
+def contents(path):
+    """The tensors of a directory with `model.safetensors`, without the library: key to type, shape and bytes."""
+    data = read(path + "/model.safetensors")
+    length, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    return {key: (entry["dtype"], entry["shape"], data[8 + length:][slice(*entry["data_offsets"])])
+            for key, entry in header.items()}
+
+
+class Trial:
+    """A checkpoint that is damaged again and again."""
+
+    def __init__(self, tool, name, opened, expected):
+        self.tool = tool
+        self.name = name          # the directory
+        self.opened = opened      # what the tool is given
+        self.expected = expected  # what it holds
+        self.points = self.refused = 0
+
+    def run(self, point, *words):
+        try:
+            result = subprocess.run([self.tool, *words], capture_output=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            report(f"{self.opened}: {point}: {words[0]} hangs")
+            return None
+        text = (result.stderr or result.stdout).decode(errors="replace")
+        if result.returncode not in (0, 1, 3, 4):
+            report(f"{self.opened}: {point}: {words[0]} ends with {result.returncode}: {text}")
+        elif result.returncode != 0 and words[0] != "diff" and not text.startswith(self.name):
+            report(f"{self.opened}: {point}: {words[0]} does not name the checkpoint: {text!r}")
+        elif len(text) > 4000:
+            report(f"{self.opened}: {point}: {words[0]} says {len(text)} characters")
+        return result.returncode
+
+    def check(self, point):
+        """Whether what is there now is refused, or is what was saved."""
+        self.points += 1
+        shutil.rmtree("out", ignore_errors=True)
+        converted = self.run(point, "convert", self.opened, "out")
+        verified = self.run(point, "verify", self.opened)
+        compared = self.run(point, "diff", self.opened, "good")
+        self.refused += converted != 0
+        if converted == 0 and contents("out") != self.expected:
+            report(f"{self.opened}: {point}: convert accepts other tensors")
+        if compared == 0 and converted != 0:
+            report(f"{self.opened}: {point}: diff says that they are equal, and convert refuses them")
+        if verified == 0 and converted != 0:
+            report(f"{self.opened}: {point}: verify accepts what convert refuses")
+        if converted != 0 and os.path.exists("out"):
+            report(f"{self.opened}: {point}: convert fails, and leaves its target")
+
+    def files(self):
+        return sorted(os.listdir(self.name)) if self.opened == self.name else [os.path.basename(self.opened)]
+
+    def first_covered(self, data):
+        """The first byte that digests cover: the record's are of headers too, a file alone has those of its data only."""
+        return 0 if self.opened == self.name else 8 + struct.unpack("<Q", data[:8])[0]
+
+    def with_bytes(self, file, data, point):
+        path = os.path.join(self.name, file)
+        good = read(path)
+        write(path, data)
+        self.check(f"{file}: {point}")
+        write(path, good)
+
+    def flip(self, every):
+        for file in self.files():
+            data = read(os.path.join(self.name, file))
+            for i in range(self.first_covered(data), len(data), every):
+                changed = bytearray(data)
+                changed[i] ^= FLIPS[i // every % len(FLIPS)]
+                self.with_bytes(file, changed, f"byte {i} flipped")
+
+    def cut(self, every):
+        for file in self.files():
+            data = read(os.path.join(self.name, file))
+            for length in {*range(0, len(data), every), 0, 7, 8, len(data) - 1}:
+                self.with_bytes(file, data[:length], f"cut to {length} bytes")
+            for more in b"\0", b" ", b"}", b"\n", bytes(8), data:
+                self.with_bytes(file, data + more, f"{len(more)} bytes longer")
+
+    def overwrite(self, every):
+        """Runs of bytes that a failing disk leaves: zeros, and another place of the same file."""
+        for file in self.files():
+            data = read(os.path.join(self.name, file))
+            for i in range(self.first_covered(data), len(data), 16 * every):
+                self.with_bytes(file, data[:i] + bytes(min(16, len(data) - i)) + data[i + 16:], f"zeros at {i}")
+                self.with_bytes(file, data[:i] + data[:min(16, len(data) - i)] + data[i + 16:], f"beginning at {i}")
+
+    def swap(self, others):
+        """Files of other saves, and of one another."""
+        if self.opened != self.name:
+            return
+        for other in others:
+            for file in self.files():
+                if os.path.exists(os.path.join(other, file)):
+                    self.with_bytes(file, read(os.path.join(other, file)), f"that of {other}")
+        for file in self.files():
+            for other in self.files():
+                if other != file:
+                    self.with_bytes(file, read(os.path.join(self.name, other)), f"replaced by {other}")
+
+    def exchange(self):
+        """Two files under each other's names."""
+        names = self.files()
+        for i, a in enumerate(names):
+            for b in names[i + 1:]:
+                first, second = (read(os.path.join(self.name, file)) for file in (a, b))
+                write(os.path.join(self.name, b), first)
+                self.with_bytes(a, second, f"exchanged with {b}")
+                write(os.path.join(self.name, b), second)
+
+    def replace(self):
+        """No file, a directory, a link to nothing, to itself, and a pipe that nobody writes to, in the place of each."""
+        for file in self.files():
+            path = os.path.join(self.name, file)
+            os.rename(path, "aside")
+            self.check(f"{file}: removed")
+            for kind, make, undo in (("a directory", os.mkdir, os.rmdir), ("a link to nothing", link_to("nothing"), os.unlink),
+                                     ("a link to itself", link_to(file), os.unlink), ("a pipe", os.mkfifo, os.unlink),
+                                     ("a device without end", link_to("/dev/zero"), os.unlink)):
+                make(path)
+                self.check(f"{file}: {kind}")
+                undo(path)
+            os.rename("aside", path)
+
+    def add(self):
+        """Files that are not of the checkpoint."""
+        if self.opened != self.name:
+            return
+        for file in self.files():
+            if file.endswith(".safetensors"):
+                for name in "another.safetensors", "shard-00004-model-00001-of-00001.safetensors", "model.safetensors":
+                    path = os.path.join(self.name, name)
+                    if not os.path.exists(path):
+                        shutil.copyfile(os.path.join(self.name, file), path)
+                        self.check(f"{file} once more as {name}")
+                        os.unlink(path)
+
+
+def link_to(target):
+    return lambda path: os.symlink(target, path)
+
+
+def convert(tool, *words):
+    subprocess.run([tool, "convert", *words], check=True, capture_output=True)
+
+
+def make_checkpoints(tool):
+    """Each form, from two models and, of the first, from another layout; names to what the tool opens."""
+    write_model("A", 1)
+    write_model("B", 2)
+    with open("three.json", "w") as layout:
+        json.dump(LAYOUT, layout)
+    with open("two.json", "w") as layout:
+        json.dump({**LAYOUT, "mesh": [["tp", 2]]}, layout)
+    for name, words in ("sharded", ["--layout", "three.json"]), ("indexed", ["--shard-size", "100"]), ("one", []):
+        convert(tool, "A", name, *words)
+        convert(tool, "B", name + "-B", *words)
+    convert(tool, "A", "sharded-2", "--layout", "two.json")
+    convert(tool, "A", "indexed-2", "--shard-size", "70")
+    convert(tool, "A", "good")
+    os.mkdir("alone")
+    shutil.copyfile("one/model.safetensors", "alone/model.safetensors")
+    return {"sharded": ("sharded", ["sharded-B", "sharded-2", "one"]), "indexed": ("indexed", ["indexed-B", "indexed-2", "one"]),
+            "one": ("one", ["one-B", "A", "sharded"]), "alone": ("alone/model.safetensors", [])}
+
+
+def self_test(tool):
+    """Without digests a flipped byte of data is accepted: the checks must notice."""
+    trial = Trial(tool, "A", "A", contents("A"))
+    before = problems
+    data = read("A/model.safetensors")
+    trial.with_bytes("model.safetensors", data[:-1] + bytes([data[-1] ^ 1]), "the last byte flipped")
+    if problems != before + 1:
+        print("self-test: other tensors were accepted, and not noticed")
+        sys.exit(1)
+    print("self-test: the failure above is what it should be")
+    shutil.rmtree(os.getcwd())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool")
+    parser.add_argument("--every", type=int, default=1, help="only every N-th byte")
+    parser.add_argument("--self-test", action="store_true")
+    options = parser.parse_args()
+    tool = os.path.abspath(options.tool)
+    directory = tempfile.mkdtemp()
+    os.chdir(directory)
+    trials, refused = {}, 0
+    forms = make_checkpoints(tool)
+    if options.self_test:
+        return self_test(tool)
+    for name, (opened, others) in forms.items():
+        trial = Trial(tool, name, opened, contents("A"))
+        for kind, damage in (("bytes flipped", lambda: trial.flip(options.every)),
+                             ("lengths", lambda: trial.cut(options.every)),
+                             ("runs overwritten", lambda: trial.overwrite(options.every)),
+                             ("files replaced", lambda: (trial.swap(others), trial.exchange(), trial.replace(), trial.add()))):
+            trial.points = 0
+            damage()
+            trials[name, kind] = trial.points
+        refused += trial.refused
+        before = trial.refused
+        trial.check("as it was")
+        if trial.refused != before:
+            report(f"{name}: it is refused when everything is back in its place")
+    for name in forms:
+        print(f"{name}: " + ", ".join(f"{count} {kind}" for (form, kind), count in trials.items() if form == name))
+    total = sum(trials.values())
+    print(f"{total} points, of which {refused} refused, {total - refused} with the same tensors; {problems} failures")
+    os.chdir("/")
+    shutil.rmtree(directory)
+    sys.exit(problems != 0)
+
+
+main()
