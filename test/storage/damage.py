@@ -6,8 +6,8 @@
 
 Each byte of each file is flipped in turn, each file is cut at each length and made longer, files are removed, replaced
 by those of another save or of another rank, and by what is no file. `verify`, `convert` and `diff` of the result end
-with an error that names the checkpoint, or with the very same tensors; never by a signal, never late. Of one file
-that is opened alone only the data is flipped: no digest covers its header. Prints how many points were tried. `--self-test`: without digests, so that damage must be found that is accepted.
+with an error that names the checkpoint, or with the very same tensors; never by a signal, never late.
+Prints how many points were tried. `--self-test`: without digests, so that damage must be found that is accepted.
 """
 
 import argparse
@@ -117,10 +117,6 @@ class Trial:
     def files(self):
         return sorted(os.listdir(self.name)) if self.opened == self.name else [os.path.basename(self.opened)]
 
-    def first_covered(self, data):
-        """The first byte that digests cover: the record's are of headers too, a file alone has those of its data only."""
-        return 0 if self.opened == self.name else 8 + struct.unpack("<Q", data[:8])[0]
-
     def with_bytes(self, file, data, point):
         path = os.path.join(self.name, file)
         good = read(path)
@@ -131,7 +127,7 @@ class Trial:
     def flip(self, every):
         for file in self.files():
             data = read(os.path.join(self.name, file))
-            for i in range(self.first_covered(data), len(data), every):
+            for i in range(0, len(data), every):
                 changed = bytearray(data)
                 changed[i] ^= FLIPS[i // every % len(FLIPS)]
                 self.with_bytes(file, changed, f"byte {i} flipped")
@@ -148,7 +144,7 @@ class Trial:
         """Runs of bytes that a failing disk leaves: zeros, and another place of the same file."""
         for file in self.files():
             data = read(os.path.join(self.name, file))
-            for i in range(self.first_covered(data), len(data), 16 * every):
+            for i in range(0, len(data), 16 * every):
                 self.with_bytes(file, data[:i] + bytes(min(16, len(data) - i)) + data[i + 16:], f"zeros at {i}")
                 self.with_bytes(file, data[:i] + data[:min(16, len(data) - i)] + data[i + 16:], f"beginning at {i}")
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ inline constexpr std::string_view unknown_save_id = "000000000000000000000000000
 
 /// The key in `__metadata__` of the digests of the file's tensors.
 inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
+
+/// The key in `__metadata__` of the digest of the file's header itself, in which the digits of this
+/// digest are zeros. The record has digests of headers too; this one serves a file that is read alone.
+inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 
 /// The digest of some bytes.
 ///
@@ -128,6 +133,10 @@ private:
 RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file);
+
+/// The digest that the header with this JSON should have under `header_digest_name`; nothing where it
+/// has no such place.
+RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
 /// Puts a value into the metadata of a header, in the place of one of the same length.
 ///

@@ -404,7 +404,7 @@ private:
     /// True for a key in the metadata of a file that is not for users.
     static bool describes_shards(std::string_view key) {
         return key == sharding_info_name || key == reshard_info_name || key == file_number_name ||
-               key == save_id_name || key == chunk_digests_name;
+               key == save_id_name || key == chunk_digests_name || key == header_digest_name;
     }
 
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }

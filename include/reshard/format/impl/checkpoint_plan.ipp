@@ -57,6 +57,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
         if (std::ranges::find(contents.shards, key, &file_shard::key) != contents.shards.end())
             metadata.emplace(alias, key);
     metadata.emplace(save_id_name, unknown_save_id);
+    metadata.emplace(header_digest_name, hex_text(0));
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
     auto file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
@@ -299,6 +300,8 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
         set_metadata(header, save_id_name, record.save);
         if (written.files[i].chunk_bytes != 0)
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
+        set_metadata(header, header_digest_name,
+                     own_digest_of(std::string_view(header).substr(8)).value());
         record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
                                 digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
     }

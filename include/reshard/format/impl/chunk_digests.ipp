@@ -149,6 +149,20 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
     return found;
 }
 
+RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json) {
+    std::string const before = "\"" + std::string(header_digest_name) + "\":\"";
+    std::string const zeros(16, '0');
+    std::size_t const name = json.find(before);
+    if (name == json.npos || json.size() - name < before.size() + zeros.size())
+        return std::nullopt;
+    std::size_t const digits = name + before.size();
+    running_digest digest;
+    for (std::string_view const text :
+         {json.substr(0, digits), std::string_view(zeros), json.substr(digits + zeros.size())})
+        digest.add(std::as_bytes(std::span(text)));
+    return hex_text(digest.take());
+}
+
 RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
                                std::string_view value) {
     std::string const before = "\"" + std::string(name) + "\":\"";

@@ -278,6 +278,21 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     return bytes;
 }
 
+/// Refuses a header that is not as it was written, if it says how it was. One of a save that is not
+/// finished does not know yet, and is refused as that.
+inline void check_own_digest(std::string_view json, safetensors_header const& header,
+                             std::string_view file) {
+    auto const stated = header.metadata.find(std::string(header_digest_name));
+    auto const save = header.metadata.find(std::string(save_id_name));
+    bool const is_unfinished = save != header.metadata.end() && save->second == unknown_save_id;
+    if (stated == header.metadata.end() || is_unfinished)
+        return;
+    std::string const found = own_digest_of(json).value_or("nothing");
+    if (found != stated->second)
+        fail(errc::corrupt_file, file, ": the header was changed: its digest is ", found, ", and ",
+             header_digest_name, " in it gives '", stated->second, "'");
+}
+
 RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
                                                        std::uint64_t file_bytes,
                                                        std::string_view file,
@@ -292,6 +307,7 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
     if (auto const fault = read_header_json(json, options.max_depth, header))
         fail(safetensors_fault::invalid_header_deserialization, file,
              words("byte ", fault->position, " of the header: ", fault->text));
+    check_own_digest(json, header, file);
     sort_by_data(header.tensors);
     check_data(header, file_bytes, file);
     if (std::string problem = find_bad_padding(json); !problem.empty())
