@@ -81,7 +81,7 @@ public:
 private:
     /// A step on the way to a value: of a document with thousands of tensors, nearly none is shown.
     struct step {
-        enum form { behind_dot, in_brackets, number };
+        enum form { behind_dot, in_brackets, counted };
 
         std::string_view name; ///< the document's
         form how = behind_dot;

@@ -61,7 +61,7 @@ RESHARD_DECL std::vector<std::pair<std::string, json_cursor>> json_cursor::membe
 RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
     std::vector<json_cursor> result;
     for (auto const& value : array())
-        result.push_back(json_cursor(*this, value, {{}, step::number, result.size()}));
+        result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}));
     return result;
 }
 
@@ -96,7 +96,7 @@ RESHARD_DECL index_vector json_cursor::extents() const {
         refuse(words("a tensor has at most ", max_ndim, " axes, found ", array().size()));
     index_vector result;
     for (auto const& value : array())
-        result.push_back(json_cursor(*this, value, {{}, step::number, result.size()}).count());
+        result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}).count());
     return result;
 }
 

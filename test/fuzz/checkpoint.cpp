@@ -1,0 +1,150 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+/// \file
+/// Any bytes as a part of a checkpoint: what they say is written and read again as the same, or
+/// there is a message. The first byte chooses which part they are.
+
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/layout_file.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+
+void require(bool holds) {
+    if (!holds)
+        std::abort();
+}
+
+/// What was accepted stays acceptable: an error here ends the process.
+void check_written(std::vector<file_shard> const& shards, safetensors_header header) noexcept {
+    header.metadata = sharding_metadata(shards);
+    require(sharded_contents(header, "again") == shards);
+}
+
+void check_shards(safetensors_header const& header) {
+    auto const shards = sharded_contents(header, "file");
+    if (std::ranges::all_of(shards,
+                            [](auto const& shard) { return shard.global_shape.has_value(); }))
+        check_written(shards, header);
+}
+
+void check_metadata(safetensors_header const& header) {
+    file_counter().add(header.metadata, "file");
+    std::vector<std::uint64_t> bytes;
+    for (safetensors_entry const& tensor : header.tensors)
+        bytes.push_back(tensor.end - tensor.begin);
+    auto const digests = header.metadata.find(std::string(chunk_digests_name));
+    if (digests != header.metadata.end())
+        parse_digests(digests->second, bytes, "file");
+    if (is_sharded(header))
+        check_shards(header);
+}
+
+/// The bytes of a whole file.
+void read_file(std::string_view text) {
+    for (auto const mode : {safetensors_mode::compatible, safetensors_mode::strict})
+        check_metadata(parse_safetensors_header(std::as_bytes(std::span(text)), text.size(), "file",
+                                                {.mode = mode}));
+}
+
+/// A byte that counts the data, in eights, and the JSON of a header, as long as it may be.
+void read_header(std::string_view text) {
+    if (text.empty())
+        return;
+    std::uint64_t const data = 8u * static_cast<unsigned char>(text.front());
+    text.remove_prefix(1);
+    for (auto const mode : {safetensors_mode::compatible, safetensors_mode::strict})
+        check_metadata(
+            parse_safetensors_json(text, 8 + text.size() + data, "file", {.mode = mode}));
+}
+
+/// Two lines, which say of three tensors which shards they are.
+void read_sharding(std::string_view text) {
+    std::size_t const end = std::min(text.size(), text.find('\n'));
+    safetensors_header header;
+    header.tensors = {{"w", data_type::f32, {2, 3}, 0, 24},
+                      {"flat", data_type::u8, {4}, 24, 28},
+                      {"s", data_type::bf16, {}, 28, 30}};
+    header.data_offset = 64;
+    header.metadata.emplace(sharding_info_name, text.substr(0, end));
+    if (end < text.size())
+        header.metadata.emplace(reshard_info_name, text.substr(end + 1));
+    check_shards(header);
+}
+
+void check_again(hf_index const& index) noexcept {
+    require(parse_hf_index(to_json(index), "again") == index);
+}
+
+void read_index(std::string_view text) { check_again(parse_hf_index(text, "file")); }
+
+void read_record(std::string_view text) {
+    save_record const record = parse_save_record(text, "file");
+    check_numbers(record.facts.numbers);
+    std::vector<std::string> const ids(record.files.size(), record.save);
+    check_save(record, record.files, ids, "checkpoint");
+}
+
+/// A record without its last line, which is made for it: mutations do not find digests.
+void read_digested_record(std::string_view text) {
+    std::string record(text);
+    record += ",\n  \"digest\": \"" + hex_text(digest_of_bytes(std::as_bytes(std::span(text)))) +
+              "\"\n}\n";
+    read_record(record);
+}
+
+void check_again(layout_table const& table) noexcept {
+    auto again = std::get<layout_table>(parse_layout_file(to_json(table), "again"));
+    again.file = table.file;
+    again.notes = table.notes;
+    require(again == table);
+}
+
+/// So many ranks do not take longer than a fuzzer waits.
+constexpr holder_t most_fuzzed_ranks = 4096;
+
+void read_layout(std::string_view text) {
+    static catalog const tensors({{"layers.0.w", data_type::f32, {8, 6}, {1, 1}},
+                                  {"layers.1.w", data_type::bf16, {7, 4}, {1, 1}},
+                                  {"s", data_type::u8, {}, {}}});
+    layout_file const file = parse_layout_file(text, "file");
+    if (auto const* const rules = std::get_if<layout_rules>(&file);
+        rules && rules->ranks.rank_count() > most_fuzzed_ranks)
+        return;
+    check_again(table_of(file, tensors));
+}
+
+using reader = void (*)(std::string_view);
+
+constexpr reader readers[] = {read_file,   read_header,          read_sharding, read_index,
+                              read_record, read_digested_record, read_layout};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    if (size == 0)
+        return 0;
+    std::string_view const text(reinterpret_cast<char const*>(data) + 1, size - 1);
+    try {
+        readers[data[0] % std::size(readers)](text);
+    } catch (error const& problem) {
+        require(*problem.what() != '\0');
+    }
+    return 0;
+}
