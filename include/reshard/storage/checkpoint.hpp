@@ -239,8 +239,11 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     });
     detail::local_error const problem = detail::attempt([&] {
         opened = std::make_unique<checkpoint>(path, how);
-        digest = detail::digest_of(opened->metadata());
+        if (world.size() > 1)
+            digest = detail::digest_of(opened->metadata());
     });
+    if (world.size() == 1 && opened) // a digest of a million tensors takes as long as the rest
+        return std::move(*opened);
     detail::agree_to_run(world, "open a checkpoint", detail::digest_of(how));
     auto const all = detail::gather_values(world, digest);
     if (detail::are_same(all))

@@ -23,19 +23,20 @@ namespace reshard {
 /// Fills the tensors of `want` from a checkpoint: by name, or as `how.program` says; each rank
 /// gives what it holds.
 ///
-/// Each rank reads the bytes that its shards need, and shares in comparing the replicas of the
-/// tensors that are used. Tensors that the program only adds keep their content, and so do those
-/// that `how.strict` leaves out; the result says which, and what else the mode wants to be said.
-/// Of the options, `program`, `strict`, `shape_mismatch`, `needs` and `deadline` apply; a function
-/// gets the catalogs of the checkpoint and of what all ranks want.
+/// Only bytes that shards need are read: by the rank that needs them, or, where several ranks of a
+/// node do, by one of them (`how.reads`); those of files that a rank does not see, by one that does.
+/// Each rank shares in comparing the replicas of the tensors that are used. Tensors that the program
+/// only adds keep their content, and so do those that `how.strict` leaves out; the result says
+/// which, and what else the mode wants to be said. Of the options, `program`, `strict`, `needs`,
+/// `shape_mismatch`, `verify`, `reads` and `deadline` apply; a function gets the catalogs of the
+/// checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
 ///         then tensors have what was read before. All else before anything is written: as
 ///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
-///         errc::overlap for replicas that differ,
-///         errc::memory_overlap for tensors that share memory, errc::unknown_key for a key that the
-///         checkpoint does not have, or where `how.strict` or `how.needs` says so; errc::usage for options that do
-///         not apply
+///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
+///         memory, errc::unknown_key for a key that the checkpoint does not have, or where
+///         `how.strict` or `how.needs` says so; errc::usage for options that do not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& how = {});
 
