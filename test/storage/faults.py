@@ -79,10 +79,16 @@ def is_good(tool, path):
     return subprocess.run([tool, "verify", path], capture_output=True).returncode == 0
 
 
+def content(directory, name):
+    """A file's bytes; of a record without when the save was completed, and without its digest of itself."""
+    with open(os.path.join(directory, name), "rb") as file:
+        data = file.read()
+    return re.sub(rb'\n  "(completed|digest)": [^\n]*', b"", data) if name == "reshard.json" else data
+
+
 def same(a, b):
     names = sorted(os.listdir(a))
-    return names == sorted(os.listdir(b)) and all(
-        open(os.path.join(a, n), "rb").read() == open(os.path.join(b, n), "rb").read() for n in names)
+    return names == sorted(os.listdir(b)) and all(content(a, n) == content(b, n) for n in names)
 
 
 def check_state(job, point):
