@@ -38,7 +38,8 @@ struct invocation {
     std::vector<std::string*> checkpoints;
 };
 
-/// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path stays.
+/// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path
+/// stays.
 ///
 /// \par Collective every process
 /// \throws error where none is complete

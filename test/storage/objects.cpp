@@ -7,7 +7,8 @@
 #include "support/says.hpp"
 
 /// \file
-/// Objects of ranks, such as random generators, saved by some number of ranks and loaded by another.
+/// Objects of ranks, such as random generators, saved by some number of ranks and loaded by
+/// another.
 
 BOOST_AUTO_TEST_SUITE(storage_objects)
 

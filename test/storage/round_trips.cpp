@@ -107,7 +107,8 @@ std::vector<shard_descriptor> transposed_model() {
     return transposed;
 }
 
-/// The global index in the source, row-major there, of an element of a box of the transposed tensor.
+/// The global index in the source, row-major there, of an element of a box of the transposed
+/// tensor.
 index_t source_index(shard_descriptor const& shard, index_t element) {
     std::size_t const ndim = shard.global_shape.size();
     std::vector<index_t> place(ndim);

@@ -13,7 +13,8 @@
 #include "support/says.hpp"
 
 /// \file
-/// Machines that have some of the files of a checkpoint each: every rank has a directory of its own.
+/// Machines that have some of the files of a checkpoint each: every rank has a directory of its
+/// own.
 
 BOOST_AUTO_TEST_SUITE(storage_united_files)
 

@@ -65,9 +65,9 @@ auto shards_by_file(Metadata& all) {
     return files;
 }
 
-/// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the ranks
-/// that hold them is chosen, so that each rank writes about as many bytes. There is a file for each
-/// rank that writes.
+/// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the
+/// ranks that hold them is chosen, so that each rank writes about as many bytes. There is a file
+/// for each rank that writes.
 ///
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.

@@ -30,7 +30,8 @@ inline constexpr std::string_view unknown_save_id = "000000000000000000000000000
 inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
 
 /// The key in `__metadata__` of the digest of the file's header itself, in which the digits of this
-/// digest are zeros. The record has digests of headers too; this one serves a file that is read alone.
+/// digest are zeros. The record has digests of headers too; this one serves a file that is read
+/// alone.
 inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 
 /// The digest of some bytes.
@@ -134,8 +135,8 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file);
 
-/// The digest that the header with this JSON should have under `header_digest_name`; nothing where it
-/// has no such place.
+/// The digest that the header with this JSON should have under `header_digest_name`; nothing where
+/// it has no such place.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
 /// Puts a value into the metadata of a header, in the place of one of the same length.

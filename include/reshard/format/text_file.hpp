@@ -99,7 +99,8 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 
 /// The next `bytes` bytes.
 ///
-/// Memory is taken with what is really read, so that a length from the file itself may be asked for.
+/// Memory is taken with what is really read, so that a length from the file itself may be asked
+/// for.
 ///
 /// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {

@@ -14,8 +14,8 @@
 
 namespace reshard {
 
-/// Keys that must be there when a job is saved or loaded, as a checkpoint calls them: a common value
-/// `step` is `common/step`.
+/// Keys that must be there when a job is saved or loaded, as a checkpoint calls them: a common
+/// value `step` is `common/step`.
 ///
 /// ```
 /// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}

@@ -30,7 +30,8 @@ using alias_map = std::map<std::string, std::string>;
 
 /// \throws error with errc::bad_layout for an alias that has an alias or that metadata has another
 ///         meaning for, errc::unknown_key for a key that the layout does not have,
-///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that is not like that of its key
+///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that is not like that of its
+/// key
 RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all);
 
 /// The shards of one key.
@@ -63,8 +64,8 @@ RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict c
                                                               alias_copy const& copy);
 
 /// Refuses a tensor that differs from that of its key, bit by bit, however both are spread. What
-/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of its
-/// shards of the alias.
+/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
+/// its shards of the alias.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::overlap, on every rank alike

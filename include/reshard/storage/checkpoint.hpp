@@ -98,8 +98,8 @@ public:
         metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
     }
 
-    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays where
-    /// it is when the checkpoint is moved.
+    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays
+    /// where it is when the checkpoint is moved.
     layout const& files_layout() const;
     std::vector<std::string> const& file_names() const { return names_; }
 
@@ -156,9 +156,9 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
 
-/// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened the
-/// same one. Not of all members: ranks may see it at different paths, and what files say beside their tensors moves
-/// nothing.
+/// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened
+/// the same one. Not of all members: ranks may see it at different paths, and what files say beside
+/// their tensors moves nothing.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 } // namespace detail

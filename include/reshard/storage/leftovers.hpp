@@ -23,9 +23,9 @@ RESHARD_DECL std::string random_text();
 RESHARD_DECL int try_rename(std::filesystem::path const& source,
                             std::filesystem::path const& target);
 
-/// The name beside `target` of what is to take its place: `.NAME.partial-HOST-BOOT-RANDOM`. No other
-/// writer has it, on any machine. `BOOT` begins the number that the system has had since it was
-/// started, and tells machines apart even where containers have one name.
+/// The name beside `target` of what is to take its place: `.NAME.partial-HOST-BOOT-RANDOM`. No
+/// other writer has it, on any machine. `BOOT` begins the number that the system has had since it
+/// was started, and tells machines apart even where containers have one name.
 RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
 
 /// What is added to the name of the new directory for the old one, where a file system cannot
@@ -44,9 +44,9 @@ struct temporary_facts {
 /// What the temporary name of something tells, or nothing where it has another name.
 RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path);
 
-/// Removes what writers of `target` have left that are dead: those of this machine that hold no lock
-/// of it any more, and those of an earlier start of this machine. What another machine's writers
-/// left is kept, as nothing tells whether they are dead.
+/// Removes what writers of `target` have left that are dead: those of this machine that hold no
+/// lock of it any more, and those of an earlier start of this machine. What another machine's
+/// writers left is kept, as nothing tells whether they are dead.
 ///
 /// \return what was removed
 RESHARD_DECL std::vector<std::string> remove_leftovers(std::filesystem::path const& target);

@@ -24,12 +24,12 @@ namespace reshard {
 /// gives what it holds.
 ///
 /// Only bytes that shards need are read: by the rank that needs them, or, where several ranks of a
-/// node do, by one of them (`how.reads`); those of files that a rank does not see, by one that does.
-/// Each rank shares in comparing the replicas of the tensors that are used. Tensors that the program
-/// only adds keep their content, and so do those that `how.strict` leaves out; the result says
-/// which, and what else the mode wants to be said. Of the options, `program`, `strict`, `needs`,
-/// `shape_mismatch`, `verify`, `reads` and `deadline` apply; a function gets the catalogs of the
-/// checkpoint and of what all ranks want.
+/// node do, by one of them (`how.reads`); those of files that a rank does not see, by one that
+/// does. Each rank shares in comparing the replicas of the tensors that are used. Tensors that the
+/// program only adds keep their content, and so do those that `how.strict` leaves out; the result
+/// says which, and what else the mode wants to be said. Of the options, `program`, `strict`,
+/// `needs`, `shape_mismatch`, `verify`, `reads` and `deadline` apply; a function gets the catalogs
+/// of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
 ///         then tensors have what was read before. All else before anything is written: as
@@ -74,12 +74,13 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 ///
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
 /// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
-/// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The common values become those of the checkpoint, whatever
-/// they were; unsaved values stay.
+/// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The
+/// common values become those of the checkpoint, whatever they were; unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object that the checkpoint does not have and errc::shape_mismatch
+///         errc::unknown_key for an object that the checkpoint does not have and
+/// errc::shape_mismatch
 ///         for one of an array of another number of axes, errc::usage for a
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later

@@ -34,9 +34,9 @@ struct save_options {
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     /// What all ranks together must have: where a key is lacking, nothing is written.
     std::vector<state_need> needs = {};
-    /// Other names of tensors, with their keys, as `{"lm_head.weight", "embed.weight"}`: a tensor is
-    /// written once, under its key, and loads find it by all its names. Where ranks have tensors of
-    /// both names, the one of the key is written.
+    /// Other names of tensors, with their keys, as `{"lm_head.weight", "embed.weight"}`: a tensor
+    /// is written once, under its key, and loads find it by all its names. Where ranks have tensors
+    /// of both names, the one of the key is written.
     std::map<std::string, std::string> aliases = {};
     /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: that of
     /// the key counts, whatever the other one is.

@@ -21,9 +21,7 @@ namespace reshard::detail {
 ///
 /// \throws error as `chunk_reader::read`
 inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, file_reads) {
-    reads.for_each_window([&](window_run const& window) {
-        reads.run(window, window.bytes, reader.read(window.place, window.bytes));
-    });
+    run(reader, reads);
 }
 
 /// The same of all ranks, as `how` says.

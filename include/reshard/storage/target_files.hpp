@@ -31,8 +31,8 @@ struct write_options {
     /// Files and record have digests of their data, with which loads compare it.
     bool digests = true;
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
-    /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps the
-    /// best by such a number. Those of the first rank count.
+    /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
+    /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};
 
     static constexpr void members(auto& self, auto&& visit) {

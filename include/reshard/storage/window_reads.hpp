@@ -96,6 +96,7 @@ private:
 /// Reads what the loops need, in the order of files, each run of bytes once.
 ///
 /// \throws error as `chunk_reader::read`; then targets hold what was copied before
+RESHARD_DECL void run(chunk_reader& reader, window_reads& reads);
 RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
 
 } // namespace reshard::detail

@@ -26,8 +26,8 @@ inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 
 /// Memory through which ranks of a node hand windows to one another.
 ///
-/// Each rank has two slots: one of them is filled in round `i`, while the other one may still be read
-/// as it was in round `i - 1`. So there is one meeting a round.
+/// Each rank has two slots: one of them is filled in round `i`, while the other one may still be
+/// read as it was in round `i - 1`. So there is one meeting a round.
 class window_slots {
 public:
     /// \par Collective every rank of the node, in the same order
@@ -88,8 +88,8 @@ inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint
     });
 }
 
-/// Which item each rank of a node has in which round: rank `r` of `size` those of the `r`-th part of
-/// all items, so that each works in files of its own as far as it can.
+/// Which item each rank of a node has in which round: rank `r` of `size` those of the `r`-th part
+/// of all items, so that each works in files of its own as far as it can.
 class slot_rounds {
 public:
     slot_rounds(mpi_group const& node, std::size_t items)

@@ -33,8 +33,8 @@ inline index_vector stored_shape(file_shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
 }
 
-/// Where the data of a file begins: at a cache line, or, of a large one, at a page, since systems copy
-/// whole pages fastest.
+/// Where the data of a file begins: at a cache line, or, of a large one, at a page, since systems
+/// copy whole pages fastest.
 inline std::size_t data_alignment(std::vector<std::uint64_t> const& tensor_bytes) {
     std::uint64_t const all =
         std::accumulate(tensor_bytes.begin(), tensor_bytes.end(), std::uint64_t{0});

@@ -49,8 +49,7 @@ inline void judge_without_record(found_save& save, std::filesystem::path const& 
 
 inline void judge_by_record(found_save& save, std::filesystem::path const& path) {
     try {
-        std::filesystem::path const record = path / save_record_name;
-        save.record = parse_save_record(read_text_file(record), record.string());
+        save.record = read_save_record(*files_of_system(), path / save_record_name);
         open_checkpoint(path);
         if (auto const stranger = stranger_in(path))
             save.stranger = stranger->filename().string();
@@ -93,15 +92,12 @@ inline std::vector<std::filesystem::path> directories_in(std::filesystem::path c
     std::error_code problem;
     if (!std::filesystem::is_directory(directory, problem))
         fail(errc::missing_file, directory.string(), ": there is no such directory");
-    std::vector<std::filesystem::path> found;
-    for (std::filesystem::directory_iterator entry(directory, problem), end;
-         !problem && entry != end; entry.increment(problem))
-        if (std::error_code gone;
-            entry->symlink_status(gone).type() == std::filesystem::file_type::directory)
-            found.push_back(entry->path());
-    if (problem)
-        fail(errc::io, directory.string(), ": the directory cannot be read: ", problem.message());
-    std::sort(found.begin(), found.end());
+    std::vector<std::filesystem::path> found = files_of_system()->list(directory);
+    std::erase_if(found, [](std::filesystem::path const& path) {
+        std::error_code gone;
+        return std::filesystem::symlink_status(path, gone).type() !=
+               std::filesystem::file_type::directory;
+    });
     return found;
 }
 

@@ -207,7 +207,7 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save
         fail_io(path, "cannot be deleted", problem);
     std::filesystem::path const record = temporary / save_record_name;
     auto const problem = attempt([&] {
-        save_record const now = parse_save_record(read_text_file(record), record.string());
+        save_record const now = read_save_record(*files_of_system(), record);
         if (now.save != save.record.save || now.facts.completed != save.record.facts.completed)
             fail(errc::already_exists, path.string(),
                  ": was replaced after it was looked at, and is not deleted");

@@ -261,7 +261,7 @@ inline bool may_complete(save_task const& task) {
 
 inline save_report report_of_target(save_task const& task) {
     std::filesystem::path const record = task.place.target / save_record_name;
-    return {parse_save_record(read_text_file(record), record.string()).save,
+    return {read_save_record(*files_of_system(), record).save,
             data_bytes(task.files->plan.metadata), task.removed};
 }
 

@@ -141,8 +141,7 @@ inline bool is_worth_sharing(mpi_group const& world, chunk_reader const& reader,
         bytes += window.bytes.size();
     bool const may_share = how != file_reads::direct && !reader.source().is_mapped();
     auto const all = gather_values(world, std::pair(bytes, may_share));
-    return world.size() > 1 &&
-           std::all_of(all.begin(), all.end(), [](auto const& one) { return one.second; }) &&
+    return std::all_of(all.begin(), all.end(), [](auto const& one) { return one.second; }) &&
            (how == file_reads::once || std::any_of(all.begin(), all.end(), [](auto const& one) {
                 return one.first >= least_shared_bytes;
             }));
@@ -267,6 +266,8 @@ inline void read_united(mpi_group const& world, united_files const& files, chunk
 
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
                                file_reads how) {
+    if (world.size() == 1)
+        return run(reader, reads);
     std::vector<window_run> mine;
     agree_on(world, [&] {
         reads.for_each_window([&](window_run const& window) { mine.push_back(window); });

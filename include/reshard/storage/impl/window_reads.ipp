@@ -103,11 +103,15 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run held,
     }
 }
 
-RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
-    window_reads reads(reader.metadata(), std::move(loops));
+RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
     reads.for_each_window([&](window_run const& window) {
         reads.run(window, window.bytes, reader.read(window.place, window.bytes));
     });
+}
+
+RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
+    window_reads reads(reader.metadata(), std::move(loops));
+    run(reader, reads);
 }
 
 } // namespace reshard::detail
