@@ -4,6 +4,7 @@
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
+#include "picture/byte_text.hpp"
 
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
@@ -28,6 +29,7 @@ struct convert_command {
     bool no_verify = false;
     bool verify = false;
     bool no_carry = false;
+    std::string base;
     std::map<std::string, double> numbers;
 };
 
@@ -42,7 +44,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     detail::write_options const writing{.replace = options.force,
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
-                                        .numbers = options.numbers};
+                                        .numbers = options.numbers,
+                                        .base = options.base};
     progress_bar bar(world.rank() == 0);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
@@ -81,9 +84,13 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
+    if (world.rank() == 0 && !options.base.empty())
+        note(reshard::byte_text(report.reused) + " of " + byte_text(report.bytes) + " are in " +
+             options.base + " and were not written again");
     if (as_json)
         return json_outcome({{"keys", report.keys},
                              {"bytes", report.bytes},
+                             {"reused", report.reused},
                              {"seconds", seconds},
                              {"bytes_read", report.bytes_read},
                              {"bytes_moved", report.bytes_moved},
@@ -116,6 +123,9 @@ void add_convert(CLI::App& app, invocation& chosen) {
                       "Read again what was written, and compare it with its digests");
     command->add_flag("--no-carry", options->no_carry,
                       "Do not copy the files beside the source that hold no tensors");
+    add_path(*command, chosen, "--base", options->base,
+             "Write a delta: only what differs from this checkpoint of the same layout, without "
+             "which it cannot be read");
     add_numbers(*command, options->numbers);
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,9 +36,11 @@ struct checkpoint_plan {
 
 /// What is known of a checkpoint when its data is.
 struct sealed_checkpoint {
-    std::vector<std::string> headers; ///< of each file, as long as the plan's
-    std::string record;               ///< the text of `reshard.json`
-    std::string save;                 ///< its id
+    std::vector<std::string> headers;         ///< of each file, as long as the plan's
+    std::string record;                       ///< the text of `reshard.json`
+    std::string save;                         ///< its id
+    std::vector<std::string> delta_headers{}; ///< of the files of a delta
+    std::optional<record_delta> delta{};      ///< as the record has it
 };
 
 /// Puts the digests of the data, and the id of the save, into headers and record. The id is a
@@ -46,9 +49,11 @@ struct sealed_checkpoint {
 /// \param digests of each file
 /// \param salt    what else the id depends on, where digests do not tell saves apart
 /// \param facts   what else the record says; the id does not depend on it
+/// \param delta   without digests of headers, if the save is one
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
-                                    std::string_view salt = {}, save_facts const& facts = {});
+                                    std::string_view salt = {}, save_facts const& facts = {},
+                                    std::optional<record_delta> delta = {});
 
 /// The shards of each file, in the order of their data.
 template <class Metadata>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,33 @@ struct recorded_file {
     bool operator==(recorded_file const&) const = default;
 };
 
+/// A file of another save that a delta refers to.
+struct base_file {
+    std::string directory; ///< of the other save, seen from that of the delta, or absolute
+    std::string save;      ///< its id
+    recorded_file file;
+
+    bool operator==(base_file const&) const = default;
+};
+
+/// Bytes of a file that stand elsewhere: those from the end of the run before it to `end`.
+struct delta_run {
+    std::uint64_t end = 0;
+    std::uint32_t source = 0;   ///< among the files of a delta and, behind them, those of its bases
+    std::uint64_t position = 0; ///< there
+
+    bool operator==(delta_run const&) const = default;
+};
+
+/// Where the bytes of a save are of which some are in earlier ones.
+struct record_delta {
+    std::vector<recorded_file> files;         ///< that the save wrote: what changed
+    std::vector<base_file> bases;             ///< that have the rest
+    std::vector<std::vector<delta_run>> runs; ///< of each file of the record, all of its bytes
+
+    bool operator==(record_delta const&) const = default;
+};
+
 /// What is known of a save beside its tensors: by this, saves are told apart that may go.
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
@@ -49,9 +77,19 @@ struct save_record {
     std::vector<recorded_file> files;
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
+    std::optional<record_delta> delta = {}; ///< then `files` are put together from what it lists
 
     bool operator==(save_record const&) const = default;
 };
+
+/// The files that a save has in its directory, beside its record and its index.
+inline std::vector<recorded_file> const& files_on_disk(save_record const& record) {
+    return record.delta ? record.delta->files : record.files;
+}
+std::vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
+
+/// How many bytes of a delta are those of its bases.
+RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta);
 
 /// Refuses names of numbers that a record cannot have.
 ///
@@ -81,6 +119,13 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_save_record(file_store const& files,
+                                          std::filesystem::path const& path);
+
+/// What stands before the tensors of a record: all that `read_save_record` gives. Whether the record
+/// is as it was written is not known yet.
+///
+/// \throws error as `parse_save_record` and `open_text`
+RESHARD_DECL save_record read_record_head(file_store const& files,
                                           std::filesystem::path const& path);
 
 /// Refuses files that are not exactly those of a record.

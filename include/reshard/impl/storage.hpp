@@ -11,6 +11,7 @@
 #include <reshard/storage/impl/chunk_reader.ipp>
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/impl/convert.ipp>
+#include <reshard/storage/impl/delta_base.ipp>
 #include <reshard/storage/impl/file_pieces.ipp>
 #include <reshard/storage/impl/found_saves.ipp>
 #include <reshard/storage/impl/gathered_writes.ipp>

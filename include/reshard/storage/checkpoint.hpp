@@ -77,7 +77,8 @@ struct open_options {
     detail::safetensors_options format = {};
     /// Files are read as memory, page by page as they are needed. Faster where pages are in memory
     /// and mapped already; but a file that is cut while it is read, or a medium that fails, ends
-    /// the program with the signal SIGBUS. By default both are errors.
+    /// the program with the signal SIGBUS. By default both are errors. Those of a delta are put
+    /// together as they are read, and are not mapped.
     bool mapped = false;
     /// Where files are found and read; nothing: in the file system.
     std::shared_ptr<file_store const> files = {};

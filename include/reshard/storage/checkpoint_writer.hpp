@@ -5,12 +5,14 @@
 
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/staging.hpp>
 #include <reshard/storage/target_files.hpp>
 #include <reshard/storage/written_files.hpp>
 
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,10 +39,16 @@ public:
     /// Creates the files in a temporary directory beside `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
-    /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
+    /// \throws error as `staging` and `delta_base`, and with errc::io where a disk is full; on every
+    ///         rank alike
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& how)
-        : how_(how), directory_(world, target, how.replace), files_(plan, directory_.path()) {
+        : how_(how),
+          base_(base_of_all(world, target, how)),
+          directory_(world, target, how.replace),
+          files_(plan, directory_.path(), base_.get(), world.rank()) {
+        if (base_)
+            return;
         agree_on(world, [&] {
             for_each_own_file(plan, world.rank(), world.size(),
                               [&](holder_t i) { files_.open(i); });
@@ -66,9 +74,11 @@ public:
         std::string const salt =
             gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal_runs(files_.plan(), all, salt, {std::time(nullptr), how_.numbers, {}});
+            sealed = seal_runs(files_.plan(), all, salt, {std::time(nullptr), how_.numbers, {}},
+                               base_.get());
             for_each_own_file(files_.plan(), world.rank(), world.size(),
                               [&](holder_t i) { files_.put_header(i, sealed.headers[i]); });
+            put_delta_headers(files_, sealed, files_.own_delta_file());
             if (how_.sync)
                 files_.sync();
         });
@@ -79,11 +89,17 @@ public:
             put_record(directory_.path(), files_.plan(), sealed, how_.sync);
         });
         directory_.commit(world);
+        reused_ = reused_in(sealed.delta);
         return sealed.save;
     }
 
+    /// How many bytes the base of a delta has, after `commit`.
+    index_t reused() const { return reused_; }
+
 private:
     write_options how_;
+    std::shared_ptr<delta_base const> base_;
+    index_t reused_ = 0;
     staging directory_;
     written_files files_;
 };

@@ -76,6 +76,8 @@ struct convert_options {
 struct convert_report {
     index_t keys = 0;
     index_t bytes = 0; ///< of tensors written
+    /// Of these, those that the base of a delta has (`write_options::base`), and nobody wrote.
+    index_t reused = 0;
     /// Of the source's files, with all of each chunk that was verified, but without those for
     /// comparing replicas.
     index_t bytes_read = 0;

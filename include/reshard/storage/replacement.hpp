@@ -23,6 +23,11 @@ inline constexpr std::string_view pin_name = "reshard.pinned";
 /// \throws error with errc::io for a link to nothing
 RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target);
 
+/// Refuses to replace a save that a delta beside it needs: nobody could read that any more.
+///
+/// \throws error with errc::already_exists, naming the delta
+RESHARD_DECL void check_not_needed(std::filesystem::path const& target);
+
 /// What in a directory is neither of its checkpoint nor a file that holds no tensors: the first by
 /// name, or nothing.
 RESHARD_DECL std::optional<std::filesystem::path>

@@ -51,6 +51,8 @@ struct save_options {
 struct save_report {
     std::string save;  ///< its id, which the record and each file have
     index_t bytes = 0; ///< of tensors written, by all ranks
+    /// Of these, those that the base of a delta has (`write_options::base`), and nobody wrote.
+    index_t reused = 0;
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
 };

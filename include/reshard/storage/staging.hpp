@@ -50,6 +50,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     check_parent(target);
     if (found == std::filesystem::file_type::directory) {
         check_no_mount_point(target);
+        check_not_needed(target);
         files_to_keep(target);
     } else if (is_there) {
         check_replaced_file(target);

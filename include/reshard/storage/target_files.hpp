@@ -34,9 +34,13 @@ struct write_options {
     /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};
+    /// A checkpoint of ours that all ranks see: the new one is a delta, which has the chunks alone
+    /// whose digests differ, and refers to that one's files for the rest. Without that one it
+    /// cannot be read; `convert` makes it whole. Empty: all is written.
+    std::string base = {};
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes);
+        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base);
     }
 };
 

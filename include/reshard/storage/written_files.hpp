@@ -8,9 +8,13 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/delta_base.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,23 +28,37 @@ namespace reshard::detail {
 /// All bytes of all shards.
 RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written);
 
+/// The place of a chunk that a delta does not write, since its base has it.
+inline constexpr std::uint64_t unchanged_chunk = static_cast<std::uint64_t>(-1);
+
 /// Digests of chunks that a process has written, one behind the other.
 struct written_run {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
     std::uint64_t first_chunk = 0;
     std::vector<std::uint64_t> digests;
+    std::vector<std::uint64_t> positions{}; ///< of a delta: in the file of the process
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.tensor, self.shard, self.first_chunk, self.digests);
+        visit(self.tensor, self.shard, self.first_chunk, self.digests, self.positions);
     }
 };
 
+/// Where the header of a file stands in the first file of a delta; of the file behind the last one,
+/// where the chunks begin.
+RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t file);
+
 /// Files of a checkpoint in a directory where it is not finished. Nothing here communicates.
+///
+/// Of a delta, each process writes what changed into a file of its own, and all headers are in that
+/// of the first process.
 class written_files {
 public:
-    /// \pre `plan` lives as long
-    RESHARD_DECL written_files(checkpoint_plan const& plan, std::filesystem::path directory);
+    /// \param base  what a delta refers to; null: all is written
+    /// \param process the number of this process
+    /// \pre   `plan` and `base` live as long
+    RESHARD_DECL written_files(checkpoint_plan const& plan, std::filesystem::path directory,
+                               delta_base const* base = nullptr, int process = 0);
 
     /// Makes sure that a file is there, with its size and a header that says that it is not
     /// finished; several processes may do so.
@@ -63,6 +81,12 @@ public:
     /// \throws error with errc::io
     RESHARD_DECL void put_header(holder_t number, std::string_view header);
 
+    /// The same of a file of a delta.
+    RESHARD_DECL void put_delta_header(std::string const& file, std::string_view header);
+
+    /// The name of this process's file of a delta.
+    RESHARD_DECL std::string own_delta_file() const;
+
     /// Waits until the files that this process has written are on the disk.
     ///
     /// \throws error with errc::io
@@ -71,28 +95,51 @@ public:
     checkpoint_plan const& plan() const { return plan_; }
 
 private:
-    std::filesystem::path path_of(holder_t number) const;
+    output_file open_again(holder_t number) const;
+    output_file open_delta(std::string const& name);
     void write(holder_t number, std::uint64_t position, std::span<std::byte const> bytes);
+    void put_changed(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes);
+    std::uint64_t append(std::span<std::byte const> chunk);
     std::uint64_t put_chunk(checkpoint_shard const& shard, std::uint64_t begin,
                             std::span<std::byte const> chunk);
     written_run& run_at(shard_place place, std::uint64_t chunk);
 
     checkpoint_plan const& plan_;
     std::filesystem::path directory_;
+    delta_base const* base_;
+    int process_;
     std::vector<bool> is_written_; ///< of the files, by this process
     std::vector<written_run> runs_;
     running_digest digest_;
     output_file open_; ///< the file that was written last
     holder_t open_number_ = 0;
+    output_file changes_; ///< this process's file of a delta
+    std::uint64_t changes_end_ = 0;
+    std::set<std::string> delta_files_; ///< those that this process has written to
 };
+
+/// How many bytes a save has in its bases.
+inline index_t reused_in(std::optional<record_delta> const& delta) {
+    return delta ? static_cast<index_t>(reused_bytes(*delta)) : 0;
+}
+
+/// Finishes the files of a delta: one, or all where `name` is empty.
+inline void put_delta_headers(written_files& files, sealed_checkpoint const& sealed,
+                              std::string_view name = {}) {
+    for (std::size_t i = 0; i < sealed.delta_headers.size(); ++i)
+        if (std::string const& file = sealed.delta->files[i].name; name.empty() || name == file)
+            files.put_delta_header(file, sealed.delta_headers[i]);
+}
 
 /// Headers and record of a checkpoint whose chunks were all written.
 ///
 /// \param runs of all processes
-/// \pre   together they are all chunks, each once
+/// \param base what a delta refers to
+/// \pre   together the runs are all chunks, each once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt, save_facts const& facts = {});
+                                         std::string_view salt, save_facts const& facts = {},
+                                         delta_base const* base = nullptr);
 
 /// Writes the index, if there is one, and then the record: with it the checkpoint is complete.
 ///

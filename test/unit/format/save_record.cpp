@@ -106,6 +106,53 @@ std::string with_member(std::string const& member) {
            hex_text(digest_of_bytes(std::as_bytes(std::span(changed)))) + "\"\n}\n";
 }
 
+BOOST_AUTO_TEST_CASE(a_delta_says_where_each_byte_is) {
+    save_record record = example;
+    // Of `a` the middle is the delta's own; of `b` all is in the base.
+    record.delta = record_delta{{{"delta-00001.safetensors", 4200, 3}},
+                                {{"../one \"1\"", "ffee", {"b", 300, 4}}},
+                                {{{40, 1, 0}, {60, 0, 4096}, {100, 1, 60}}, {{200, 1, 100}}}};
+    std::string const with_delta = to_json(record, written());
+    BOOST_TEST((parse_save_record(with_delta, "reshard.json") == record));
+    BOOST_TEST(with_delta.find(R"("40 1 0 60 0 4096 100 1 60",
+      "200 1 100")") != with_delta.npos);
+    BOOST_TEST(reused_bytes(*record.delta) == 40 + 40 + 200);
+    BOOST_TEST((files_on_disk(record) == record.delta->files));
+    BOOST_TEST((files_on_disk(example) == example.files));
+    test::temporary_directory const directory;
+    std::string const path = directory.write("reshard.json", with_delta);
+    BOOST_TEST((read_record_head(*files_of_system(), path) == record));
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
+    auto const refused = [](std::vector<std::vector<delta_run>> const& runs,
+                            std::string const& sentence) {
+        save_record record = example;
+        record.delta = record_delta{{{"own", 50, 3}}, {{"../one", "ffee", {"b", 300, 4}}}, runs};
+        BOOST_CHECK_EXCEPTION(parse_save_record(to_json(record, written()), "reshard.json"), error,
+                              test::mentions(errc::corrupt_file, sentence));
+    };
+    std::vector<delta_run> const b{{200, 1, 0}};
+    refused({{{100, 1, 0}}}, "it has runs of 1 files, and the record has 2 files");
+    refused({{{99, 1, 0}}, b}, "the runs end at 99, and the file has 100 bytes");
+    refused({{}, b}, "the runs end at 0, and the file has 100 bytes");
+    refused({{{101, 1, 0}}, b}, "a run from 0 to 101 of a file of 100 bytes");
+    refused({{{50, 1, 0}, {50, 1, 50}, {100, 1, 50}}, b}, "a run from 50 to 50");
+    refused({{{100, 2, 0}}, b}, "a run of source 2, and there are 2");
+    refused({{{100, 1, 201}}, b},
+            "a run of 100 bytes from 201 on exceeds the 300 bytes of source 1");
+    refused({{{100, 1, ~std::uint64_t{0}}}, b}, "exceeds the 300 bytes of source 1");
+    std::string text_of_runs = text;
+    std::string const tensors = ",\n  \"tensors\": {";
+    text_of_runs.insert(text_of_runs.find(tensors),
+                        R"(, "delta": {"files": [], "bases": [], "runs": ["1 x", ""]})");
+    text_of_runs.resize(text_of_runs.find(",\n  \"digest\""));
+    text_of_runs += ",\n  \"digest\": \"" +
+                    hex_text(digest_of_bytes(std::as_bytes(std::span(text_of_runs)))) + "\"\n}\n";
+    BOOST_CHECK_EXCEPTION(parse_save_record(text_of_runs, "reshard.json"), error,
+                          test::mentions(errc::corrupt_file, "expected a number, found 'x'"));
+}
+
 BOOST_AUTO_TEST_CASE(members_that_are_not_known_are_passed_over) {
     BOOST_TEST((parse_save_record(with_member("\"colour\": {\"red\": [1]}"), "r") == example));
 }

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -310,9 +311,10 @@ public:
             {path.filename().string(), result_.files.back().bytes, header.json_digest});
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
-        if (saves_.back() == unknown_save_id)
-            fail(errc::corrupt_file, path.string(),
-                 ": the save that wrote it was not finished; load another checkpoint");
+        if (header.metadata.contains(std::string(delta_name)))
+            fail(errc::corrupt_file, path.string(), ": has only what changed in the save ",
+                 saves_.back(), "; open its directory, where ", save_record_name,
+                 " says which saves have the rest");
         note_aliases(aliases_, header);
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
@@ -534,7 +536,8 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options) {
-    return detail::open_in(*detail::files_of_system(), path, options);
+    return detail::open_in(*detail::store_of_checkpoint(detail::files_of_system(), path), path,
+                           options);
 }
 
 RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,

@@ -6,6 +6,7 @@
 #include <reshard/format/checkpoint_plan.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -289,9 +290,28 @@ digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> con
     return digests;
 }
 
+/// A file of a save whose header begins it.
+inline recorded_file recorded_with(std::string_view header, recorded_file file) {
+    file.header_digest = digest_of_bytes(std::as_bytes(std::span(header).subspan(8)));
+    return file;
+}
+
+/// Gives the files of a delta their headers, and the record what it says of them.
+inline void seal_delta(sealed_checkpoint& sealed, save_record& record, record_delta delta) {
+    for (recorded_file& file : delta.files) {
+        sealed.delta_headers.push_back(delta_header(sealed.save, file.bytes - delta_data_offset));
+        file = recorded_with(sealed.delta_headers.back(), std::move(file));
+    }
+    for (base_file const& base : delta.bases)
+        if (std::ranges::find(record.facts.needs, base.save) == record.facts.needs.end())
+            record.facts.needs.push_back(base.save);
+    sealed.delta = record.delta = std::move(delta);
+}
+
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
-                                    std::string_view salt, save_facts const& facts) {
+                                    std::string_view salt, save_facts const& facts,
+                                    std::optional<record_delta> delta) {
     sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
     save_record record{sealed.save, {}, facts, written.aliases};
@@ -302,9 +322,11 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
         set_metadata(header, header_digest_name,
                      own_digest_of(std::string_view(header).substr(8)).value());
-        record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
-                                digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
+        record.files.push_back(
+            recorded_with(header, {written.files[i].path.string(), written.files[i].bytes}));
     }
+    if (delta)
+        seal_delta(sealed, record, std::move(*delta));
     sealed.record = to_json(record, written, digests_of_shards(written, digests));
     return sealed;
 }

@@ -278,14 +278,19 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     return bytes;
 }
 
-/// Refuses a header that is not as it was written, if it says how it was. One of a save that is not
-/// finished does not know yet, and is refused as that.
+/// Refuses a file that says that its save is not finished: nothing else in it can be relied on.
+inline void check_finished(safetensors_header const& header, std::string_view file) {
+    auto const save = header.metadata.find(std::string(save_id_name));
+    if (save != header.metadata.end() && save->second == unknown_save_id)
+        fail(errc::corrupt_file, file,
+             ": the save that wrote it was not finished; load another checkpoint");
+}
+
+/// Refuses a header that is not as it was written, if it says how it was.
 inline void check_own_digest(std::string_view json, safetensors_header const& header,
                              std::string_view file) {
     auto const stated = header.metadata.find(std::string(header_digest_name));
-    auto const save = header.metadata.find(std::string(save_id_name));
-    bool const is_unfinished = save != header.metadata.end() && save->second == unknown_save_id;
-    if (stated == header.metadata.end() || is_unfinished)
+    if (stated == header.metadata.end())
         return;
     std::string const found = own_digest_of(json).value_or("nothing");
     if (found != stated->second)
@@ -307,6 +312,7 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
     if (auto const fault = read_header_json(json, options.max_depth, header))
         fail(safetensors_fault::invalid_header_deserialization, file,
              words("byte ", fault->position, " of the header: ", fault->text));
+    check_finished(header, file);
     check_own_digest(json, header, file);
     sort_by_data(header.tensors);
     check_data(header, file_bytes, file);

@@ -27,6 +27,39 @@ inline std::string json_of(recorded_file const& file, std::uint64_t chunk_size) 
                  "\", \"chunk_bytes\": ", chunk_size, "}");
 }
 
+inline std::string json_of(base_file const& base) {
+    return words("{\"directory\": ", json_quoted(base.directory),
+                 ", \"save\": ", json_quoted(base.save),
+                 ", \"name\": ", json_quoted(base.file.name), ", \"bytes\": ", base.file.bytes,
+                 ", \"header\": \"", hex_text(base.file.header_digest), "\"}");
+}
+
+/// `END SOURCE POSITION` of each run.
+inline std::string text_of(std::vector<delta_run> const& runs) {
+    std::string text;
+    for (delta_run const& run : runs)
+        text += words(text.empty() ? "" : " ", run.end, " ", run.source, " ", run.position);
+    return text;
+}
+
+/// A list, one element a line; nothing where it is empty.
+inline std::string lines_of(auto const& elements, auto&& text_of_one) {
+    std::string text;
+    for (auto const& element : elements)
+        text += (text.empty() ? "\n      " : ",\n      ") + text_of_one(element);
+    return text;
+}
+
+inline std::string json_of(record_delta const& delta) {
+    return words(",\n  \"delta\": {\n    \"files\": [",
+                 lines_of(delta.files, [](recorded_file const& file) { return json_of(file, 0); }),
+                 "],\n    \"bases\": [",
+                 lines_of(delta.bases, [](base_file const& base) { return json_of(base); }),
+                 "],\n    \"runs\": [",
+                 lines_of(delta.runs, [](auto const& runs) { return json_quoted(text_of(runs)); }),
+                 "]\n  }");
+}
+
 /// Appends to the record, the longest text of a save, what it says of a shard.
 inline void append_json(std::string& text, checkpoint_shard const& shard,
                         std::span<std::uint64_t const> digests) {
@@ -131,6 +164,7 @@ inline std::string record_text(save_record const& record, checkpoint_metadata co
     }
     text += "\n  ]";
     text += aliases_text(record.aliases);
+    text += record.delta ? json_of(*record.delta) : "";
     text += record_tensors_name;
     text.reserve(text.size() + likely_length(written));
     separator = "\n    ";
@@ -180,6 +214,8 @@ public:
     ///
     /// \pre all of it was added, here and below
     std::string without_tensors() const { return has_tensors_ ? head_ + "\n}" : head_ + tail_; }
+
+    bool has_tensors() const { return has_tensors_; }
 
     /// Refuses a text whose last line is not the digest of what stands before it.
     void check_digest(std::string_view file) {
@@ -235,9 +271,92 @@ inline save_facts facts_of(json_cursor const& root) {
     return facts;
 }
 
-/// What the pieces say.
-inline save_record record_of(record_pieces& pieces, std::string_view file) {
-    std::string const head = pieces.without_tensors();
+inline recorded_file recorded_file_of(json_cursor const& one) {
+    check_file_name(one.at("name"), one.at("name").text());
+    return {one.at("name").text(), static_cast<std::uint64_t>(one.at("bytes").count()),
+            hex_number(one.at("header"))};
+}
+
+inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
+    std::vector<recorded_file> files;
+    for (json_cursor const& one : list.elements())
+        files.push_back(recorded_file_of(one));
+    return files;
+}
+
+/// The next number of a text, taken away from it with the blank behind it.
+inline std::uint64_t take_number(json_cursor const& place, std::string_view& text) {
+    std::uint64_t value = 0;
+    auto const end = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end.ec != std::errc{})
+        place.refuse(words("expected a number, found '", text.substr(0, 20), "'"));
+    text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+    if (text.starts_with(' '))
+        text.remove_prefix(1);
+    return value;
+}
+
+/// The runs of a file of `bytes` bytes, each of which lies in its source.
+///
+/// \param sources the bytes of each
+inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t bytes,
+                                      std::vector<std::uint64_t> const& sources) {
+    std::string const all = place.text();
+    std::vector<delta_run> runs;
+    std::uint64_t begin = 0;
+    for (std::string_view text = all; !text.empty();) {
+        std::uint64_t const end = take_number(place, text), source = take_number(place, text),
+                            position = take_number(place, text);
+        if (end <= begin || end > bytes)
+            place.refuse(
+                words("a run from ", begin, " to ", end, " of a file of ", bytes, " bytes"));
+        if (source >= sources.size())
+            place.refuse(words("a run of source ", source, ", and there are ", sources.size()));
+        if (position > sources[source] || end - begin > sources[source] - position)
+            place.refuse(words("a run of ", end - begin, " bytes from ", position,
+                               " on exceeds the ", sources[source], " bytes of source ", source));
+        runs.push_back({end, static_cast<std::uint32_t>(source), position});
+        begin = end;
+    }
+    if (begin != bytes)
+        place.refuse(words("the runs end at ", begin, ", and the file has ", bytes, " bytes"));
+    return runs;
+}
+
+inline record_delta delta_of(json_cursor const& place, std::vector<recorded_file> const& files) {
+    record_delta delta{recorded_files_of(place.at("files")), {}, {}};
+    for (json_cursor const& one : place.at("bases").elements())
+        delta.bases.push_back(
+            {one.at("directory").text(), one.at("save").text(), recorded_file_of(one)});
+    std::vector<std::uint64_t> sources;
+    for (recorded_file const& file : delta.files)
+        sources.push_back(file.bytes);
+    for (base_file const& base : delta.bases)
+        sources.push_back(base.file.bytes);
+    auto const runs = place.at("runs").elements();
+    if (runs.size() != files.size())
+        place.refuse(words("it has runs of ", runs.size(), " files, and the record has ",
+                           files.size(), " files"));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        delta.runs.push_back(runs_of(runs[i], files[i].bytes, sources));
+    return delta;
+}
+
+RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta) {
+    std::uint64_t bytes = 0;
+    for (auto const& runs : delta.runs) {
+        std::uint64_t begin = 0;
+        for (delta_run const& run : runs) {
+            bytes += run.source < delta.files.size() ? 0 : run.end - begin;
+            begin = run.end;
+        }
+    }
+    return bytes;
+}
+
+/// What the head of a record says.
+inline save_record record_of_head(std::string const& head, std::string_view file,
+                                  auto&& check_digest) {
     auto const document = parse_json(head, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     json_cursor const version = root.at("reshard");
@@ -245,18 +364,19 @@ inline save_record record_of(record_pieces& pieces, std::string_view file) {
         version.refuse(errc::unsupported, words("the record has version ", version.count(),
                                                 ", and this program reads ", save_record_version,
                                                 "; use a newer one"));
-    pieces.check_digest(file);
-    save_record record{root.at("save").text(), {}, facts_of(root), {}};
+    check_digest();
+    save_record record{root.at("save").text(), recorded_files_of(root.at("files")), facts_of(root)};
     if (auto const aliases = root.find("aliases"))
         for (auto const& [alias, key] : aliases->members())
             record.aliases.emplace(alias, key.text());
-    for (json_cursor const& one : root.at("files").elements()) {
-        check_file_name(one.at("name"), one.at("name").text());
-        record.files.push_back({one.at("name").text(),
-                                static_cast<std::uint64_t>(one.at("bytes").count()),
-                                hex_number(one.at("header"))});
-    }
+    if (auto const delta = root.find("delta"))
+        record.delta = delta_of(*delta, record.files);
     return record;
+}
+
+/// What the pieces say.
+inline save_record record_of(record_pieces& pieces, std::string_view file) {
+    return record_of_head(pieces.without_tensors(), file, [&] { pieces.check_digest(file); });
 }
 
 RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file) {
@@ -265,16 +385,29 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
     return record_of(pieces, file);
 }
 
-RESHARD_DECL save_record read_save_record(file_store const& files,
-                                          std::filesystem::path const& path) {
+/// Reads a record to its end, or until it is known what stands before its tensors.
+inline void read_pieces(record_pieces& pieces, file_store const& files,
+                        std::filesystem::path const& path, bool to_its_end) {
     open_file file = open_text(files, path);
-    record_pieces pieces;
-    for (std::uint64_t left = file.bytes; left > 0;) {
+    for (std::uint64_t left = file.bytes; left > 0 && (to_its_end || !pieces.has_tensors());) {
         std::uint64_t const step = std::min(left, std::uint64_t{1} << 20);
         pieces.add(read_bytes(file, step));
         left -= step;
     }
+}
+
+RESHARD_DECL save_record read_save_record(file_store const& files,
+                                          std::filesystem::path const& path) {
+    record_pieces pieces;
+    read_pieces(pieces, files, path, true);
     return record_of(pieces, path.string());
+}
+
+RESHARD_DECL save_record read_record_head(file_store const& files,
+                                          std::filesystem::path const& path) {
+    record_pieces pieces;
+    read_pieces(pieces, files, path, false);
+    return record_of_head(pieces.without_tensors(), path.string(), [] {});
 }
 
 RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& found,

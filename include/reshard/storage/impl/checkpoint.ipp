@@ -5,16 +5,19 @@
 
 #include <reshard/storage/checkpoint.hpp>
 
+#include <reshard/format/delta_files.hpp>
+
 #include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
 
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
-    : files_(how.files ? how.files : detail::files_of_system()),
+    : files_(detail::store_of_checkpoint(how.files ? how.files : detail::files_of_system(), path)),
       metadata_(detail::open_in(*files_, path, how.format)) {
     if (how.mapped && how.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
+    bool const is_mapped = how.mapped && files_ == detail::files_of_system();
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto opened = files_->open(file.path);
@@ -24,7 +27,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",
                  identities_.back().bytes);
         names_.push_back(file.path.string());
-        if (how.mapped)
+        if (is_mapped)
             first_bytes_.push_back(mapped_.emplace_back(file.path).data());
         else if (kept_.size() < most_kept)
             kept_.push_back(std::move(opened));

@@ -214,6 +214,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         carried.push_back(file.filename().string());
     return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
             .bytes = data_bytes(files.metadata),
+            .reused = writer.reused(),
             .bytes_read = sum_over(world, read),
             .bytes_moved = 0,
             .peak_extra_bytes = largest_over(world, memory.most_bytes()),

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace reshard::detail {
@@ -52,12 +53,14 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     std::set<std::string> names;
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
-    if (std::filesystem::exists(record, problem))
-        for (recorded_file const& file : read_save_record(*files_of_system(), record).files)
+    if (std::filesystem::exists(record, problem)) {
+        save_record const written = read_save_record(*files_of_system(), record);
+        for (recorded_file const& file : files_on_disk(written))
             names.insert(file.name);
-    else
+    } else {
         for (checkpoint_file const& file : open_checkpoint(directory).files)
             names.insert(file.path.filename().string());
+    }
     names.insert(std::string(save_record_name));
     names.insert(std::string(hf_index_name));
     return names;
@@ -132,6 +135,37 @@ RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::p
     if (auto const lost = stranger_among(beside, !listed.empty()))
         refuse_replacement(target, *lost);
     return beside;
+}
+
+/// The ids of a save and of those that it needs; none where there is no record that can be read.
+inline std::pair<std::string, std::vector<std::string>>
+save_and_needs(std::filesystem::path const& directory) {
+    std::error_code problem;
+    if (!std::filesystem::exists(directory / save_record_name, problem))
+        return {};
+    try {
+        save_record const head = read_record_head(*files_of_system(), directory / save_record_name);
+        return {head.save, head.facts.needs};
+    } catch (error const&) {
+        return {};
+    }
+}
+
+RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
+    std::string const own = save_and_needs(target).first;
+    if (own.empty())
+        return;
+    std::error_code problem;
+    for (auto const& entry : std::filesystem::directory_iterator(target / "..", problem)) {
+        if (entry.path().filename() == target.filename())
+            continue;
+        auto const needs = save_and_needs(entry.path()).second;
+        if (std::find(needs.begin(), needs.end(), own) != needs.end())
+            fail(errc::already_exists, target.string(), ": is not replaced, for ",
+                 (target.parent_path() / entry.path().filename()).string(),
+                 " is a delta that needs it; convert that to a whole checkpoint first, or give "
+                 "another target");
+    }
 }
 
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {

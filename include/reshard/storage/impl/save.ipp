@@ -83,7 +83,8 @@ save_report save_as(group auto const& world, source_tensors have,
                  world.size());
     });
     put_gathered(world, writer.files(), std::move(pieces), all, have.tensors);
-    return {writer.commit(world), data_bytes(files.metadata),
+    std::string const id = writer.commit(world);
+    return {id, data_bytes(files.metadata), writer.reused(),
             gather_values(world, writer.removed()).front()};
 }
 

@@ -13,6 +13,7 @@
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/file_pieces.hpp>
 #include <reshard/storage/impl/save.ipp>
 #include <reshard/storage/staging.hpp>
@@ -53,6 +54,7 @@ struct kept_bytes {
 /// A save that is under way, as one process sees it.
 struct save_task {
     std::shared_ptr<files_to_write const> files;
+    std::shared_ptr<delta_base const> base;
     std::vector<file_piece> mine;
     std::vector<std::byte*> bytes; ///< of each of mine
     kept_bytes* memory = nullptr;
@@ -219,7 +221,7 @@ inline std::optional<std::vector<std::vector<written_run>>> notes_of_all(save_ta
 
 /// Writes the pieces of this process.
 inline std::vector<written_run> write_pieces(save_task const& task) {
-    written_files files(task.files->plan, task.place.temporary);
+    written_files files(task.files->plan, task.place.temporary, task.base.get(), task.rank);
     for (std::size_t i = 0; i < task.mine.size(); ++i)
         files.put(task.mine[i].place, task.mine[i].bytes.begin,
                   {task.bytes[i], task.mine[i].bytes.size()});
@@ -232,11 +234,12 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 inline save_report complete(save_task const& task,
                             std::vector<std::vector<written_run>> const& runs) {
     checkpoint_plan const& plan = task.files->plan;
-    sealed_checkpoint const sealed =
-        seal_runs(plan, runs, task.salt, {std::time(nullptr), task.how.writing.numbers, {}});
-    written_files files(plan, task.place.temporary);
+    sealed_checkpoint const sealed = seal_runs(
+        plan, runs, task.salt, {std::time(nullptr), task.how.writing.numbers, {}}, task.base.get());
+    written_files files(plan, task.place.temporary, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.put_header(i, sealed.headers[i]);
+    put_delta_headers(files, sealed);
     if (task.how.writing.sync)
         files.sync();
     for (int rank = 0; rank < task.size; ++rank)
@@ -245,7 +248,7 @@ inline save_report complete(save_task const& task,
     std::filesystem::remove(task.place.temporary / ".completing");
     task.place.appear();
     task.place.remove_temporary();
-    return {sealed.save, data_bytes(plan.metadata), task.removed};
+    return {sealed.save, data_bytes(plan.metadata), reused_in(sealed.delta), task.removed};
 }
 
 /// True for one process of all that have seen all notes.
@@ -261,8 +264,9 @@ inline bool may_complete(save_task const& task) {
 
 inline save_report report_of_target(save_task const& task) {
     std::filesystem::path const record = task.place.target / save_record_name;
-    return {read_save_record(*files_of_system(), record).save,
-            data_bytes(task.files->plan.metadata), task.removed};
+    save_record const written = read_save_record(*files_of_system(), record);
+    return {written.save, data_bytes(task.files->plan.metadata), reused_in(written.delta),
+            task.removed};
 }
 
 /// Looks whether the save is complete, and completes it where this process may.
@@ -427,6 +431,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
             if (piece.process == static_cast<holder_t>(world.rank()))
                 task.mine.push_back(piece);
     });
+    task.base = base_of_all(world, target, how.writing);
     staging directory(world, target, how.writing.replace);
     state_dict kept;
     local_error const problem = attempt([&] {

@@ -5,12 +5,15 @@
 
 #include <reshard/storage/written_files.hpp>
 
+#include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace reshard::detail {
@@ -24,18 +27,41 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
     return bytes;
 }
 
-RESHARD_DECL written_files::written_files(checkpoint_plan const& plan,
-                                          std::filesystem::path directory)
-    : plan_(plan), directory_(std::move(directory)), is_written_(plan.headers.size(), false) {}
+RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
+    std::uint64_t position = delta_data_offset;
+    for (holder_t i = 0; i < file; ++i)
+        position += plan.headers[i].size();
+    return position;
+}
 
-RESHARD_DECL std::filesystem::path written_files::path_of(holder_t number) const {
-    return directory_ / plan_.metadata.files[number].path;
+RESHARD_DECL written_files::written_files(checkpoint_plan const& plan,
+                                          std::filesystem::path directory, delta_base const* base,
+                                          int process)
+    : plan_(plan),
+      directory_(std::move(directory)),
+      base_(base),
+      process_(process),
+      is_written_(plan.headers.size(), false) {}
+
+RESHARD_DECL std::string written_files::own_delta_file() const {
+    return delta_file_name(static_cast<std::size_t>(process_));
+}
+
+/// A file of a delta, which grows as it is written.
+RESHARD_DECL output_file written_files::open_delta(std::string const& name) {
+    delta_files_.insert(name);
+    return output_file::open(directory_ / name, 0);
+}
+
+RESHARD_DECL output_file written_files::open_again(holder_t number) const {
+    checkpoint_file const& file = plan_.metadata.files[number];
+    return output_file::open(directory_ / file.path, file.bytes);
 }
 
 RESHARD_DECL void written_files::open(holder_t number) {
     if (open_.is_open() && open_number_ == number)
         return;
-    open_ = output_file::open(path_of(number), plan_.metadata.files[number].bytes);
+    open_ = open_again(number);
     open_number_ = number;
     if (!is_written_[number])
         open_.write(0, std::as_bytes(std::span(plan_.headers[number])));
@@ -52,6 +78,8 @@ RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
                                      std::span<std::byte const> bytes) {
     if (bytes.empty())
         return;
+    if (base_)
+        return put_changed(place, begin, bytes);
     checkpoint_shard const& shard = plan_.metadata.tensors[place.tensor].shards[place.shard];
     std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
     if (size == 0)
@@ -61,6 +89,38 @@ RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
         run.digests.push_back(
             put_chunk(shard, begin + done,
                       bytes.subspan(done, std::min<std::uint64_t>(size, bytes.size() - done))));
+}
+
+/// Writes the chunks that the base does not have.
+RESHARD_DECL void written_files::put_changed(shard_place place, std::uint64_t begin,
+                                             std::span<std::byte const> bytes) {
+    checkpoint_tensor const& tensor = plan_.metadata.tensors[place.tensor];
+    checkpoint_shard const& shard = tensor.shards[place.shard];
+    std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
+    checkpoint_shard const* const before = base_->find_like(tensor, shard, size, place.shard);
+    written_run& run = run_at(place, begin / size);
+    for (std::uint64_t done = 0; done < bytes.size(); done += size) {
+        auto const chunk = bytes.subspan(done, std::min<std::uint64_t>(size, bytes.size() - done));
+        std::uint64_t const digest = digest_of_bytes(chunk);
+        bool const is_changed = !before || before->digests[(begin + done) / size] != digest;
+        run.digests.push_back(digest);
+        run.positions.push_back(is_changed ? append(chunk) : unchanged_chunk);
+    }
+}
+
+/// Writes behind what this process has written, and returns where that is.
+RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chunk) {
+    if (!changes_.is_open()) {
+        changes_ = open_delta(own_delta_file());
+        std::string const header = delta_header(unknown_save_id, 0);
+        changes_.write(0, std::as_bytes(std::span(header)));
+        auto const headers = static_cast<holder_t>(process_ == 0 ? plan_.headers.size() : 0);
+        changes_end_ = header_position(plan_, headers);
+    }
+    std::uint64_t const position = changes_end_;
+    changes_.write(position, chunk);
+    changes_end_ += chunk.size();
+    return position;
 }
 
 /// Takes the digest of what was written a moment ago, while a near cache has it.
@@ -87,13 +147,24 @@ RESHARD_DECL written_run& written_files::run_at(shard_place place, std::uint64_t
 }
 
 RESHARD_DECL void written_files::put_header(holder_t number, std::string_view header) {
-    write(number, 0, std::as_bytes(std::span(header)));
+    auto const bytes = std::as_bytes(std::span(header));
+    if (base_)
+        open_delta(delta_file_name(0)).write(header_position(plan_, number), bytes);
+    else
+        write(number, 0, bytes);
+}
+
+RESHARD_DECL void written_files::put_delta_header(std::string const& file,
+                                                  std::string_view header) {
+    open_delta(file).write(0, std::as_bytes(std::span(header)));
 }
 
 RESHARD_DECL void written_files::sync() {
     for (holder_t i = 0; i < is_written_.size(); ++i)
         if (is_written_[i])
-            output_file::open(path_of(i), plan_.metadata.files[i].bytes).sync();
+            open_again(i).sync();
+    for (std::string const& name : delta_files_)
+        output_file::open(directory_ / name, 0).sync();
 }
 
 /// The digests of each file.
@@ -118,10 +189,154 @@ digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run
     return files;
 }
 
+/// Puts the runs of a delta together.
+class delta_runs {
+public:
+    delta_runs(checkpoint_plan const& plan, delta_base const& base, std::size_t processes)
+        : plan_(plan), base_(base), ends_(processes, 0), numbers_(processes, 0) {
+        ends_[0] = header_position(plan, static_cast<holder_t>(plan.headers.size()));
+    }
+
+    /// Notes how far the file of a process goes.
+    void measure(std::size_t process, written_run const& run) {
+        for (std::size_t i = 0; i < run.positions.size(); ++i)
+            if (run.positions[i] != unchanged_chunk) {
+                byte_run const chunk = chunk_of(run, i);
+                ends_[process] = std::max(ends_[process], run.positions[i] + chunk.size());
+            }
+    }
+
+    /// Numbers the files that the processes have written.
+    ///
+    /// \pre all was measured
+    void number() {
+        for (std::size_t process = 0; process < ends_.size(); ++process) {
+            numbers_[process] = static_cast<std::uint32_t>(delta_.files.size());
+            if (ends_[process] > 0)
+                delta_.files.push_back({delta_file_name(process), ends_[process]});
+        }
+        for (holder_t i = 0; i < plan_.headers.size(); ++i)
+            pieces_.push_back({i, {0, plan_.headers[i].size()}, 0, header_position(plan_, i)});
+    }
+
+    void add(std::size_t process, written_run const& run) {
+        checkpoint_tensor const& tensor = plan_.metadata.tensors[run.tensor];
+        checkpoint_shard const& shard = tensor.shards[run.shard];
+        checkpoint_shard const* const before =
+            base_.find_like(tensor, shard, chunk_bytes(shard), run.shard);
+        for (std::size_t i = 0; i < run.positions.size(); ++i) {
+            byte_run const chunk = chunk_of(run, i);
+            if (run.positions[i] != unchanged_chunk)
+                pieces_.push_back({shard.file, chunk, numbers_[process], run.positions[i]});
+            else
+                add_unchanged(shard.file, chunk, before->file,
+                              before->begin + (chunk.begin - shard.begin));
+        }
+    }
+
+    record_delta take() {
+        std::ranges::sort(pieces_, {},
+                          [](piece const& one) { return std::pair(one.file, one.bytes.begin); });
+        delta_.runs.resize(plan_.headers.size());
+        for (piece const& one : pieces_)
+            append(delta_.runs[one.file], one);
+        return std::move(delta_);
+    }
+
+private:
+    /// Bytes of a file, and where they are.
+    struct piece {
+        holder_t file = 0;
+        byte_run bytes;
+        std::uint32_t source = 0;
+        std::uint64_t position = 0;
+    };
+
+    std::uint64_t chunk_bytes(checkpoint_shard const& shard) const {
+        return plan_.metadata.files[shard.file].chunk_bytes;
+    }
+
+    /// The bytes of the file that chunk `i` of a run is.
+    byte_run chunk_of(written_run const& run, std::size_t i) const {
+        checkpoint_shard const& shard = plan_.metadata.tensors[run.tensor].shards[run.shard];
+        std::uint64_t const begin = shard.begin + (run.first_chunk + i) * chunk_bytes(shard);
+        return {begin, std::min(begin + chunk_bytes(shard), shard.end)};
+    }
+
+    /// Adds bytes that are those of the base's file `file` from `position` on.
+    void add_unchanged(holder_t own, byte_run bytes, holder_t file, std::uint64_t position) {
+        auto const& runs = base_.runs(file);
+        auto run = std::ranges::upper_bound(runs, position, {}, &delta_run::end);
+        while (bytes.size() > 0) {
+            std::uint64_t const begin = run == runs.begin() ? 0 : std::prev(run)->end;
+            std::uint64_t const count = std::min(bytes.size(), run->end - position);
+            pieces_.push_back({own,
+                               {bytes.begin, bytes.begin + count},
+                               number_of_base(run->source),
+                               run->position + (position - begin)});
+            bytes.begin += count;
+            position += count;
+            ++run;
+        }
+    }
+
+    std::uint32_t number_of_base(std::uint32_t source) {
+        auto const next = static_cast<std::uint32_t>(delta_.files.size() + delta_.bases.size());
+        auto const [known, is_new] = of_bases_.emplace(source, next);
+        if (is_new)
+            delta_.bases.push_back(base_.sources()[source]);
+        return known->second;
+    }
+
+    /// Joins what continues the last run.
+    static void append(std::vector<delta_run>& runs, piece const& one) {
+        if (!runs.empty()) {
+            delta_run& last = runs.back();
+            std::uint64_t const begin = runs.size() > 1 ? runs[runs.size() - 2].end : 0;
+            if (last.source == one.source && last.position + (last.end - begin) == one.position) {
+                last.end = one.bytes.end;
+                return;
+            }
+        }
+        runs.push_back({one.bytes.end, one.source, one.position});
+    }
+
+    checkpoint_plan const& plan_;
+    delta_base const& base_;
+    record_delta delta_;
+    std::vector<std::uint64_t> ends_;                 ///< of the files of processes; 0: it has none
+    std::vector<std::uint32_t> numbers_;              ///< of the same
+    std::map<std::uint32_t, std::uint32_t> of_bases_; ///< the numbers of sources of the base
+    std::vector<piece> pieces_;
+};
+
+/// What the record of a delta says, given the chunks that all processes have written.
+///
+/// \pre together the runs are all chunks, each once
+inline record_delta delta_of(checkpoint_plan const& plan,
+                             std::vector<std::vector<written_run>> const& runs,
+                             delta_base const& base) {
+    delta_runs all(plan, base, runs.size());
+    for (std::size_t process = 0; process < runs.size(); ++process)
+        for (written_run const& run : runs[process])
+            all.measure(process, run);
+    all.number();
+    for (std::size_t process = 0; process < runs.size(); ++process)
+        for (written_run const& run : runs[process])
+            all.add(process, run);
+    return all.take();
+}
+
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
-                                         std::string_view salt, save_facts const& facts) {
-    return seal(plan, digests_by_file(plan, runs), salt, facts);
+                                         std::string_view salt, save_facts const& facts,
+                                         delta_base const* base) {
+    auto const digests = digests_by_file(plan, runs);
+    if (!base)
+        return seal(plan, digests, salt, facts);
+    // What is as in the base is another save all the same: it needs the base.
+    return seal(plan, digests, "delta of " + base->save() + std::string(salt), facts,
+                delta_of(plan, runs, *base));
 }
 
 RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,

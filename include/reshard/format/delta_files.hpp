@@ -1,0 +1,84 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_DELTA_FILES_HPP
+#define RESHARD_FORMAT_DELTA_FILES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// A delta: a save that has only the chunks that changed, and refers to earlier saves for the rest.
+
+namespace reshard::detail {
+
+/// The key in `__metadata__` of a file that has the changed chunks of a save: whose save is read by
+/// its record alone.
+inline constexpr std::string_view delta_name = "RESHARD_DELTA";
+
+/// Where the data of such a file begins.
+inline constexpr std::uint64_t delta_data_offset = 4096;
+
+/// The name of the file with the chunks that process `process` wrote.
+RESHARD_DECL std::string delta_file_name(std::size_t process);
+
+/// The first `delta_data_offset` bytes of such a file, a safetensors file of one tensor.
+///
+/// \param save the id of its save
+RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_bytes);
+
+/// The files of a delta as a whole save would have them: each is put together, as it is read, from
+/// what the delta and its bases have. All else is as in the store below.
+class delta_files : public file_store {
+public:
+    /// \pre `record.delta`
+    RESHARD_DECL delta_files(std::shared_ptr<file_store const> below,
+                             std::filesystem::path directory, save_record record);
+
+    RESHARD_DECL kind find(std::filesystem::path const& path) const override;
+    RESHARD_DECL std::vector<std::filesystem::path>
+    list(std::filesystem::path const& directory) const override;
+
+    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save and the file of
+    ///         it that is missing, or is not that of the save
+    RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+
+private:
+    /// The number of a file of the record, if the path names one.
+    std::optional<std::size_t> number_of(std::filesystem::path const& path) const;
+    bool has_changes(std::filesystem::path const& path) const;
+    std::shared_ptr<file const> source(std::uint32_t number) const;
+    std::shared_ptr<file const> open_source(std::uint32_t number) const;
+
+    std::shared_ptr<file_store const> below_;
+    std::filesystem::path directory_; ///< ends with a slash
+    save_record record_;
+    std::map<std::filesystem::path, std::size_t> numbers_; ///< of the files of the record
+    mutable std::mutex mutex_;
+    mutable std::vector<std::weak_ptr<file const>> sources_; ///< those that are open
+};
+
+/// The store through which the checkpoint at `path` is read: `files`, unless it is a delta.
+///
+/// \throws error as `read_record_head`
+RESHARD_DECL std::shared_ptr<file_store const>
+store_of_checkpoint(std::shared_ptr<file_store const> files, std::filesystem::path const& path);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/delta_files.ipp>
+#endif
+
+#endif

@@ -1,0 +1,197 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_DELTA_FILES_IPP
+#define RESHARD_FORMAT_IMPL_DELTA_FILES_IPP
+
+#include <reshard/format/delta_files.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL std::string delta_file_name(std::size_t process) {
+    return "delta-" + five_digits(process + 1) + ".safetensors";
+}
+
+RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_bytes) {
+    safetensors_tensor const chunks{"chunks", data_type::u8, {static_cast<index_t>(data_bytes)}};
+    std::map<std::string, std::string> const metadata{
+        {std::string(save_id_name), std::string(save)},
+        {std::string(delta_name), "1"},
+        {std::string(header_digest_name), hex_text(0)}};
+    std::string header =
+        plan_safetensors(std::span(&chunks, 1), metadata, "delta", delta_data_offset).header;
+    set_metadata(header, header_digest_name,
+                 own_digest_of(std::string_view(header).substr(8)).value());
+    return header;
+}
+
+/// A file that is put together from runs of others; refers to them.
+class pieced_file : public file_store::file {
+public:
+    pieced_file(std::vector<delta_run> const& runs,
+                std::map<std::uint32_t, std::shared_ptr<file const>> sources)
+        : runs_(runs), sources_(std::move(sources)) {}
+
+    /// Its number is a digest of which files the sources are, and when they were written to.
+    file_store::identity facts() const override {
+        hasher digest;
+        for (auto const& [number, source] : sources_) {
+            file_store::identity const one = source->facts();
+            for (std::uint64_t const fact : {std::uint64_t{number}, one.device, one.number,
+                                             one.bytes, static_cast<std::uint64_t>(one.written_s),
+                                             static_cast<std::uint64_t>(one.written_ns)})
+                digest.add(fact);
+        }
+        return {.number = digest.value(), .bytes = runs_.empty() ? 0 : runs_.back().end};
+    }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        auto run = std::upper_bound(
+            runs_.begin(), runs_.end(), position,
+            [](std::uint64_t place, delta_run const& one) { return place < one.end; });
+        while (!target.empty()) {
+            if (run == runs_.end())
+                fail(errc::corrupt_file, "a file of a delta ends before byte ",
+                     position + target.size());
+            std::uint64_t const begin = run == runs_.begin() ? 0 : std::prev(run)->end;
+            auto const count = static_cast<std::size_t>(
+                std::min<std::uint64_t>(target.size(), run->end - position));
+            sources_.at(run->source)->read(run->position + (position - begin), target.first(count));
+            target = target.subspan(count);
+            position += count;
+            ++run;
+        }
+    }
+
+private:
+    std::vector<delta_run> const& runs_;
+    std::map<std::uint32_t, std::shared_ptr<file const>> sources_;
+};
+
+RESHARD_DECL delta_files::delta_files(std::shared_ptr<file_store const> below,
+                                      std::filesystem::path directory, save_record record)
+    : below_(std::move(below)),
+      directory_(std::move(directory) / ""),
+      record_(std::move(record)),
+      sources_(record_.delta->files.size() + record_.delta->bases.size()) {
+    for (recorded_file const& one : record_.files)
+        numbers_.emplace(directory_ / one.name, numbers_.size());
+}
+
+RESHARD_DECL std::optional<std::size_t>
+delta_files::number_of(std::filesystem::path const& path) const {
+    auto const known = numbers_.find(path);
+    return known == numbers_.end() ? std::nullopt : std::optional(known->second);
+}
+
+RESHARD_DECL bool delta_files::has_changes(std::filesystem::path const& path) const {
+    auto const& files = record_.delta->files;
+    return std::any_of(files.begin(), files.end(),
+                       [&](recorded_file const& file) { return path == directory_ / file.name; });
+}
+
+RESHARD_DECL file_store::kind delta_files::find(std::filesystem::path const& path) const {
+    if (number_of(path))
+        return kind::file;
+    return has_changes(path) ? kind::nothing : below_->find(path);
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+delta_files::list(std::filesystem::path const& directory) const {
+    auto paths = below_->list(directory);
+    if (directory / "" != directory_)
+        return paths;
+    std::erase_if(paths, [&](std::filesystem::path const& path) { return has_changes(path); });
+    for (auto const& [path, number] : numbers_)
+        paths.push_back(path);
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+/// Refuses a file that is not the one that a record means.
+inline void check_source(file_store::file const& opened, recorded_file const& expected,
+                         std::string const& what) {
+    std::uint64_t const bytes = opened.facts().bytes;
+    if (bytes != expected.bytes)
+        fail(errc::corrupt_file, what, " has ", bytes, " bytes, and had ", expected.bytes,
+             " when the delta was saved");
+    std::string start(8, ' ');
+    opened.read(0, std::as_writable_bytes(std::span(start)));
+    std::string json(safetensors_json_bytes(std::as_bytes(std::span(start)), bytes, what), ' ');
+    opened.read(8, std::as_writable_bytes(std::span(json)));
+    std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(json)));
+    if (digest != expected.header_digest)
+        fail(errc::corrupt_file, what, " is another one by now: its header has the digest ",
+             hex_text(digest), ", and had ", hex_text(expected.header_digest),
+             " when the delta was saved");
+}
+
+RESHARD_DECL std::shared_ptr<file_store::file const>
+delta_files::open_source(std::uint32_t number) const {
+    record_delta const& delta = *record_.delta;
+    std::string const record = (directory_ / save_record_name).string();
+    if (number < delta.files.size()) {
+        std::filesystem::path const path = directory_ / delta.files[number].name;
+        std::shared_ptr<file const> opened = below_->open(path);
+        check_source(*opened, delta.files[number], path.string());
+        return opened;
+    }
+    base_file const& base = delta.bases[number - delta.files.size()];
+    std::filesystem::path const path =
+        (directory_ / base.directory / base.file.name).lexically_normal();
+    std::string const what =
+        words(record, ": the delta needs the save ", base.save, ", whose file ", path.string());
+    if (below_->find(path) != kind::file)
+        fail(errc::missing_file, what, " is missing; put it back, or load another checkpoint");
+    std::shared_ptr<file const> opened = below_->open(path);
+    check_source(*opened, base.file, what);
+    return opened;
+}
+
+RESHARD_DECL std::shared_ptr<file_store::file const>
+delta_files::source(std::uint32_t number) const {
+    std::lock_guard const lock(mutex_);
+    if (auto opened = sources_[number].lock())
+        return opened;
+    auto opened = open_source(number);
+    sources_[number] = opened;
+    return opened;
+}
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+delta_files::open(std::filesystem::path const& path) const {
+    auto const number = number_of(path);
+    if (!number)
+        return below_->open(path);
+    std::vector<delta_run> const& runs = record_.delta->runs[*number];
+    std::map<std::uint32_t, std::shared_ptr<file const>> needed;
+    for (delta_run const& run : runs)
+        if (!needed.contains(run.source))
+            needed.emplace(run.source, source(run.source));
+    return std::make_unique<pieced_file>(runs, std::move(needed));
+}
+
+RESHARD_DECL std::shared_ptr<file_store const>
+store_of_checkpoint(std::shared_ptr<file_store const> files, std::filesystem::path const& path) {
+    if (files->find(path) != file_store::kind::directory ||
+        files->find(path / save_record_name) != file_store::kind::file)
+        return files;
+    save_record record = read_record_head(*files, path / save_record_name);
+    if (!record.delta)
+        return files;
+    return std::make_shared<delta_files const>(std::move(files), path, std::move(record));
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,94 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_DELTA_BASE_HPP
+#define RESHARD_STORAGE_DELTA_BASE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/storage/target_files.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The checkpoint that a delta refers to for what did not change.
+
+namespace reshard::detail {
+
+/// A checkpoint of ours, with what a save beside it needs to refer to its files.
+class delta_base {
+public:
+    /// Opens the checkpoint at `path` for a save at `target`; only headers and the record are read.
+    ///
+    /// \throws error as `open_checkpoint`; errc::unsupported where it has no record or no digests;
+    ///         errc::usage where it is what the save replaces, or refers to that
+    RESHARD_DECL delta_base(std::filesystem::path const& path, std::filesystem::path const& target);
+
+    std::string const& save() const { return record_.save; }
+
+    /// The shard that the base stores as `shard` of `tensor` is to be stored, with the same box, or
+    /// null.
+    ///
+    /// \param hint its likely place among the shards of the tensor
+    RESHARD_DECL checkpoint_shard const* find_like(checkpoint_tensor const& tensor,
+                                                   checkpoint_shard const& shard,
+                                                   std::uint64_t chunk_size,
+                                                   std::size_t hint) const;
+
+    /// The files that have its bytes: its own, and those of its bases.
+    std::vector<base_file> const& sources() const { return sources_; }
+
+    /// Where the bytes of one of its files are, among the sources.
+    std::vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
+
+private:
+    void add_source(std::filesystem::path const& directory, std::string_view save,
+                    recorded_file const& file);
+
+    std::filesystem::path target_;
+    checkpoint_metadata metadata_;
+    save_record record_;
+    std::vector<base_file> sources_;
+    std::vector<std::vector<delta_run>> runs_;
+};
+
+/// The base of a save at `target`, if it is to have one; the same on every rank.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `delta_base`, on every rank alike; errc::usage for a delta without digests;
+///         errc::ranks_disagree where ranks see different saves
+std::shared_ptr<delta_base const> base_of_all(group auto const& world,
+                                              std::filesystem::path const& target,
+                                              write_options const& how) {
+    if (how.base.empty())
+        return nullptr;
+    std::shared_ptr<delta_base const> base;
+    agree_on(world, [&] {
+        if (!how.digests)
+            fail(errc::usage, target.string(), ": a delta of ", how.base,
+                 " needs digests, by which it knows what changed; leave them on, or write all");
+        base = std::make_shared<delta_base const>(how.base, target);
+    });
+    auto const saves = gather_values(world, base->save());
+    for (std::size_t rank = 1; rank < saves.size(); ++rank)
+        if (saves[rank] != saves[0])
+            fail(errc::ranks_disagree, how.base, ": rank 0 sees the save ", saves[0], ", and rank ",
+                 rank, " the save ", saves[rank], "; do they share this directory?");
+    return base;
+}
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/delta_base.ipp>
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_DELTA_BASE_IPP
+#define RESHARD_STORAGE_IMPL_DELTA_BASE_IPP
+
+#include <reshard/storage/delta_base.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint.hpp>
+#include <reshard/format/delta_files.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace reshard::detail {
+
+/// A path by which others are seen from it, whether it is there or not.
+inline std::filesystem::path real_path(std::filesystem::path const& path) {
+    std::filesystem::path const real =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+    return real.has_filename() ? real : real.parent_path();
+}
+
+RESHARD_DECL delta_base::delta_base(std::filesystem::path const& path,
+                                    std::filesystem::path const& target)
+    : target_(real_path(target)) {
+    std::filesystem::path const directory = real_path(path);
+    auto const files = store_of_checkpoint(files_of_system(), directory);
+    metadata_ = open_in(*files, directory, {});
+    if (metadata_.save.empty())
+        fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
+             save_record_name, "; save it whole first, as convert does");
+    record_ = read_save_record(*files, directory / save_record_name);
+    if (std::ranges::any_of(metadata_.files,
+                            [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
+        fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
+             "without digests, so what changed is not known");
+    for (recorded_file const& file : files_on_disk(record_))
+        add_source(directory, record_.save, file);
+    if (record_.delta) {
+        for (base_file const& base : record_.delta->bases)
+            add_source((directory / base.directory).lexically_normal(), base.save, base.file);
+        runs_ = record_.delta->runs;
+        return;
+    }
+    for (std::uint32_t i = 0; i < record_.files.size(); ++i)
+        runs_.push_back({{record_.files[i].bytes, i, 0}});
+}
+
+RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
+                                         std::string_view save, recorded_file const& file) {
+    std::filesystem::path const there = real_path(directory);
+    if (there == target_)
+        fail(errc::usage, target_.string(),
+             ": is to be replaced, but the delta would need the save ", save,
+             " that is there; give another target, or another base");
+    sources_.push_back({there.lexically_relative(target_).string(), std::string(save), file});
+}
+
+RESHARD_DECL checkpoint_shard const* delta_base::find_like(checkpoint_tensor const& tensor,
+                                                           checkpoint_shard const& shard,
+                                                           std::uint64_t chunk_size,
+                                                           std::size_t hint) const {
+    auto const known =
+        std::ranges::lower_bound(metadata_.tensors, tensor.key, {}, &checkpoint_tensor::key);
+    if (known == metadata_.tensors.end() || known->key != tensor.key ||
+        known->dtype != tensor.dtype || known->shape != tensor.shape)
+        return nullptr;
+    auto const is_like = [&](checkpoint_shard const& other) {
+        return other.region == shard.region && other.flat == shard.flat &&
+               metadata_.files[other.file].chunk_bytes == chunk_size;
+    };
+    if (hint < known->shards.size() && is_like(known->shards[hint]))
+        return &known->shards[hint];
+    auto const found = std::ranges::find_if(known->shards, is_like);
+    return found == known->shards.end() ? nullptr : &*found;
+}
+
+} // namespace reshard::detail
+
+#endif
