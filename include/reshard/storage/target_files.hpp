@@ -6,8 +6,10 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +36,9 @@ struct write_options {
     /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};
+    /// Where files are written; nothing: in the file system. Where several ranks save, all of them
+    /// must reach what one of them began (`file_store::join`).
+    std::shared_ptr<file_store const> files = {};
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes);

@@ -6,11 +6,11 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/chunk_digests.hpp>
-#include <reshard/os/file_bytes.hpp>
+#include <reshard/os/file_store.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +36,11 @@ struct written_run {
     }
 };
 
-/// Files of a checkpoint in a directory where it is not finished. Nothing here communicates.
+/// Files of a checkpoint in a target that is not finished. Nothing here communicates.
 class written_files {
 public:
-    /// \pre `plan` lives as long
-    RESHARD_DECL written_files(checkpoint_plan const& plan, std::filesystem::path directory);
+    /// \pre `plan` and `target` live as long
+    RESHARD_DECL written_files(checkpoint_plan const& plan, file_store::unfinished& target);
 
     /// Makes sure that a file is there, with its size and a header that says that it is not
     /// finished; several processes may do so.
@@ -71,18 +71,18 @@ public:
     checkpoint_plan const& plan() const { return plan_; }
 
 private:
-    std::filesystem::path path_of(holder_t number) const;
+    std::unique_ptr<file_store::output> opened(holder_t number) const;
     void write(holder_t number, std::uint64_t position, std::span<std::byte const> bytes);
     std::uint64_t put_chunk(checkpoint_shard const& shard, std::uint64_t begin,
                             std::span<std::byte const> chunk);
     written_run& run_at(shard_place place, std::uint64_t chunk);
 
     checkpoint_plan const& plan_;
-    std::filesystem::path directory_;
+    file_store::unfinished& target_;
     std::vector<bool> is_written_; ///< of the files, by this process
     std::vector<written_run> runs_;
     running_digest digest_;
-    output_file open_; ///< the file that was written last
+    std::unique_ptr<file_store::output> open_; ///< the file that was written last
     holder_t open_number_ = 0;
 };
 
@@ -97,7 +97,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
 /// Writes the index, if there is one, and then the record: with it the checkpoint is complete.
 ///
 /// \throws error with errc::io
-RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
+RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,
                              sealed_checkpoint const& sealed, bool sync);
 
 } // namespace reshard::detail

@@ -7,7 +7,7 @@
 
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/staging.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,27 +25,28 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
 }
 
 RESHARD_DECL written_files::written_files(checkpoint_plan const& plan,
-                                          std::filesystem::path directory)
-    : plan_(plan), directory_(std::move(directory)), is_written_(plan.headers.size(), false) {}
+                                          file_store::unfinished& target)
+    : plan_(plan), target_(target), is_written_(plan.headers.size(), false) {}
 
-RESHARD_DECL std::filesystem::path written_files::path_of(holder_t number) const {
-    return directory_ / plan_.metadata.files[number].path;
+RESHARD_DECL std::unique_ptr<file_store::output> written_files::opened(holder_t number) const {
+    checkpoint_file const& file = plan_.metadata.files[number];
+    return target_.open(file.path, file.bytes);
 }
 
 RESHARD_DECL void written_files::open(holder_t number) {
-    if (open_.is_open() && open_number_ == number)
+    if (open_ && open_number_ == number)
         return;
-    open_ = output_file::open(path_of(number), plan_.metadata.files[number].bytes);
+    open_ = opened(number);
     open_number_ = number;
     if (!is_written_[number])
-        open_.write(0, std::as_bytes(std::span(plan_.headers[number])));
+        open_->write(0, std::as_bytes(std::span(plan_.headers[number])));
     is_written_[number] = true;
 }
 
 RESHARD_DECL void written_files::write(holder_t number, std::uint64_t position,
                                        std::span<std::byte const> bytes) {
     open(number);
-    open_.write(position, bytes);
+    open_->write(position, bytes);
 }
 
 RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
@@ -93,7 +94,7 @@ RESHARD_DECL void written_files::put_header(holder_t number, std::string_view he
 RESHARD_DECL void written_files::sync() {
     for (holder_t i = 0; i < is_written_.size(); ++i)
         if (is_written_[i])
-            output_file::open(path_of(i), plan_.metadata.files[i].bytes).sync();
+            opened(i)->sync();
 }
 
 /// The digests of each file.
@@ -124,11 +125,11 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
     return seal(plan, digests_by_file(plan, runs), salt, facts);
 }
 
-RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
+RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,
                              sealed_checkpoint const& sealed, bool sync) {
     if (!plan.index.empty())
-        write_new_file(directory / hf_index_name, plan.index, sync);
-    write_new_file(directory / save_record_name, sealed.record, sync);
+        write_new_file(target, hf_index_name, plan.index, sync);
+    write_new_file(target, save_record_name, sealed.record, sync);
 }
 
 } // namespace reshard::detail
