@@ -76,7 +76,7 @@ private:
 };
 
 /// A file that is written at positions, by any number of processes.
-class output_file {
+class output_file : public file_store::output {
 public:
     output_file() = default;
 
@@ -94,12 +94,12 @@ public:
     bool is_open() const { return file_.is_open(); }
 
     /// \throws error with errc::io when not all could be written
-    void write(std::uint64_t position, std::span<std::byte const> bytes);
+    void write(std::uint64_t position, std::span<std::byte const> bytes) override;
 
     /// Waits until the file's bytes are on the disk.
     ///
     /// \throws error with errc::io when the system could not write them
-    void sync();
+    void sync() override;
 
 private:
     output_file(std::filesystem::path path, file_descriptor file);

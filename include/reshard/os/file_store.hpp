@@ -3,22 +3,26 @@
 #ifndef RESHARD_OS_FILE_STORE_HPP
 #define RESHARD_OS_FILE_STORE_HPP
 
+#include <reshard/core/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 /// \file
-/// Where the files of checkpoints are found and read: a file system, memory, an object store.
+/// Where the files of checkpoints are: a file system, memory, an object store.
 
 namespace reshard {
 
-/// Files that are found and read by their paths. Checkpoints are read through one; by default it
-/// is the system's.
+/// Files that are found, read and written by their paths. Checkpoints are read and written through
+/// one; by default it is the system's.
 ///
-/// Functions may be called from several threads at once.
+/// Functions may be called from several threads at once. A store that is only read needs no `begin`
+/// and no `join`.
 class file_store {
 public:
     /// What a path stands for.
@@ -50,6 +54,54 @@ public:
         virtual void read(std::uint64_t position, std::span<std::byte> target) const = 0;
     };
 
+    /// A file that is open for writing.
+    class output {
+    public:
+        virtual ~output() = default;
+
+        /// \throws error with errc::io when not all could be written
+        virtual void write(std::uint64_t position, std::span<std::byte const> bytes) = 0;
+
+        /// Waits until what was written, by any process, outlives a stop of the machine.
+        ///
+        /// \throws error with errc::io
+        virtual void sync() = 0;
+    };
+
+    /// A target that one or several processes write, in this order of calls: the first process gets
+    /// it by `begin`, the others by `join` with its `name`; each opens and writes its files, some
+    /// for a second time, and syncs them; then the first one writes the record as the last file,
+    /// calls `commit`, and at last, whatever failed, `clean_up`.
+    ///
+    /// Nothing is at the target, or what was there, until `commit` makes all files appear at once.
+    class unfinished {
+    public:
+        unfinished() = default;
+        unfinished(unfinished const&) = delete;
+        unfinished& operator=(unfinished const&) = delete;
+        virtual ~unfinished() = default;
+
+        /// What other processes join it by.
+        virtual std::string name() const = 0;
+
+        /// Opens a file of it, and makes it, of `bytes` zeros, where no process did. It grows
+        /// where more is written.
+        ///
+        /// \throws error with errc::io
+        virtual std::unique_ptr<output> open(std::filesystem::path const& file,
+                                             std::uint64_t bytes) = 0;
+
+        /// \throws error with errc::io, or errc::already_exists where something came to be at the
+        ///         target; then the target is what it was
+        virtual void commit() = 0;
+
+        /// Removes what was not committed, or what the commit replaced.
+        virtual void clean_up() noexcept = 0;
+
+        /// What earlier writers of the target had left, and `begin` removed.
+        virtual std::vector<std::string> removed() const { return {}; }
+    };
+
     file_store() = default;
     file_store(file_store const&) = delete;
     file_store& operator=(file_store const&) = delete;
@@ -66,6 +118,27 @@ public:
 
     /// \throws error with errc::missing_file or errc::io, naming the file
     virtual std::unique_ptr<file> open(std::filesystem::path const& path) const = 0;
+
+    /// Begins to write a target.
+    ///
+    /// \throws error with errc::already_exists where the target is there and `replace` is false;
+    ///         errc::io; errc::unsupported where the store is only read
+    virtual std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
+                                              [[maybe_unused]] bool replace) const {
+        fail(errc::unsupported, target.string(),
+             ": is not written, since this store of files is only read");
+    }
+
+    /// What another process began.
+    ///
+    /// \param  name what `unfinished::name` gave there
+    /// \throws error with errc::io; errc::unsupported where one process writes alone
+    virtual std::unique_ptr<unfinished> join(std::filesystem::path const& target,
+                                             [[maybe_unused]] bool replace,
+                                             std::string const& name) const {
+        fail(errc::unsupported, target.string(), ": ", name,
+             " is written by one process alone in this store of files; save on one rank");
+    }
 };
 
 } // namespace reshard

@@ -36,7 +36,7 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
 /// \pre every member function with a group gets the same one
 class checkpoint_writer {
 public:
-    /// Creates the files in a temporary directory beside `target`.
+    /// Creates the files in `how.files`, in the file system in a temporary directory beside `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging` and `delta_base`, and with errc::io where a disk is full; on every
@@ -45,8 +45,8 @@ public:
                       checkpoint_plan const& plan, write_options const& how)
         : how_(how),
           base_(base_of_all(world, target, how)),
-          directory_(world, target, how.replace),
-          files_(plan, directory_.path(), base_.get(), world.rank()) {
+          target_(world, how.files, target, how.replace),
+          files_(plan, target_.target(), base_.get(), world.rank()) {
         if (base_)
             return;
         agree_on(world, [&] {
@@ -58,7 +58,7 @@ public:
     written_files& files() { return files_; }
 
     /// What earlier writers had left, and was removed.
-    std::vector<std::string> const& removed() const { return directory_.removed(); }
+    std::vector<std::string> removed() const { return target_.removed(); }
 
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
@@ -85,10 +85,10 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
-            copy_files(beside, directory_.path());
-            put_record(directory_.path(), files_.plan(), sealed, how_.sync);
+            copy_beside(beside);
+            put_record(target_.target(), files_.plan(), sealed, how_.sync);
         });
-        directory_.commit(world);
+        target_.commit(world);
         reused_ = reused_in(sealed.delta);
         return sealed.save;
     }
@@ -97,10 +97,17 @@ public:
     index_t reused() const { return reused_; }
 
 private:
+    void copy_beside(std::vector<std::filesystem::path> const& files) {
+        if (how_.files)
+            copy_files(files, target_.target());
+        else
+            copy_files(files, std::filesystem::path(target_.target().name()));
+    }
+
     write_options how_;
     std::shared_ptr<delta_base const> base_;
     index_t reused_ = 0;
-    staging directory_;
+    staging target_;
     written_files files_;
 };
 

@@ -8,6 +8,7 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <cstddef>
@@ -26,11 +27,12 @@ namespace reshard::detail {
 /// A checkpoint of ours, with what a save beside it needs to refer to its files.
 class delta_base {
 public:
-    /// Opens the checkpoint at `path` for a save at `target`; only headers and the record are read.
+    /// Opens the checkpoint at `path` of a store for a save at `target` there; only headers and the record are read.
     ///
     /// \throws error as `open_checkpoint`; errc::unsupported where it has no record or no digests;
     ///         errc::usage where it is what the save replaces, or refers to that
-    RESHARD_DECL delta_base(std::filesystem::path const& path, std::filesystem::path const& target);
+    RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
+                            std::filesystem::path const& path, std::filesystem::path const& target);
 
     std::string const& save() const { return record_.save; }
 
@@ -75,7 +77,8 @@ std::shared_ptr<delta_base const> base_of_all(group auto const& world,
         if (!how.digests)
             fail(errc::usage, target.string(), ": a delta of ", how.base,
                  " needs digests, by which it knows what changed; leave them on, or write all");
-        base = std::make_shared<delta_base const>(how.base, target);
+        base = std::make_shared<delta_base const>(how.files ? how.files : files_of_system(),
+                                                  how.base, target);
     });
     auto const saves = gather_values(world, base->save());
     for (std::size_t rank = 1; rank < saves.size(); ++rank)

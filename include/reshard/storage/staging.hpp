@@ -11,14 +11,18 @@
 
 #include <fcntl.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 /// \file
-/// A directory that is filled beside its place, and then there all at once.
+/// A target that is filled beside its place, and then there all at once.
 
 namespace reshard::detail {
 
@@ -66,6 +70,17 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
                                    std::filesystem::copy_options::skip_existing, problem);
         if (problem)
             fail_io(file, "cannot be copied beside the new checkpoint", problem.value());
+    }
+}
+
+/// Writes copies of files of the system into a target of another store.
+inline void copy_files(std::vector<std::filesystem::path> const& files,
+                       file_store::unfinished& target) {
+    for (std::filesystem::path const& path : files) {
+        input_file const file(path);
+        std::vector<std::byte> bytes(file.facts().bytes);
+        file.read(0, bytes);
+        target.open(path.filename(), bytes.size())->write(0, bytes);
     }
 }
 
@@ -125,28 +140,95 @@ struct staged_directory {
 ///
 /// A process that dies leaves the temporary directory (see `temporary_name`), never half a target;
 /// the next one removes it.
-class staging {
+class staged_target : public file_store::unfinished {
 public:
-    /// Creates the temporary directory, on the first rank, after it has brought an interrupted
-    /// replacement to its end and removed what writers have left that are dead.
+    /// Creates the temporary directory, after it has brought an interrupted replacement to its end
+    /// and removed what writers have left that are dead.
     ///
-    /// \par Collective every rank of the group
     /// \throws error with errc::already_exists where the target is there and `replace` is false, or
     ///         it holds what is no part of a checkpoint; with errc::io where it could not be
-    ///         created; on every rank alike
-    staging(group auto const& world, std::filesystem::path const& target, bool replace) {
-        staged_.replace = replace;
-        agree_on(world, [&] { staged_.target = resolved(without_slash(target)); });
+    ///         created
+    staged_target(std::filesystem::path const& target, bool replace)
+        : staged_{resolved(without_slash(target)), {}, replace} {
         staged_.temporary = staged_.target;
-        staged_.temporary.replace_filename(
-            gather_values(world, temporary_name(staged_.target)).front());
+        staged_.temporary.replace_filename(temporary_name(staged_.target));
+        finish_replacement(staged_.target);
+        check_target(staged_.target, replace);
+        removed_ = remove_leftovers(staged_.target);
+        directory_ = create_temporary(staged_.temporary, staged_.target);
+    }
+
+    /// What another process created.
+    staged_target(std::filesystem::path const& target, bool replace,
+                  std::filesystem::path temporary)
+        : staged_{resolved(without_slash(target)), std::move(temporary), replace} {}
+
+    std::string name() const override { return staged_.temporary.string(); }
+
+    std::unique_ptr<file_store::output> open(std::filesystem::path const& file,
+                                             std::uint64_t bytes) override {
+        return std::make_unique<output_file>(output_file::open(staged_.temporary / file, bytes));
+    }
+
+    void commit() override { staged_.appear(); }
+    void clean_up() noexcept override { staged_.remove_temporary(); }
+    std::vector<std::string> removed() const override { return removed_; }
+
+private:
+    staged_directory staged_;
+    std::vector<std::string> removed_;
+    file_descriptor directory_; ///< locked while this lives: its writer is not dead
+};
+
+/// The files of the system, to be read and written.
+class written_system_files : public system_files {
+public:
+    std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
+                                      bool replace) const override {
+        return std::make_unique<staged_target>(target, replace);
+    }
+
+    std::unique_ptr<unfinished> join(std::filesystem::path const& target, bool replace,
+                                     std::string const& name) const override {
+        return std::make_unique<staged_target>(target, replace, name);
+    }
+};
+
+/// The store to write to: by default the system's.
+inline std::shared_ptr<file_store const> store_for(std::shared_ptr<file_store const> files) {
+    return files ? std::move(files) : std::make_shared<written_system_files const>();
+}
+
+/// Writes a whole file of a target.
+inline void write_new_file(file_store::unfinished& target, std::filesystem::path const& name,
+                           std::string_view text, bool sync) {
+    auto const file = target.open(name, text.size());
+    file->write(0, std::as_bytes(std::span(text)));
+    if (sync)
+        file->sync();
+}
+
+/// A target that all ranks write together, and that is there all at once.
+class staging {
+public:
+    /// Begins it on the first rank; the others join.
+    ///
+    /// \param  files the store; null: the file system
+    /// \par Collective every rank of the group
+    /// \throws error as `file_store::begin` and `join`, on every rank alike
+    staging(group auto const& world, std::shared_ptr<file_store const> const& files,
+            std::filesystem::path const& target, bool replace)
+        : staging(store_for(files)) {
         agree_on(world, [&] {
-            if (world.rank() != 0)
-                return;
-            finish_replacement(staged_.target);
-            check_target(staged_.target, replace);
-            removed_ = remove_leftovers(staged_.target);
-            directory_ = create_temporary(staged_.temporary, staged_.target);
+            if (world.rank() == 0)
+                target_ = store_->begin(target, replace);
+        });
+        std::string const name =
+            gather_values(world, target_ ? target_->name() : std::string()).front();
+        is_first_ = world.rank() == 0;
+        agree_on(world, [&] {
+            if (!is_first_)
+                target_ = store_->join(target, replace, name);
         });
     }
     staging(staging const&) = delete;
@@ -154,35 +236,35 @@ public:
 
     /// Removes what was not committed, or what the commit replaced.
     ~staging() {
-        if (directory_.is_open())
-            staged_.remove_temporary();
+        if (is_first_ && target_)
+            target_->clean_up();
     }
 
-    staged_directory const& directory() const { return staged_; }
-    std::filesystem::path const& path() const { return staged_.temporary; }
+    file_store::unfinished& target() const { return *target_; }
 
-    /// The lock, on the first rank: who has it removes the directory in the end.
-    file_descriptor release() { return std::move(directory_); }
+    /// Leaves commit and removal to who gets it.
+    std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
     /// What dead writers had left, on the first rank.
-    std::vector<std::string> const& removed() const { return removed_; }
+    std::vector<std::string> removed() const { return target_->removed(); }
 
     /// Makes the target appear.
     ///
     /// \par Collective every rank of the group, after all of them have written what they had to
-    /// \throws error as `put_in_place`, on every rank alike, and the target is what it was
+    /// \throws error as `unfinished::commit`, on every rank alike, and the target is what it was
     void commit(group auto const& world) {
         agree_on(world, [&] {
-            if (world.rank() != 0)
-                return;
-            staged_.appear();
+            if (world.rank() == 0)
+                target_->commit();
         });
     }
 
 private:
-    staged_directory staged_;
-    std::vector<std::string> removed_;
-    file_descriptor directory_; ///< locked while this lives: its writer is not dead
+    explicit staging(std::shared_ptr<file_store const> store) : store_(std::move(store)) {}
+
+    std::shared_ptr<file_store const> store_;
+    std::unique_ptr<file_store::unfinished> target_;
+    bool is_first_ = false;
 };
 
 } // namespace reshard::detail

@@ -6,8 +6,10 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +40,9 @@ struct write_options {
     /// whose digests differ, and refers to that one's files for the rest. Without that one it
     /// cannot be read; `convert` makes it whole. Empty: all is written.
     std::string base = {};
+    /// Where files are written; nothing: in the file system. Where several ranks save, all of them
+    /// must reach what one of them began (`file_store::join`).
+    std::shared_ptr<file_store const> files = {};
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base);

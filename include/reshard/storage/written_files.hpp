@@ -6,13 +6,13 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/chunk_digests.hpp>
-#include <reshard/os/file_bytes.hpp>
+#include <reshard/os/file_store.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/delta_base.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -48,16 +48,16 @@ struct written_run {
 /// where the chunks begin.
 RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t file);
 
-/// Files of a checkpoint in a directory where it is not finished. Nothing here communicates.
+/// Files of a checkpoint in a target that is not finished. Nothing here communicates.
 ///
 /// Of a delta, each process writes what changed into a file of its own, and all headers are in that
 /// of the first process.
 class written_files {
 public:
-    /// \param base  what a delta refers to; null: all is written
+    /// \param base    what a delta refers to; null: all is written
     /// \param process the number of this process
-    /// \pre   `plan` and `base` live as long
-    RESHARD_DECL written_files(checkpoint_plan const& plan, std::filesystem::path directory,
+    /// \pre   `plan`, `target` and `base` live as long
+    RESHARD_DECL written_files(checkpoint_plan const& plan, file_store::unfinished& target,
                                delta_base const* base = nullptr, int process = 0);
 
     /// Makes sure that a file is there, with its size and a header that says that it is not
@@ -95,8 +95,8 @@ public:
     checkpoint_plan const& plan() const { return plan_; }
 
 private:
-    output_file open_again(holder_t number) const;
-    output_file open_delta(std::string const& name);
+    std::unique_ptr<file_store::output> opened(holder_t number) const;
+    std::unique_ptr<file_store::output> open_delta(std::string const& name);
     void write(holder_t number, std::uint64_t position, std::span<std::byte const> bytes);
     void put_changed(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes);
     std::uint64_t append(std::span<std::byte const> chunk);
@@ -105,15 +105,15 @@ private:
     written_run& run_at(shard_place place, std::uint64_t chunk);
 
     checkpoint_plan const& plan_;
-    std::filesystem::path directory_;
+    file_store::unfinished& target_;
     delta_base const* base_;
     int process_;
     std::vector<bool> is_written_; ///< of the files, by this process
     std::vector<written_run> runs_;
     running_digest digest_;
-    output_file open_; ///< the file that was written last
+    std::unique_ptr<file_store::output> open_; ///< the file that was written last
     holder_t open_number_ = 0;
-    output_file changes_; ///< this process's file of a delta
+    std::unique_ptr<file_store::output> changes_; ///< this process's file of a delta
     std::uint64_t changes_end_ = 0;
     std::set<std::string> delta_files_; ///< those that this process has written to
 };
@@ -144,7 +144,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
 /// Writes the index, if there is one, and then the record: with it the checkpoint is complete.
 ///
 /// \throws error with errc::io
-RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
+RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,
                              sealed_checkpoint const& sealed, bool sync);
 
 } // namespace reshard::detail

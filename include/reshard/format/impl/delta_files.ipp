@@ -147,10 +147,12 @@ delta_files::open_source(std::uint32_t number) const {
         return opened;
     }
     base_file const& base = delta.bases[number - delta.files.size()];
-    std::filesystem::path const path =
-        (directory_ / base.directory / base.file.name).lexically_normal();
+    std::filesystem::path path = directory_ / base.directory / base.file.name;
+    std::filesystem::path const shown = path.lexically_normal();
     std::string const what =
-        words(record, ": the delta needs the save ", base.save, ", whose file ", path.string());
+        words(record, ": the delta needs the save ", base.save, ", whose file ", shown.string());
+    if (below_->find(path) != kind::file) // links count in a file system, and not elsewhere
+        path = shown;
     if (below_->find(path) != kind::file)
         fail(errc::missing_file, what, " is missing; put it back, or load another checkpoint");
     std::shared_ptr<file const> opened = below_->open(path);

@@ -21,20 +21,21 @@ inline std::filesystem::path real_path(std::filesystem::path const& path) {
     return real.has_filename() ? real : real.parent_path();
 }
 
-RESHARD_DECL delta_base::delta_base(std::filesystem::path const& path,
+RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
+                                    std::filesystem::path const& path,
                                     std::filesystem::path const& target)
     : target_(real_path(target)) {
-    std::filesystem::path const directory = real_path(path);
-    auto const files = store_of_checkpoint(files_of_system(), directory);
-    metadata_ = open_in(*files, directory, {});
+    files = store_of_checkpoint(std::move(files), path);
+    metadata_ = open_in(*files, path, {});
     if (metadata_.save.empty())
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
              save_record_name, "; save it whole first, as convert does");
-    record_ = read_save_record(*files, directory / save_record_name);
+    record_ = read_save_record(*files, path / save_record_name);
     if (std::ranges::any_of(metadata_.files,
                             [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
              "without digests, so what changed is not known");
+    std::filesystem::path const directory = real_path(path);
     for (recorded_file const& file : files_on_disk(record_))
         add_source(directory, record_.save, file);
     if (record_.delta) {

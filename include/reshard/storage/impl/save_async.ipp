@@ -58,8 +58,9 @@ struct save_task {
     std::vector<file_piece> mine;
     std::vector<std::byte*> bytes; ///< of each of mine
     kept_bytes* memory = nullptr;
-    staged_directory place;
-    file_descriptor seen; ///< the temporary directory, locked while this process needs it
+    std::unique_ptr<file_store::unfinished> output;
+    staged_directory place; ///< of the output, in the file system
+    file_descriptor seen;   ///< the temporary directory, locked while this process needs it
     int rank = 0;
     int size = 1;
     save_options how;
@@ -221,7 +222,7 @@ inline std::optional<std::vector<std::vector<written_run>>> notes_of_all(save_ta
 
 /// Writes the pieces of this process.
 inline std::vector<written_run> write_pieces(save_task const& task) {
-    written_files files(task.files->plan, task.place.temporary, task.base.get(), task.rank);
+    written_files files(task.files->plan, *task.output, task.base.get(), task.rank);
     for (std::size_t i = 0; i < task.mine.size(); ++i)
         files.put(task.mine[i].place, task.mine[i].bytes.begin,
                   {task.bytes[i], task.mine[i].bytes.size()});
@@ -236,18 +237,20 @@ inline save_report complete(save_task const& task,
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed = seal_runs(
         plan, runs, task.salt, {std::time(nullptr), task.how.writing.numbers, {}}, task.base.get());
-    written_files files(plan, task.place.temporary, task.base.get(), task.rank);
+    written_files files(plan, *task.output, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.put_header(i, sealed.headers[i]);
     put_delta_headers(files, sealed);
     if (task.how.writing.sync)
         files.sync();
-    for (int rank = 0; rank < task.size; ++rank)
-        std::filesystem::remove(note_path(task.place.temporary, rank));
-    put_record(task.place.temporary, plan, sealed, task.how.writing.sync);
-    std::filesystem::remove(task.place.temporary / ".completing");
-    task.place.appear();
-    task.place.remove_temporary();
+    if (!task.how.writing.files)
+        for (int rank = 0; rank < task.size; ++rank)
+            std::filesystem::remove(note_path(task.place.temporary, rank));
+    put_record(*task.output, plan, sealed, task.how.writing.sync);
+    if (!task.how.writing.files)
+        std::filesystem::remove(task.place.temporary / ".completing");
+    task.output->commit();
+    task.output->clean_up();
     return {sealed.save, data_bytes(plan.metadata), reused_in(sealed.delta), task.removed};
 }
 
@@ -295,10 +298,25 @@ inline std::optional<save_report> look(save_task const& task) {
     }
 }
 
+/// Completes the save of a process that is alone.
+inline save_report complete_alone(save_task const& task, local_error const& failed,
+                                  std::optional<std::vector<written_run>>& runs) {
+    try {
+        if (failed)
+            throw error(*failed);
+        return complete(task, {std::move(*runs)});
+    } catch (error const&) {
+        task.output->clean_up();
+        throw;
+    }
+}
+
 inline save_report async_state::finish(save_task& task) {
     auto runs = std::optional<std::vector<written_run>>();
     local_error const failed = attempt([&] { runs = write_pieces(task); });
     release(*task.memory);
+    if (task.how.writing.files)
+        return complete_alone(task, failed, runs);
     publish_or_fail(
         task, failed ? written_note{false,
                                     static_cast<std::uint64_t>(failed->code()),
@@ -342,7 +360,8 @@ inline void async_state::work() {
         {
             std::lock_guard const lock(mutex_);
             problem_ = problem;
-            if (task->rank == 0 && problem->code() != errc::deadline && !is_ending_)
+            if (!task->how.writing.files && task->rank == 0 && problem->code() != errc::deadline &&
+                !is_ending_)
                 given_up_.push_back(task->place);
         }
         task->result.set_exception(std::make_exception_ptr(*problem));
@@ -403,12 +422,30 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
     return first;
 }
 
+/// \throws error with errc::usage
+inline void check_store(int size, save_options const& how) {
+    if (how.writing.files && size > 1)
+        fail(errc::usage,
+             "save_options.writing.files: in the background, one rank alone saves to "
+             "another place than the file system, and here are ",
+             size, "; leave it out, or use save");
+}
+
+/// Opens the temporary directory, by which this process sees what becomes of it.
+inline void see(save_task& task, std::filesystem::path const& target,
+                std::filesystem::path const& temporary) {
+    task.place = {resolved(without_slash(target)), temporary, task.how.writing.replace};
+    task.seen = file_descriptor::open(temporary.string(), O_RDONLY | O_DIRECTORY);
+    task.seen.try_share();
+}
+
 /// \par Collective every rank of the group, in the same order
 std::shared_future<save_report> save_async_as(group auto const& world, source_tensors have,
                                               std::filesystem::path const& target,
                                               async_state& state, save_options const& how) {
     agree_to_run(world, "save in the background to " + target.string(), digest_of(how),
                  attempt([&] {
+                     check_store(world.size(), how);
                      have.tensors.check();
                      if (auto const earlier = state.take_problem())
                          throw error(*earlier);
@@ -432,13 +469,11 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
                 task.mine.push_back(piece);
     });
     task.base = base_of_all(world, target, how.writing);
-    staging directory(world, target, how.writing.replace);
+    staging directory(world, how.writing.files, target, how.writing.replace);
     state_dict kept;
     local_error const problem = attempt([&] {
-        if (world.rank() != 0) {
-            task.seen = file_descriptor::open(directory.path().string(), O_RDONLY | O_DIRECTORY);
-            task.seen.try_share();
-        }
+        if (!how.writing.files)
+            see(task, target, directory.target().name());
         task.memory = &state.acquire(bytes_for(task.mine));
         kept = kept_tensors(task);
     });
@@ -451,10 +486,8 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
             state.release(*task.memory);
         throw error(*failed);
     }
-    task.place = directory.directory();
     task.removed = gather_values(world, directory.removed()).front();
-    if (world.rank() == 0)
-        task.seen = directory.release();
+    task.output = directory.release();
     std::shared_future<save_report> result = task.result.get_future().share();
     state.add(std::move(task));
     return result;

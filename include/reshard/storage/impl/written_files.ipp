@@ -8,7 +8,7 @@
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/staging.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,10 +35,10 @@ RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t
 }
 
 RESHARD_DECL written_files::written_files(checkpoint_plan const& plan,
-                                          std::filesystem::path directory, delta_base const* base,
+                                          file_store::unfinished& target, delta_base const* base,
                                           int process)
     : plan_(plan),
-      directory_(std::move(directory)),
+      target_(target),
       base_(base),
       process_(process),
       is_written_(plan.headers.size(), false) {}
@@ -48,30 +48,31 @@ RESHARD_DECL std::string written_files::own_delta_file() const {
 }
 
 /// A file of a delta, which grows as it is written.
-RESHARD_DECL output_file written_files::open_delta(std::string const& name) {
+RESHARD_DECL std::unique_ptr<file_store::output>
+written_files::open_delta(std::string const& name) {
     delta_files_.insert(name);
-    return output_file::open(directory_ / name, 0);
+    return target_.open(name, 0);
 }
 
-RESHARD_DECL output_file written_files::open_again(holder_t number) const {
+RESHARD_DECL std::unique_ptr<file_store::output> written_files::opened(holder_t number) const {
     checkpoint_file const& file = plan_.metadata.files[number];
-    return output_file::open(directory_ / file.path, file.bytes);
+    return target_.open(file.path, file.bytes);
 }
 
 RESHARD_DECL void written_files::open(holder_t number) {
-    if (open_.is_open() && open_number_ == number)
+    if (open_ && open_number_ == number)
         return;
-    open_ = open_again(number);
+    open_ = opened(number);
     open_number_ = number;
     if (!is_written_[number])
-        open_.write(0, std::as_bytes(std::span(plan_.headers[number])));
+        open_->write(0, std::as_bytes(std::span(plan_.headers[number])));
     is_written_[number] = true;
 }
 
 RESHARD_DECL void written_files::write(holder_t number, std::uint64_t position,
                                        std::span<std::byte const> bytes) {
     open(number);
-    open_.write(position, bytes);
+    open_->write(position, bytes);
 }
 
 RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
@@ -110,15 +111,15 @@ RESHARD_DECL void written_files::put_changed(shard_place place, std::uint64_t be
 
 /// Writes behind what this process has written, and returns where that is.
 RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chunk) {
-    if (!changes_.is_open()) {
+    if (!changes_) {
         changes_ = open_delta(own_delta_file());
         std::string const header = delta_header(unknown_save_id, 0);
-        changes_.write(0, std::as_bytes(std::span(header)));
+        changes_->write(0, std::as_bytes(std::span(header)));
         auto const headers = static_cast<holder_t>(process_ == 0 ? plan_.headers.size() : 0);
         changes_end_ = header_position(plan_, headers);
     }
     std::uint64_t const position = changes_end_;
-    changes_.write(position, chunk);
+    changes_->write(position, chunk);
     changes_end_ += chunk.size();
     return position;
 }
@@ -149,22 +150,22 @@ RESHARD_DECL written_run& written_files::run_at(shard_place place, std::uint64_t
 RESHARD_DECL void written_files::put_header(holder_t number, std::string_view header) {
     auto const bytes = std::as_bytes(std::span(header));
     if (base_)
-        open_delta(delta_file_name(0)).write(header_position(plan_, number), bytes);
+        open_delta(delta_file_name(0))->write(header_position(plan_, number), bytes);
     else
         write(number, 0, bytes);
 }
 
 RESHARD_DECL void written_files::put_delta_header(std::string const& file,
                                                   std::string_view header) {
-    open_delta(file).write(0, std::as_bytes(std::span(header)));
+    open_delta(file)->write(0, std::as_bytes(std::span(header)));
 }
 
 RESHARD_DECL void written_files::sync() {
     for (holder_t i = 0; i < is_written_.size(); ++i)
         if (is_written_[i])
-            open_again(i).sync();
+            opened(i)->sync();
     for (std::string const& name : delta_files_)
-        output_file::open(directory_ / name, 0).sync();
+        target_.open(name, 0)->sync();
 }
 
 /// The digests of each file.
@@ -339,11 +340,11 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                 delta_of(plan, runs, *base));
 }
 
-RESHARD_DECL void put_record(std::filesystem::path const& directory, checkpoint_plan const& plan,
+RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,
                              sealed_checkpoint const& sealed, bool sync) {
     if (!plan.index.empty())
-        write_new_file(directory / hf_index_name, plan.index, sync);
-    write_new_file(directory / save_record_name, sealed.record, sync);
+        write_new_file(target, hf_index_name, plan.index, sync);
+    write_new_file(target, save_record_name, sealed.record, sync);
 }
 
 } // namespace reshard::detail
