@@ -7,11 +7,13 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 namespace reshard::detail {
 
@@ -100,9 +102,85 @@ RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const&
     return found;
 }
 
-RESHARD_DECL void check(stored_tensor const& tensor) {
-    tensor.check_cover();
-    tensor.check_replicas();
+/// Equal shards of a tensor in a checkpoint, and what digests they have.
+struct digested_shard {
+    box region;
+    std::optional<flat_range> flat;
+    digest_list const* digests = nullptr; ///< of the first one
+    std::uint64_t chunk_bytes = 0;        ///< 0: they have none, or of chunks of several sizes
+    bool has_equal_copies = true;
+
+    auto place() const { return std::tie(region, flat); }
+};
+
+/// The different shards of a tensor that have bytes, sorted.
+inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& source,
+                                                   std::size_t number) {
+    std::vector<digested_shard> all;
+    for (checkpoint_shard const& shard : source.tensors[number].shards)
+        if (shard.end > shard.begin)
+            all.push_back({shard.region, shard.flat, &shard.digests,
+                           source.files[shard.file].chunk_bytes, true});
+    std::sort(all.begin(), all.end(), [](digested_shard const& a, digested_shard const& b) {
+        return a.place() < b.place();
+    });
+    std::size_t different = 0;
+    for (digested_shard& shard : all) {
+        if (different == 0 || all[different - 1].place() != shard.place()) {
+            all[different++] = shard;
+            continue;
+        }
+        digested_shard& first = all[different - 1];
+        first.has_equal_copies = first.has_equal_copies && *first.digests == *shard.digests;
+        first.chunk_bytes = first.chunk_bytes == shard.chunk_bytes ? first.chunk_bytes : 0;
+    }
+    all.resize(different);
+    return all;
+}
+
+RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
+                                            checkpoint_metadata const& b, std::size_t number_in_b) {
+    checkpoint_tensor const &x = a.tensors[number_in_a], &y = b.tensors[number_in_b];
+    if (x.dtype != y.dtype || x.shape != y.shape)
+        return digest_verdict::unknown;
+    auto const of_a = digested_shards(a, number_in_a), of_b = digested_shards(b, number_in_b);
+    auto const are_all = [&](auto&& test) {
+        return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), test);
+    };
+    using shard = digested_shard const&;
+    if (!are_all([](shard one, shard other) { return one.place() == other.place(); }))
+        return digest_verdict::other_shards;
+    if (!are_all([](shard one, shard other) {
+            return one.chunk_bytes != 0 && one.chunk_bytes == other.chunk_bytes;
+        }))
+        return digest_verdict::no_digests;
+    if (!are_all(
+            [](shard one, shard other) { return one.has_equal_copies && other.has_equal_copies; }))
+        return digest_verdict::unknown;
+    return are_all([](shard one, shard other) { return *one.digests == *other.digests; })
+               ? digest_verdict::equal
+               : digest_verdict::unequal;
+}
+
+RESHARD_DECL bool differ(checkpoint const& a, checkpoint const& b,
+                         common_tensors::value_type const& pair, compare_options const& how,
+                         bool matters, comparison& counts) {
+    stored_tensor const x(a, pair.first), y(b, pair.second);
+    x.check_cover();
+    y.check_cover();
+    auto const verdict = how.data
+                             ? digest_verdict::unknown
+                             : compare_digests(a.metadata(), pair.first, b.metadata(), pair.second);
+    counts.by_digests += verdict == digest_verdict::equal;
+    counts.other_shards += verdict == digest_verdict::other_shards;
+    counts.no_digests += verdict == digest_verdict::no_digests;
+    if (verdict == digest_verdict::equal)
+        return false;
+    if (verdict != digest_verdict::unequal) {
+        x.check_replicas();
+        y.check_replicas();
+    }
+    return matters && difference_of(x, y).has_value();
 }
 
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result) {
