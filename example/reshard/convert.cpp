@@ -64,37 +64,48 @@ void read_again(processes const& world, std::string const& directory) {
              "read again after it was written: ", detail::describe(found.bad.front()));
 }
 
+std::string headline(convert_command const& options, index_t keys, std::size_t warnings) {
+    return options.directory + ": " + counted(static_cast<std::size_t>(keys), "key") + " from " +
+           options.files.source + (warnings > 0 ? ", " + counted(warnings, "warning") : "");
+}
+
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
-    std::size_t warnings = source.metadata().warnings.size();
-    if (world.rank() == 0)
-        for (std::string const& warning : source.metadata().warnings)
-            say("warning", warning);
+    std::size_t warnings = say_warnings(world, source);
     convert_report const report = with_force_hint(options.directory, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
     if (options.verify)
         read_again(world, options.directory);
-    double const seconds = watch.seconds();
+    return converted(world, report, watch.seconds(),
+                     as_json ? "" : headline(options, report.keys, warnings));
+}
+
+} // namespace
+
+std::size_t say_warnings(processes const& world, checkpoint const& source) {
+    if (world.rank() == 0)
+        for (std::string const& warning : source.metadata().warnings)
+            say("warning", warning);
+    return source.metadata().warnings.size();
+}
+
+outcome converted(processes const& world, convert_report const& report, double seconds,
+                  std::string const& headline) {
     if (world.rank() == 0 && !report.removed.empty())
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
-    if (as_json)
-        return json_outcome({{"keys", report.keys},
-                             {"bytes", report.bytes},
-                             {"seconds", seconds},
-                             {"bytes_read", report.bytes_read},
-                             {"bytes_moved", report.bytes_moved},
-                             {"peak_extra_bytes", report.peak_extra_bytes}});
-    return {options.directory + ": " + counted(static_cast<std::size_t>(report.keys), "key") +
-            " from " + options.files.source +
-            (warnings > 0 ? ", " + counted(warnings, "warning") : "") + "\n" +
-            closing_line(report.bytes, seconds) + "\n"};
+    if (!headline.empty())
+        return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
+    return json_outcome({{"keys", report.keys},
+                         {"bytes", report.bytes},
+                         {"seconds", seconds},
+                         {"bytes_read", report.bytes_read},
+                         {"bytes_moved", report.bytes_moved},
+                         {"peak_extra_bytes", report.peak_extra_bytes}});
 }
-
-} // namespace
 
 void add_convert(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<convert_command>();

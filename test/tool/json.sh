@@ -357,6 +357,25 @@ expects output 'd["equal"], d["by_digests"], d["other_shards"], d["no_digests"]'
 [ "$(cat errors)" = "note: out/saved and out/halved have other shards for 1 tensor: the data of these was read" ] ||
     report "diff does not say which data it read"
 
+# One file, of any checkpoint; a file stands for itself.
+for ranks in 1 3; do
+    succeeds "$ranks" merge out/halved "out/one$ranks.safetensors" --json
+    expects output 'd["keys"], d["bytes"], sorted(d)' \
+        "(3, 54, ['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'seconds'])"
+done
+checks=$((checks + 1))
+cmp -s out/one1.safetensors out/one3.safetensors || report "three processes merge to something else"
+document inspect out/one1.safetensors
+expects output 'd["format"]' safetensors
+document verify out/one1.safetensors
+expects output 'd["ok"], d["files"], d["bytes"], d["unverified"]' '(True, 1, 54, [])'
+document diff model out/one1.safetensors
+expects output 'd["equal"]' True
+refuses 3 '^out/one1.safetensors: already exists; .* \(--force\)$' merge model out/one1.safetensors
+refuses 2 '^one.bin: does not end with .safetensors' merge model one.bin
+succeeds 1 merge model out/one1.safetensors --force
+grep -q '^out/one1.safetensors: 3 keys from model$' output || report "merge does not say what it did"
+
 # The whole layout, a part of it, and zeros.
 echo '_ -> z' >zeros.aoa
 echo '{"tensors": {"z": {"dtype": "I32", "shape": [2], "shards": [{"rank": 0, "offset": [0], "shape": [2]}]}}}' >z.json

@@ -31,13 +31,16 @@ struct checkpoint_plan {
     std::vector<std::string> headers; ///< the first bytes of each file; the data follows
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
+    /// One file that is checked by its own digests: it has no id of a save, which would want a
+    /// record beside it.
+    bool is_file = false;
 };
 
 /// What is known of a checkpoint when its data is.
 struct sealed_checkpoint {
     std::vector<std::string> headers; ///< of each file, as long as the plan's
-    std::string record;               ///< the text of `reshard.json`
-    std::string save;                 ///< its id
+    std::string record;               ///< the text of `reshard.json`; none for a file alone
+    std::string save;                 ///< its id; the same
 };
 
 /// Puts the digests of the data, and the id of the save, into headers and record. The id is a
@@ -87,6 +90,12 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = t
 RESHARD_DECL checkpoint_plan
 plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000, bool digests = true,
                  std::map<std::string, std::string> const& aliases = {});
+
+/// One file of whole tensors that stands for itself.
+///
+/// \throws error as `plan_huggingface`
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests = true,
+                                       std::map<std::string, std::string> const& aliases = {});
 
 } // namespace reshard::detail
 

@@ -26,6 +26,19 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
         take(i);
 }
 
+/// The target of a checkpoint that is to be written; one file cannot be at each.
+///
+/// \par Collective every rank of the group
+std::filesystem::path const& checked_target(group auto const& world,
+                                            std::filesystem::path const& target,
+                                            checkpoint_plan const& plan) {
+    agree_on(world, [&] {
+        if (plan.is_file && world.rank() == 0)
+            check_file_target(target);
+    });
+    return target;
+}
+
 /// A checkpoint that is being written, by several processes: bytes of shards (`files().put`), and
 /// at last what makes them a checkpoint.
 ///
@@ -40,7 +53,9 @@ public:
     /// \throws error as `staging`, and with errc::io where a disk is full; on every rank alike
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& how)
-        : how_(how), directory_(world, target, how.replace), files_(plan, directory_.path()) {
+        : how_(how),
+          directory_(world, checked_target(world, target, plan), how.replace),
+          files_(plan, directory_.path()) {
         agree_on(world, [&] {
             for_each_own_file(plan, world.rank(), world.size(),
                               [&](holder_t i) { files_.open(i); });
@@ -57,7 +72,7 @@ public:
     /// \param beside files that are copied beside it
     /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
-    /// \return the id of the save
+    /// \return the id of the save; empty for one file
     /// \throws error with errc::io on every rank alike, and the target is what it was
     std::string commit(group auto const& world,
                        std::vector<std::filesystem::path> const& beside = {}) {
@@ -75,10 +90,15 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
+            if (files_.plan().is_file)
+                return put_file_in_place(directory_.path() /
+                                             files_.plan().metadata.files.front().path,
+                                         directory_.directory().target, how_.replace);
             copy_files(beside, directory_.path());
             put_record(directory_.path(), files_.plan(), sealed, how_.sync);
         });
-        directory_.commit(world);
+        if (!files_.plan().is_file)
+            directory_.commit(world);
         return sealed.save;
     }
 

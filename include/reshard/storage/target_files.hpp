@@ -34,9 +34,13 @@ struct write_options {
     /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};
+    /// The target is one file, `NAME.safetensors`, of whole tensors, and no directory. It has
+    /// digests of its own and no record, so no numbers.
+    bool single_file = false;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes);
+        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes,
+              self.single_file);
     }
 };
 
@@ -53,12 +57,12 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 namespace detail {
 
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
-/// of everything that `program` yields.
+/// of everything that `program` yields, or the single file of that.
 ///
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
 ///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
-///         `check_numbers`
+///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {});

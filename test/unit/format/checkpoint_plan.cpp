@@ -139,6 +139,7 @@ BOOST_AUTO_TEST_CASE(a_layout_without_tensors_is_still_a_checkpoint) {
     auto const plan = plan_sharded(test::listed_layout(2, {}));
     BOOST_TEST(plan.metadata.files.size() == 1u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
+    BOOST_TEST(plan_file({}).headers.size() == 1u);
     BOOST_TEST((written_and_opened(plan_huggingface({})) == plan_huggingface({}).metadata));
 }
 

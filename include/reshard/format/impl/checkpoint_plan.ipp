@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -54,9 +55,10 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
             byte_count(element_count(tensors.back().shape), shard.dtype)));
     }
     for (auto const& [alias, key] : plan.metadata.aliases)
-        if (std::ranges::find(contents.shards, key, &file_shard::key) != contents.shards.end())
+        if (std::ranges::find(tensors, key, &safetensors_tensor::name) != tensors.end())
             metadata.emplace(alias, key);
-    metadata.emplace(save_id_name, unknown_save_id);
+    if (!plan.is_file)
+        metadata.emplace(save_id_name, unknown_save_id);
     metadata.emplace(header_digest_name, hex_text(0));
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
@@ -225,14 +227,20 @@ huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, ind
     return files;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
-                                              std::map<std::string, std::string> const& aliases) {
+/// The bytes of each tensor; adds them up in `all`.
+inline std::vector<index_t> bytes_of_each(catalog const& tensors, index_t& all) {
     std::vector<index_t> bytes;
-    index_t all = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
         all = checked_add(all, bytes.back(), "the bytes of all tensors");
     }
+    return bytes;
+}
+
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
+                                              std::map<std::string, std::string> const& aliases) {
+    index_t all = 0;
+    std::vector<index_t> const bytes = bytes_of_each(tensors, all);
     auto files = huggingface_files(tensors, bytes, most_bytes);
     tensors = {}; // of a million tensors, a quarter of what planning needs
     checkpoint_plan plan;
@@ -249,6 +257,22 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     join_tensors(plan.metadata.tensors);
     if (files.size() > 1)
         plan.index = to_json(index);
+    return plan;
+}
+
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
+                                       std::map<std::string, std::string> const& aliases) {
+    index_t all = 0;
+    auto files = huggingface_files(tensors, bytes_of_each(tensors, all),
+                                   std::numeric_limits<index_t>::max());
+    tensors = {};
+    checkpoint_plan plan;
+    plan.is_file = true;
+    plan.metadata.format = "safetensors";
+    plan.metadata.aliases = aliases;
+    plan.metadata.metadata = {{"format", "pt"}};
+    add_file(plan, std::move(files.front()), plan.metadata.metadata, digests);
+    join_tensors(plan.metadata.tensors);
     return plan;
 }
 
@@ -292,12 +316,14 @@ digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> con
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
                                     std::string_view salt, save_facts const& facts) {
-    sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
+    sealed_checkpoint sealed{
+        plan.headers, {}, plan.is_file ? std::string() : save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
     save_record record{sealed.save, {}, facts, written.aliases};
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
-        set_metadata(header, save_id_name, record.save);
+        if (!plan.is_file)
+            set_metadata(header, save_id_name, record.save);
         if (written.files[i].chunk_bytes != 0)
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
         set_metadata(header, header_digest_name,
@@ -305,7 +331,8 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
         record.files.push_back({written.files[i].path.string(), written.files[i].bytes,
                                 digest_of_bytes(std::as_bytes(std::span(header).subspan(8)))});
     }
-    sealed.record = to_json(record, written, digests_of_shards(written, digests));
+    if (!plan.is_file)
+        sealed.record = to_json(record, written, digests_of_shards(written, digests));
     return sealed;
 }
 
