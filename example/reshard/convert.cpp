@@ -28,6 +28,7 @@ struct convert_command {
     bool no_verify = false;
     bool verify = false;
     bool no_carry = false;
+    bool replicas = false;
     std::map<std::string, double> numbers;
 };
 
@@ -42,7 +43,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     detail::write_options const writing{.replace = options.force,
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
-                                        .numbers = options.numbers};
+                                        .numbers = options.numbers,
+                                        .replicas = options.replicas};
     progress_bar bar(world.rank() == 0);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
@@ -116,8 +118,13 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->directory, "The directory that is to be written");
     add_reverse(*command, options->files, add_program(*command, options->files));
-    add_path(*command, chosen, "--layout", options->files.target,
-             "A layout file or a checkpoint; without it, a Hugging Face directory");
+    CLI::Option* const wanted =
+        add_path(*command, chosen, "--layout", options->files.target,
+                 "A layout file or a checkpoint; without it, a Hugging Face directory");
+    command
+        ->add_flag("--replicas", options->replicas,
+                   "Write equal shards into the file of each rank that holds them, not once")
+        ->needs(wanted);
     add_partial(*command, options->files, "layout");
     add_strict(*command, options->files);
     add_force(*command, options->force);

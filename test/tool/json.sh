@@ -357,6 +357,29 @@ expects output 'd["equal"], d["by_digests"], d["other_shards"], d["no_digests"]'
 [ "$(cat errors)" = "note: out/saved and out/halved have other shards for 1 tensor: the data of these was read" ] ||
     report "diff does not say which data it read"
 
+# Equal shards once, or in the file of each rank: k, 16 bytes, is on ranks 0 and 1, n on both and on 2.
+cat >copies.json <<'END'
+{"tensors": {"k": {"shape": [2, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 2]},
+                                               {"rank": 1, "offset": [0, 0], "shape": [2, 2]}]},
+             "n": {"shape": [3], "shards": [{"rank": 0, "offset": [0], "shape": [3]}, {"rank": 1, "offset": [0], "shape": [3]},
+                                            {"rank": 2, "offset": [0], "shape": [3]}]}}}
+END
+for ranks in 1 3; do
+    succeeds "$ranks" convert model "out/copies$ranks" --layout copies.json --replicas --json
+    expects output 'd["keys"], d["bytes"]' '(2, 50)'
+done
+document inspect out/copies3
+expects output '[(k, [s["file"][8:11] for s in t["shards"]]) for k, t in d["tensors"].items()]' \
+    "[('k', ['001', '002']), ('n', ['001', '002', '003'])]"
+succeeds 1 convert model out/once --layout copies.json
+succeeds 1 inspect out/once --json
+expects output '[len(t["shards"]) for t in d["tensors"].values()]' '[1, 1]'
+document diff --data out/copies1 out/once
+expects output 'd["equal"]' True
+document diff out/copies1 out/once
+expects output 'd["equal"], d["by_digests"]' '(True, 2)'
+refuses 2 '^reshard convert: --replicas requires --layout' convert model out/x --replicas
+
 # One file, of any checkpoint; a file stands for itself.
 for ranks in 1 3; do
     succeeds "$ranks" merge out/halved "out/one$ranks.safetensors" --json

@@ -75,12 +75,14 @@ auto shards_by_file(Metadata& all) {
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.
 ///
-/// \param  digests the files have room for digests of their data
-/// \param  aliases other names of tensors, with their keys, for record and metadata
+/// \param  digests  the files have room for digests of their data
+/// \param  aliases  other names of tensors, with their keys, for record and metadata
+/// \param  replicas each rank that holds a shard has it in its own file
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true,
-                                          std::map<std::string, std::string> const& aliases = {});
+                                          std::map<std::string, std::string> const& aliases = {},
+                                          bool replicas = false);
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.

@@ -37,10 +37,13 @@ struct write_options {
     /// The target is one file, `NAME.safetensors`, of whole tensors, and no directory. It has
     /// digests of its own and no record, so no numbers.
     bool single_file = false;
+    /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
+    /// there; else equal shards are written once.
+    bool replicas = false;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes,
-              self.single_file);
+              self.single_file, self.replicas);
     }
 };
 
@@ -62,7 +65,8 @@ namespace detail {
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
 ///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
-///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers
+///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
+///         and for replicas without a layout
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {});

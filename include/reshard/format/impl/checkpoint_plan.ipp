@@ -102,10 +102,13 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
 using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 
 /// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
-/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far.
+/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far, or
+/// all of them do.
 class shard_writers {
 public:
-    explicit shard_writers(layout const& all) : all_(all), chosen_(all.tensors.size()) {
+    /// \param replicas all ranks that hold a shard write it
+    shard_writers(layout const& all, bool replicas)
+        : all_(all), replicas_(replicas), chosen_(all.tensors.size()) {
         for (tensor_spread const& spread : all.spreads) {
             listed_.push_back(blocks_listed(spread));
             different_.push_back(different_shards(listed_.back()));
@@ -135,7 +138,16 @@ private:
         index_t bytes = 0;
     };
 
+    void choose_each(std::uint32_t tensor, equal_shards const& replicas) {
+        shard_table const& table = shards(tensor);
+        for (std::size_t i = 0; i < replicas.size(); ++i)
+            if (i == 0 || table.holder(replicas[i]) != table.holder(replicas[i - 1]))
+                chosen_[tensor].push_back(replicas[i]);
+    }
+
     void add(std::uint32_t tensor, equal_shards const& replicas) {
+        if (replicas_)
+            return choose_each(tensor, replicas);
         std::uint32_t const first = replicas.front();
         shard_table const& table = shards(tensor);
         auto const flat = table.flat(first);
@@ -160,6 +172,7 @@ private:
     }
 
     layout const& all_;
+    bool replicas_;
     std::vector<shard_table> listed_;                  ///< of each spread
     std::vector<std::vector<equal_shards>> different_; ///< the same
     std::vector<choice> replicated_;
@@ -184,9 +197,10 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
 }
 
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
-                                          std::map<std::string, std::string> const& aliases) {
+                                          std::map<std::string, std::string> const& aliases,
+                                          bool replicas) {
     files_of_rank ranks;
-    shard_writers const writers(target);
+    shard_writers const writers(target, replicas);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
         add_shards(ranks, target, writers, t);
     if (ranks.empty())

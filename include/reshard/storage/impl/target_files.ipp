@@ -81,6 +81,9 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases) {
     check_numbers(options.numbers);
+    if (options.replicas && !wanted)
+        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
+                          "give a layout, or leave out replicas");
     if (options.single_file) {
         check_single_file(wanted, options);
         return plan_file(without_keys(catalog_of(program), aliases), options.digests, aliases);
@@ -91,7 +94,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
         check_complete(written);
-    return plan_sharded(written, options.digests, aliases);
+    return plan_sharded(written, options.digests, aliases, options.replicas);
 }
 
 } // namespace detail
