@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ struct convert_command {
     bool verify = false;
     bool no_carry = false;
     bool replicas = false;
+    progress_when progress = progress_when::on_terminal;
     std::map<std::string, double> numbers;
 };
 
@@ -45,11 +47,11 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
                                         .replicas = options.replicas};
-    progress_bar bar(world.rank() == 0);
+    progress_bar bar(world.rank() == 0, options.progress);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
                               .writing = writing,
-                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); },
+                              .progress = std::ref(bar),
                               .verify = !options.no_verify,
                               .carry = !options.no_carry};
     return with_files(options.files, [&] {
@@ -59,8 +61,9 @@ convert_report run_convert(processes const& world, convert_command const& option
 }
 
 /// Compares what was written, as it can be read now, with its digests.
-void read_again(processes const& world, std::string const& directory) {
-    auto const found = verify(world, open_checkpoint(world, directory));
+void read_again(processes const& world, convert_command const& options) {
+    progress_bar bar(world.rank() == 0, options.progress);
+    auto const found = verify(world, open_checkpoint(world, options.directory), std::ref(bar));
     if (!found.ok())
         fail(errc::corrupt_file,
              "read again after it was written: ", detail::describe(found.bad.front()));
@@ -79,7 +82,7 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         return run_convert(world, options, source, warnings);
     });
     if (options.verify)
-        read_again(world, options.directory);
+        read_again(world, options);
     return converted(world, report, watch.seconds(),
                      as_json ? "" : headline(options, report.keys, warnings));
 }
@@ -137,6 +140,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_numbers(*command, options->numbers);
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return convert_checkpoint(world, *options, chosen.json);

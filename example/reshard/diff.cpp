@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "job_options.hpp"
 #include "json.hpp"
 
 #include <reshard/storage/compare.hpp>
@@ -9,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace tool {
@@ -22,6 +24,7 @@ struct diff_options {
     std::string a;
     std::string b;
     compare_options how = {};
+    progress_when progress = progress_when::on_terminal;
 };
 
 /// A number where the text is one that JSON has, else the text.
@@ -70,11 +73,19 @@ void note_read(comparison const& found, diff_options const& options) {
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
+comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
+                    diff_options const& options) {
+    progress_bar bar(world.rank() == 0, options.progress);
+    compare_options how = options.how;
+    how.progress = std::ref(bar);
+    return compare(world, a, b, how);
+}
+
 outcome diff(processes const& world, diff_options const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const a = open_checkpoint(world, options.a);
     checkpoint const b = open_checkpoint(world, options.b);
-    comparison const found = compare(world, a, b, options.how);
+    comparison const found = compared(world, a, b, options);
     if (world.rank() == 0)
         note_read(found, options);
     int const status = found.equal() ? done : no;
@@ -112,6 +123,7 @@ void add_diff(CLI::App& app, invocation& chosen) {
     command->add_flag("--data", options->how.data,
                       "Read all data; without it, tensors of equal shards are compared by the "
                       "digests saved with them, and read where these differ");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return diff(world, *options, chosen.json);

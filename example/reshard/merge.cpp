@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace tool {
@@ -20,13 +21,14 @@ struct merge_command {
     std::string file;
     bool force = false;
     bool no_verify = false;
+    progress_when progress = progress_when::on_terminal;
 };
 
 convert_report run_merge(processes const& world, merge_command const& options,
                          checkpoint const& source) {
-    progress_bar bar(world.rank() == 0);
+    progress_bar bar(world.rank() == 0, options.progress);
     convert_options const how{.writing = {.replace = options.force, .single_file = true},
-                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); },
+                              .progress = std::ref(bar),
                               .verify = !options.no_verify};
     return world.mpi() ? convert(*world.mpi(), source, options.file, how)
                        : convert(solo(), source, options.file, how);
@@ -58,6 +60,7 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return merge(world, *options, chosen.json);

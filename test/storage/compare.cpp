@@ -287,6 +287,36 @@ BOOST_AUTO_TEST_CASE(other_shards_and_lacking_digests_are_counted_and_read) {
                          {"w", index_vector{3, 2}, "108", "88"}));
 }
 
+/// What was told last of bytes done and bytes in all, on the first rank; others have no tensor.
+using told = std::pair<index_t, index_t>;
+
+told progress_of(checkpoint const& a, checkpoint const& b, bool data = false) {
+    told last{-1, -1};
+    compare(world(), a, b, {.data = data, .progress = [&](index_t done, index_t all) {
+                                BOOST_TEST(done <= all);
+                                last = {done, all};
+                            }});
+    return world().rank() == 0 ? last : told{};
+}
+
+told on_first(index_t done, index_t all) { return world().rank() == 0 ? told{done, all} : told{}; }
+
+BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_are_compared) {
+    checkpoint const a = saved("a", "abcdefghijkl"), other = saved("other", "abXdefghijkl");
+    checkpoint const rows = saved("rows", "abcdefghijkl", {}, rows_of_two());
+    BOOST_TEST((progress_of(a, rows) == on_first(12, 12)));
+    BOOST_TEST((progress_of(a, a) == on_first(-1, -1))); // nothing is read
+    BOOST_TEST((progress_of(a, a, true) == on_first(12, 12)));
+    BOOST_TEST((progress_of(a, other) == on_first(12, 12)));
+    // Each further copy is compared with the first one.
+    file_tensor const box_of_all{"w", "U8", "[4,3]", "abcdefghijkl", "[0,0]", "[4,3]"};
+    checkpoint const copies = sharded("copies", {{box_of_all}, {box_of_all}, {box_of_all}});
+    BOOST_TEST((progress_of(a, copies) == on_first(36, 36)));
+    BOOST_TEST((progress_of(copies, a) == on_first(36, 36)));
+    checkpoint const typed = file("typed.safetensors", {{"w", "I8", "[4,3]", "abcdefghijkl"}});
+    BOOST_TEST((progress_of(a, typed) == on_first(0, 0)));
+}
+
 BOOST_AUTO_TEST_CASE(tensors_without_elements_and_scalars_are_equal_by_digests) {
     checkpoint const source =
         file("a.safetensors", {{"s", "F32", "[]", bytes_of(2.0f)}, {"z", "F32", "[0,4]", ""}});

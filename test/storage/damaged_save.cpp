@@ -147,6 +147,22 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_names_file_key_and_bytes) {
     convert(world(), source, directory / "target", {.program = everything, .verify = false});
 }
 
+BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_a_rank_verifies) {
+    shared_directory const directory;
+    save_from(directory / "save", 1);
+    index_t last = 0, all = 0;
+    verify(world(), open_checkpoint(world(), directory / "save"), [&](index_t done, index_t of) {
+        BOOST_TEST(done > last);
+        last = done;
+        all = of;
+    });
+    // The first rank has b, of 3 bytes, and the second one w, of 6 bytes a rank.
+    index_t const expected[] = {3, 18, 0};
+    index_t const mine = world().size() == 1 ? 9 : expected[world().rank()];
+    BOOST_TEST(last == mine);
+    BOOST_TEST(all == mine);
+}
+
 BOOST_AUTO_TEST_CASE(files_of_two_saves_are_not_mixed) {
     shared_directory const directory;
     auto const path = directory / "save";

@@ -119,6 +119,7 @@ struct tensor_difference {
 struct compare_options {
     /// All data is read, whatever digests say: what has changed since it was saved is found, too.
     bool data = false;
+    detail::progress_function progress = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.data); }
 };
@@ -144,8 +145,8 @@ namespace detail {
 /// How a tensor that both checkpoints have differs, or nothing.
 ///
 /// \pre both are covered
-RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
-                                                            stored_tensor const& b);
+RESHARD_DECL std::optional<tensor_difference>
+difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
 /// What digests tell of two tensors of one key.
 enum class digest_verdict {
@@ -179,13 +180,38 @@ std::size_t lowest(group auto const& world, std::size_t mine, std::size_t none) 
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
 
-/// Whether the tensors of a pair differ, and, in `counts`, why they were read.
-///
-/// \param matters false where only the soundness of the two is of interest
-/// \throws error where one has a gap, or copies that differ
-RESHARD_DECL bool differ(checkpoint const& a, checkpoint const& b,
-                         common_tensors::value_type const& pair, compare_options const& how,
-                         bool matters, comparison& counts);
+/// The tensors of two checkpoints that one process compares.
+class compared_tensors {
+public:
+    /// \param counts gets how many were compared how
+    /// \pre   all live as long
+    RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
+                                  compare_options const& how, comparison& counts);
+
+    /// Compares what digests tell of a pair, number `number` of all; keeps what is to be read.
+    ///
+    /// \throws error where one has a gap, or elements twice
+    RESHARD_DECL void judge(std::size_t number, common_tensors::value_type const& pair);
+
+    /// Reads what was kept: the lowest number that differs, or `none`.
+    ///
+    /// \throws error where one has copies that differ
+    RESHARD_DECL std::size_t read(std::size_t none);
+
+private:
+    struct kept_pair {
+        std::size_t number = 0;
+        common_tensors::value_type pair;
+        bool has_equal_copies = false; ///< by their digests
+        index_t bytes = 0;             ///< that are to be compared
+    };
+
+    checkpoint const& a_;
+    checkpoint const& b_;
+    compare_options const& how_;
+    comparison& counts_;
+    std::vector<kept_pair> kept_;
+};
 
 /// The counts of tensors, in the order of the members.
 inline std::vector<index_t> counts_of(comparison const& found) {
@@ -223,10 +249,11 @@ comparison compare(group auto const& world, checkpoint const& a, checkpoint cons
     std::size_t first = common.size();
     comparison mine;
     agree_on(world, [&] {
+        detail::compared_tensors own(a, b, how, mine);
         auto const step = static_cast<std::size_t>(world.size());
         for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step)
-            if (detail::differ(a, b, common[i], how, i < first, mine))
-                first = std::min(first, i);
+            own.judge(i, common[i]);
+        first = own.read(common.size());
     });
     detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
     first = detail::lowest(world, first, common.size());

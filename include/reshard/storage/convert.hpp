@@ -13,7 +13,6 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,9 +37,6 @@ public:
 private:
     index_t before_ = 0;
 };
-
-/// How much is done: called with bytes done and bytes in all, of this process.
-using progress_function = std::function<void(index_t, index_t)>;
 
 } // namespace detail
 

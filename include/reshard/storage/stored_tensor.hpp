@@ -94,7 +94,7 @@ public:
 
     /// \throws error with errc::overlap where replicas differ, naming both files, the key and the
     ///         first element that does
-    void check_replicas() const;
+    void check_replicas(progress_count* count = nullptr) const;
 
     /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
     ///
@@ -121,8 +121,10 @@ private:
 };
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
-RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
-                                                          stored_tensor const& b);
+///
+/// \param count is told the bytes of `a` that are compared, as far as needed
+RESHARD_DECL std::optional<index_vector>
+first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
 /// The places in `held` of the tensors that some target is made of, ascending.
 RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);

@@ -85,12 +85,12 @@ inline std::string kind_text(stored_tensor const& stored) {
     return std::string(code(stored.tensor().dtype)) + " " + to_string(stored.shape());
 }
 
-RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
-                                                            stored_tensor const& b) {
+RESHARD_DECL std::optional<tensor_difference>
+difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count) {
     tensor_layout const &x = a.tensor(), &y = b.tensor();
     if (a.shape() != b.shape() || x.dtype != y.dtype)
         return tensor_difference{x.key, {}, kind_text(a), kind_text(b)};
-    auto const index = first_difference(a, b);
+    auto const index = first_difference(a, b, count);
     if (!index)
         return std::nullopt;
     tensor_difference found{x.key, index, a.element(*index, element_text),
@@ -162,25 +162,63 @@ RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::s
                : digest_verdict::unequal;
 }
 
-RESHARD_DECL bool differ(checkpoint const& a, checkpoint const& b,
-                         common_tensors::value_type const& pair, compare_options const& how,
-                         bool matters, comparison& counts) {
-    stored_tensor const x(a, pair.first), y(b, pair.second);
-    x.check_cover();
-    y.check_cover();
-    auto const verdict = how.data
-                             ? digest_verdict::unknown
-                             : compare_digests(a.metadata(), pair.first, b.metadata(), pair.second);
-    counts.by_digests += verdict == digest_verdict::equal;
-    counts.other_shards += verdict == digest_verdict::other_shards;
-    counts.no_digests += verdict == digest_verdict::no_digests;
-    if (verdict == digest_verdict::equal)
-        return false;
-    if (verdict != digest_verdict::unequal) {
-        x.check_replicas();
-        y.check_replicas();
+/// The bytes of all shards of a tensor.
+inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
+    index_t bytes = 0;
+    for (checkpoint_shard const& shard : tensor.shards)
+        bytes += static_cast<index_t>(shard.end - shard.begin);
+    return bytes;
+}
+
+/// What is compared of two tensors: each copy of `x` and of `y` with the first one, and `x` with `y`
+/// where they are of one kind.
+inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
+                                bool has_equal_copies) {
+    index_t const in_x = byte_count(element_count(x.shape), x.dtype);
+    index_t const in_y = byte_count(element_count(y.shape), y.dtype);
+    index_t const copies = bytes_of_shards(x) - in_x + bytes_of_shards(y) - in_y;
+    bool const are_alike = x.dtype == y.dtype && x.shape == y.shape;
+    return (has_equal_copies ? 0 : copies) + (are_alike ? in_x : 0);
+}
+
+RESHARD_DECL compared_tensors::compared_tensors(checkpoint const& a, checkpoint const& b,
+                                                compare_options const& how, comparison& counts)
+    : a_(a), b_(b), how_(how), counts_(counts) {}
+
+RESHARD_DECL void compared_tensors::judge(std::size_t number,
+                                          common_tensors::value_type const& pair) {
+    stored_tensor(a_, pair.first).check_cover();
+    stored_tensor(b_, pair.second).check_cover();
+    checkpoint_metadata const &a = a_.metadata(), &b = b_.metadata();
+    auto const verdict =
+        how_.data ? digest_verdict::unknown : compare_digests(a, pair.first, b, pair.second);
+    counts_.by_digests += verdict == digest_verdict::equal;
+    counts_.other_shards += verdict == digest_verdict::other_shards;
+    counts_.no_digests += verdict == digest_verdict::no_digests;
+    bool const has_equal_copies = verdict == digest_verdict::unequal;
+    if (verdict != digest_verdict::equal)
+        kept_.push_back(
+            {number, pair, has_equal_copies,
+             bytes_to_compare(a.tensors[pair.first], b.tensors[pair.second], has_equal_copies)});
+}
+
+RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
+    index_t all = 0, done = 0;
+    for (kept_pair const& one : kept_)
+        all += one.bytes;
+    progress_count count(how_.progress, all);
+    std::size_t first = none;
+    for (kept_pair const& one : kept_) {
+        stored_tensor const x(a_, one.pair.first), y(b_, one.pair.second);
+        if (!one.has_equal_copies) {
+            x.check_replicas(&count);
+            y.check_replicas(&count);
+        }
+        if (first == none && difference_of(x, y, &count))
+            first = one.number;
+        count.reach(done += one.bytes); // less where a difference ended it
     }
-    return matters && difference_of(x, y).has_value();
+    return first;
 }
 
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result) {

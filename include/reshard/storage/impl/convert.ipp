@@ -91,10 +91,11 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
 /// Writes the pieces of one process.
 inline void put_converted(written_files& writer, file_pieces const& pieces, bound_plan const& bound,
                           chunk_reader& reader, holder_t me, int size, convert_options const& how) {
-    index_t all = 0, done = 0;
+    index_t all = 0;
     for (file_piece const& piece : pieces)
         if (piece.process == me)
             all += static_cast<index_t>(piece.bytes.size());
+    progress_count count(how.progress, all);
     std::vector<std::byte> buffer;
     put_pieces(
         bound, pieces, me, size, writer,
@@ -113,11 +114,7 @@ inline void put_converted(written_files& writer, file_pieces const& pieces, boun
             run(reader, std::move(loops));
             return std::span<std::byte const>(buffer);
         },
-        [&](std::uint64_t bytes) {
-            done += static_cast<index_t>(bytes);
-            if (how.progress)
-                how.progress(done, all);
-        });
+        [&](std::uint64_t bytes) { count.add(bytes); });
     reader.check_unchanged();
 }
 
