@@ -52,7 +52,7 @@ void add_merge(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<merge_command>();
     CLI::App* const command =
         add_command(app, chosen, "merge", "Write the whole tensors of a checkpoint as one file",
-                    "  reshard merge sharded model.safetensors\n"
+                    "  reshard merge sharded whole.safetensors\n"
                     "  mpiexec -n 4 reshard merge run/@latest all.safetensors --force --json");
     add_path(*command, chosen, "PATH", options->source, "A checkpoint")->required();
     add_written(*command, "FILE", options->file,

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_is_there_gives_way_only_where_that_is_asked_for) {
     BOOST_TEST(read_file(path("one.safetensors")) == bytes);
     BOOST_TEST((directory.names() == names{"one.safetensors", "source", "whole.safetensors"}));
     on_first_rank([&] { std::filesystem::create_directory(path("d.safetensors")); });
-    refuses("d.safetensors", {.replace = true}, errc::already_exists,
+    refuses("d.safetensors", {.replace = true}, errc::usage,
             text("d.safetensors") +
                 ": is a directory, which no file replaces; give the name of a file");
     refuses("one.bin", {}, errc::usage,

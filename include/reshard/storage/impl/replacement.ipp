@@ -157,7 +157,7 @@ inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
 RESHARD_DECL void check_file_target(std::filesystem::path const& target) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
-        fail(errc::already_exists, target.string(),
+        fail(errc::usage, target.string(),
              ": is a directory, which no file replaces; give the name of a file");
     if (target.extension() != ".safetensors")
         fail(errc::usage, target.string(),
