@@ -153,12 +153,33 @@ RESHARD_DECL void stored_tensor::check_cover() const {
          is_gap ? "no file" : "more than one shard");
 }
 
+RESHARD_DECL bool stored_tensor::has_equal_digests(std::uint32_t first,
+                                                   std::uint32_t second) const {
+    checkpoint_metadata const& all = source_.metadata();
+    checkpoint_shard const& a = all.tensors[number_].shards[first];
+    checkpoint_shard const& b = all.tensors[number_].shards[second];
+    std::uint64_t const chunk = all.files[a.file].chunk_bytes;
+    return chunk != 0 && chunk == all.files[b.file].chunk_bytes && a.region == b.region &&
+           a.flat == b.flat && a.digests == b.digests;
+}
+
+RESHARD_DECL void stored_tensor::check_copies(bool all, stored_pair& pair) const {
+    for (std::size_t i = 0; i < boxes().size(); ++i)
+        for (std::size_t which = 1; which < parts_.replicas(i); ++which) {
+            std::uint32_t const other = parts_.replica(i, which).shard;
+            if (!is_empty(boxes()[i]) && (all || !has_equal_digests(shard(i), other)))
+                check_copy(boxes()[i], shard(i), other, pair);
+        }
+}
+
 RESHARD_DECL void stored_tensor::check_replicas(progress_count* count) const {
     stored_pair pair(source_, source_, count);
-    for (std::size_t i = 0; i < boxes().size(); ++i)
-        for (std::size_t which = 1; which < parts_.replicas(i); ++which)
-            if (!is_empty(boxes()[i]))
-                check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard, pair);
+    check_copies(true, pair);
+}
+
+RESHARD_DECL void stored_tensor::check_saved_replicas() const {
+    stored_pair pair(source_, source_, nullptr);
+    check_copies(false, pair);
 }
 
 RESHARD_DECL void stored_tensor::add_digests(united_files const& files, int rank,
