@@ -91,7 +91,7 @@ echo "Where a part of one tensor of rank 0 comes from:"
     --target "$models/llama_pp2_tp3.json" --program "$models/llama_fuse.aoa"
 
 step "convert back" 2 convert six back --program "$models/llama_unfuse.aoa" --force
-step diff 2 diff original back
+step diff 2 diff --data original back
 
 echo
 echo "$rows" | awk '

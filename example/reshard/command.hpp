@@ -19,6 +19,13 @@ class Option;
 /// What the commands have in common. Each is a file of its own, and adds itself to the command
 /// line.
 
+namespace reshard {
+
+class checkpoint;
+struct convert_report;
+
+} // namespace reshard
+
 namespace tool {
 
 /// What a command yields: a text for standard output, and the exit status.
@@ -61,6 +68,14 @@ CLI::Option* add_written(CLI::App& command, std::string const& name, std::string
 /// error.
 outcome on_first(processes const& world, std::function<outcome()> const& work);
 
+/// Says on standard error what was noticed when a checkpoint was opened; how many warnings.
+std::size_t say_warnings(processes const& world, reshard::checkpoint const& source);
+
+/// What a conversion did, below its headline, or as JSON where that is empty; what it removed and
+/// copied is said on standard error.
+outcome converted(processes const& world, reshard::convert_report const& report, double seconds,
+                  std::string const& headline);
+
 void add_inspect(CLI::App& app, invocation& chosen);
 void add_synthesize(CLI::App& app, invocation& chosen);
 void add_expand(CLI::App& app, invocation& chosen);
@@ -70,6 +85,7 @@ void add_explain(CLI::App& app, invocation& chosen);
 void add_plan(CLI::App& app, invocation& chosen);
 void add_convert(CLI::App& app, invocation& chosen);
 void add_diff(CLI::App& app, invocation& chosen);
+void add_merge(CLI::App& app, invocation& chosen);
 void add_format(CLI::App& app, invocation& chosen);
 void add_retain(CLI::App& app, invocation& chosen);
 void add_verify(CLI::App& app, invocation& chosen);

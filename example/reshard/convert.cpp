@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ struct convert_command {
     bool verify = false;
     bool no_carry = false;
     std::string base;
+    bool replicas = false;
+    progress_when progress = progress_when::on_terminal;
     std::map<std::string, double> numbers;
 };
 
@@ -45,12 +48,13 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
-                                        .base = options.base};
-    progress_bar bar(world.rank() == 0);
+                                        .base = options.base,
+                                        .replicas = options.replicas};
+    progress_bar bar(world.rank() == 0, options.progress);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
                               .writing = writing,
-                              .progress = [&](index_t bytes, index_t of) { bar(bytes, of); },
+                              .progress = std::ref(bar),
                               .verify = !options.no_verify,
                               .carry = !options.no_carry};
     return with_files(options.files, [&] {
@@ -60,48 +64,60 @@ convert_report run_convert(processes const& world, convert_command const& option
 }
 
 /// Compares what was written, as it can be read now, with its digests.
-void read_again(processes const& world, std::string const& directory) {
-    auto const found = verify(world, open_checkpoint(world, directory));
+void read_again(processes const& world, convert_command const& options) {
+    progress_bar bar(world.rank() == 0, options.progress);
+    auto const found = verify(world, open_checkpoint(world, options.directory), std::ref(bar));
     if (!found.ok())
         fail(errc::corrupt_file,
              "read again after it was written: ", detail::describe(found.bad.front()));
 }
 
+std::string headline(convert_command const& options, index_t keys, std::size_t warnings) {
+    return options.directory + ": " + counted(static_cast<std::size_t>(keys), "key") + " from " +
+           options.files.source + (warnings > 0 ? ", " + counted(warnings, "warning") : "");
+}
+
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
-    std::size_t warnings = source.metadata().warnings.size();
-    if (world.rank() == 0)
-        for (std::string const& warning : source.metadata().warnings)
-            say("warning", warning);
+    std::size_t warnings = say_warnings(world, source);
     convert_report const report = with_force_hint(options.directory, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
     if (options.verify)
-        read_again(world, options.directory);
-    double const seconds = watch.seconds();
+        read_again(world, options);
+    if (world.rank() == 0 && !options.base.empty())
+        note(reshard::byte_text(report.reused) + " of " + reshard::byte_text(report.bytes) +
+             " are in " + options.base + " and were not written again");
+    return converted(world, report, watch.seconds(),
+                     as_json ? "" : headline(options, report.keys, warnings));
+}
+
+} // namespace
+
+std::size_t say_warnings(processes const& world, checkpoint const& source) {
+    if (world.rank() == 0)
+        for (std::string const& warning : source.metadata().warnings)
+            say("warning", warning);
+    return source.metadata().warnings.size();
+}
+
+outcome converted(processes const& world, convert_report const& report, double seconds,
+                  std::string const& headline) {
     if (world.rank() == 0 && !report.removed.empty())
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
-    if (world.rank() == 0 && !options.base.empty())
-        note(reshard::byte_text(report.reused) + " of " + byte_text(report.bytes) + " are in " +
-             options.base + " and were not written again");
-    if (as_json)
-        return json_outcome({{"keys", report.keys},
-                             {"bytes", report.bytes},
-                             {"reused", report.reused},
-                             {"seconds", seconds},
-                             {"bytes_read", report.bytes_read},
-                             {"bytes_moved", report.bytes_moved},
-                             {"peak_extra_bytes", report.peak_extra_bytes}});
-    return {options.directory + ": " + counted(static_cast<std::size_t>(report.keys), "key") +
-            " from " + options.files.source +
-            (warnings > 0 ? ", " + counted(warnings, "warning") : "") + "\n" +
-            closing_line(report.bytes, seconds) + "\n"};
+    if (!headline.empty())
+        return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
+    return json_outcome({{"keys", report.keys},
+                         {"bytes", report.bytes},
+                         {"reused", report.reused},
+                         {"seconds", seconds},
+                         {"bytes_read", report.bytes_read},
+                         {"bytes_moved", report.bytes_moved},
+                         {"peak_extra_bytes", report.peak_extra_bytes}});
 }
-
-} // namespace
 
 void add_convert(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<convert_command>();
@@ -112,8 +128,13 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->directory, "The directory that is to be written");
     add_reverse(*command, options->files, add_program(*command, options->files));
-    add_path(*command, chosen, "--layout", options->files.target,
-             "A layout file or a checkpoint; without it, a Hugging Face directory");
+    CLI::Option* const wanted =
+        add_path(*command, chosen, "--layout", options->files.target,
+                 "A layout file or a checkpoint; without it, a Hugging Face directory");
+    command
+        ->add_flag("--replicas", options->replicas,
+                   "Write equal shards into the file of each rank that holds them, not once")
+        ->needs(wanted);
     add_partial(*command, options->files, "layout");
     add_strict(*command, options->files);
     add_force(*command, options->force);
@@ -129,6 +150,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_numbers(*command, options->numbers);
     add_shard_size(*command, options->shard_bytes,
                    "The most bytes of a file of a Hugging Face directory");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return convert_checkpoint(world, *options, chosen.json);

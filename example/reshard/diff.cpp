@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "job_options.hpp"
 #include "json.hpp"
 
 #include <reshard/storage/compare.hpp>
@@ -9,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace tool {
@@ -21,6 +23,8 @@ namespace json = boost::json;
 struct diff_options {
     std::string a;
     std::string b;
+    compare_options how = {};
+    progress_when progress = progress_when::on_terminal;
 };
 
 /// A number where the text is one that JSON has, else the text.
@@ -39,6 +43,8 @@ json::value json_of(std::optional<detail::tensor_difference> const& first) {
             {"b", json_element(first->b)}};
 }
 
+std::string tensors(index_t count) { return counted(static_cast<std::size_t>(count), "tensor"); }
+
 std::string text_of(comparison const& found, diff_options const& options) {
     std::string text;
     if (found.first)
@@ -50,20 +56,47 @@ std::string text_of(comparison const& found, diff_options const& options) {
          {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
         if (!keys->empty())
             text += "only in " + *path + ": " + listed(*keys) + "\n";
+    if (found.by_digests > 0)
+        text += tensors(found.by_digests) + " equal by the digests saved with them\n";
     return text + (found.equal() ? "equal" : bold("different")) + "\n";
+}
+
+/// Says of how many tensors digests could not be compared, and why.
+void note_read(comparison const& found, diff_options const& options) {
+    std::string why;
+    if (found.other_shards > 0)
+        why = "have other shards for " + tensors(found.other_shards);
+    if (found.no_digests > 0)
+        why += (why.empty() ? "" : ", and ") +
+               ("have no digests to compare for " + tensors(found.no_digests));
+    if (!why.empty())
+        note(options.a + " and " + options.b + " " + why + ": the data of these was read");
+}
+
+comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
+                    diff_options const& options) {
+    progress_bar bar(world.rank() == 0, options.progress);
+    compare_options how = options.how;
+    how.progress = std::ref(bar);
+    return compare(world, a, b, how);
 }
 
 outcome diff(processes const& world, diff_options const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const a = open_checkpoint(world, options.a);
     checkpoint const b = open_checkpoint(world, options.b);
-    comparison const found = compare(world, a, b);
+    comparison const found = compared(world, a, b, options);
+    if (world.rank() == 0)
+        note_read(found, options);
     int const status = found.equal() ? done : no;
     if (as_json)
         return json_outcome({{"equal", found.equal()},
                              {"first", json_of(found.first)},
                              {"only_a", json_texts(found.only_a)},
-                             {"only_b", json_texts(found.only_b)}},
+                             {"only_b", json_texts(found.only_b)},
+                             {"by_digests", found.by_digests},
+                             {"other_shards", found.other_shards},
+                             {"no_digests", found.no_digests}},
                             status);
     index_t bytes = 0;
     layout const& held = a.files_layout();
@@ -72,7 +105,7 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                                     byte_count(element_count(held.shape_of(tensor)), tensor.dtype),
                                     "the bytes of all tensors");
     std::string text = text_of(found, options);
-    if (found.equal())
+    if (found.equal() && found.by_digests == 0)
         text += closing_line(bytes, watch.seconds()) + "\n";
     return {text, status};
 }
@@ -87,6 +120,10 @@ void add_diff(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 4 reshard diff model sharded --json");
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
     add_path(*command, chosen, "B", options->b, "Another one")->required();
+    command->add_flag("--data", options->how.data,
+                      "Read all data; without it, tensors of equal shards are compared by the "
+                      "digests saved with them, and read where these differ");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return diff(world, *options, chosen.json);

@@ -129,6 +129,19 @@ inline CLI::Option* add_force(CLI::App& command, bool& force) {
                             "Replace the checkpoint that is there, when the new one is complete");
 }
 
+/// `--progress` and `--no-progress`.
+inline void add_progress(CLI::App& command, progress_when& when) {
+    CLI::Option* const always = command.add_flag_callback(
+        "--progress", [&when] { when = progress_when::always; },
+        "Show how far the work of the first process is, on standard error, also where that is no "
+        "terminal");
+    command
+        .add_flag_callback(
+            "--no-progress", [&when] { when = progress_when::never; },
+            "Do not show it on a terminal either")
+        ->excludes(always);
+}
+
 /// How many bytes a unit has, such as `GB`; 1 if there is none, 0 if it is unknown.
 inline reshard::index_t bytes_in(std::string const& unit) {
     std::string text = "1" + unit;

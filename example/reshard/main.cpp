@@ -32,6 +32,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_plan(app, chosen);
     add_convert(app, chosen);
     add_diff(app, chosen);
+    add_merge(app, chosen);
     add_format(app, chosen);
     add_verify(app, chosen);
     add_retain(app, chosen);

@@ -2,7 +2,7 @@
 
 #include "report.hpp"
 
-#include "picture/byte_text.hpp"
+#include "picture/progress_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -108,24 +108,27 @@ std::string closing_line(index_t bytes, double seconds) {
            formatted("%.2f", rate) + " GB/s";
 }
 
-progress_bar::progress_bar(bool shown) : shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
+progress_bar::progress_bar(bool is_first, progress_when when)
+    : is_terminal_(::isatty(STDERR_FILENO) == 1),
+      is_shown_(is_first && (when == progress_when::always ||
+                             (when == progress_when::on_terminal && is_terminal_))) {}
 
 progress_bar::~progress_bar() {
-    if (percent_ >= 0)
-        std::cerr << "\r\033[K" << std::flush;
+    if (is_drawn_)
+        std::cerr << (is_terminal_ ? "\r\033[K" : "\n") << std::flush;
 }
 
 void progress_bar::operator()(index_t bytes, index_t all) {
-    constexpr int width = 40;
-    int const percent =
-        all == 0 ? 100
-                 : static_cast<int>(100.0 * static_cast<double>(bytes) / static_cast<double>(all));
-    if (!shown_ || percent == percent_)
+    constexpr double between = 0.1;
+    if (!is_shown_ || is_complete_)
         return;
-    percent_ = percent;
-    auto const filled = static_cast<std::size_t>(percent * width / 100);
-    std::cerr << "\r[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " +
-                     std::to_string(percent) + " % of " + reshard::byte_text(all)
+    double const seconds = watch_.seconds();
+    is_complete_ = bytes >= all;
+    if (seconds < next_ && !is_complete_)
+        return;
+    next_ = seconds + between;
+    is_drawn_ = true;
+    std::cerr << "\r" + reshard::progress_text(bytes, all, seconds) + (is_terminal_ ? "\033[K" : "")
               << std::flush;
 }
 

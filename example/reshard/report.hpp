@@ -40,10 +40,10 @@ std::string bold(std::string_view text);
 void say(std::string const& what, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
-/// Whether a person reads standard output as it is written.
 /// Text with its control characters written out, but for those of `bold`.
 std::string without_controls(std::string text);
 
+/// Whether a person reads standard output as it is written.
 bool is_terminal();
 
 /// The sentence of an error on standard error, in red on a terminal.
@@ -61,11 +61,16 @@ private:
 /// `269,030,016 bytes in 0.42 s, 0.64 GB/s`.
 std::string closing_line(index_t bytes, double seconds);
 
-/// A bar on standard error where that is a terminal; nothing in a pipe.
+/// When progress is shown.
+enum class progress_when { on_terminal, always, never };
+
+/// A line on standard error that is redrawn some times a second, and is gone when the work is done.
+///
+/// In a pipe, where it is shown only if that is asked for, it stays.
 class progress_bar {
 public:
-    /// \param shown false for the processes that say nothing
-    explicit progress_bar(bool shown);
+    /// \param is_first false for the processes that say nothing
+    explicit progress_bar(bool is_first, progress_when when = progress_when::on_terminal);
     progress_bar(progress_bar const&) = delete;
     progress_bar& operator=(progress_bar const&) = delete;
     ~progress_bar();
@@ -73,8 +78,12 @@ public:
     void operator()(index_t bytes, index_t all);
 
 private:
-    bool shown_;
-    int percent_ = -1;
+    bool is_terminal_;
+    bool is_shown_;
+    stopwatch watch_;
+    double next_ = 0; ///< seconds, before which nothing is drawn
+    bool is_drawn_ = false;
+    bool is_complete_ = false;
 };
 
 } // namespace tool

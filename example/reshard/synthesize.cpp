@@ -29,6 +29,7 @@ struct synthesize_options {
     std::uint64_t seed = 0;
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
+    progress_when progress = progress_when::on_terminal;
 };
 
 index_t bytes_of(detail::checkpoint_tensor const& tensor) {
@@ -60,7 +61,7 @@ void write(processes const& world, synthesize_options const& options,
         index_t all = 0, done = 0;
         for (detail::file_piece const& piece : pieces)
             all += static_cast<index_t>(piece.bytes.size());
-        progress_bar bar(world.rank() == 0);
+        progress_bar bar(world.rank() == 0, options.progress);
         std::vector<std::byte> buffer(std::size_t{1} << 20);
         for (detail::file_piece const& piece : pieces)
             put(files.files(), piece, options.seed, buffer, bar, done, all);
@@ -99,6 +100,7 @@ void add_synthesize(CLI::App& app, invocation& chosen) {
     command->add_option("--seed", options->seed, "Other values for other seeds");
     add_shard_size(*command, options->shard_bytes, "The most bytes of a file");
     add_force(*command, options->force);
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return synthesize(world, *options, chosen.json);

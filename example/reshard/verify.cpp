@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "job_options.hpp"
 #include "json.hpp"
 
 #include <reshard/format/chunk_digests.hpp>
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace tool {
@@ -41,10 +43,20 @@ std::string text_of(verification const& found) {
     return text;
 }
 
-outcome verify_checkpoint(processes const& world, std::string const& path, bool as_json) {
+struct verify_command {
+    std::string path;
+    progress_when progress = progress_when::on_terminal;
+};
+
+verification verified(processes const& world, checkpoint const& source, progress_when when) {
+    progress_bar bar(world.rank() == 0, when);
+    return verify(world, source, std::ref(bar));
+}
+
+outcome verify_checkpoint(processes const& world, verify_command const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const source = open_checkpoint(world, path);
-    verification const found = verify(world, source);
+    checkpoint const source = open_checkpoint(world, options.path);
+    verification const found = verified(world, source, options.progress);
     int const status = found.ok() ? done : no;
     std::size_t const files = source.metadata().files.size();
     if (as_json)
@@ -55,7 +67,7 @@ outcome verify_checkpoint(processes const& world, std::string const& path, bool 
                              {"unverified", json_texts(found.unverified)}},
                             status);
     std::string const verdict = found.ok() ? "as it was saved" : bold("changed");
-    return {text_of(found) + path + ": " + counted(files, "file") + ", " + verdict + "\n" +
+    return {text_of(found) + options.path + ": " + counted(files, "file") + ", " + verdict + "\n" +
                 closing_line(found.bytes, watch.seconds()) + "\n",
             status};
 }
@@ -63,15 +75,16 @@ outcome verify_checkpoint(processes const& world, std::string const& path, bool 
 } // namespace
 
 void add_verify(CLI::App& app, invocation& chosen) {
-    auto const path = std::make_shared<std::string>();
+    auto const options = std::make_shared<verify_command>();
     CLI::App* const command =
         add_command(app, chosen, "verify", "Compare a checkpoint with the digests saved with it",
                     "  reshard verify model\n"
                     "  mpiexec -n 4 reshard verify model --json");
-    add_path(*command, chosen, "PATH", *path, "A checkpoint")->required();
-    command->callback([path, &chosen] {
-        chosen.run = [path, &chosen](processes const& world) {
-            return verify_checkpoint(world, *path, chosen.json);
+    add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
+    add_progress(*command, options->progress);
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return verify_checkpoint(world, *options, chosen.json);
         };
     });
 }

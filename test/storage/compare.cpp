@@ -2,6 +2,8 @@
 
 #include <reshard/storage/compare.hpp>
 
+#include <reshard/storage/convert.hpp>
+
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
@@ -34,6 +36,24 @@ public:
         return open_checkpoint(world(), directory / name);
     }
 
+    /// Saves `values` of `w`, 4 x 3, as `wanted` cuts it, with digests or without, and opens it.
+    checkpoint saved(std::string const& name, std::string const& values,
+                     detail::write_options const& writing = {},
+                     std::optional<layout> const& wanted = {}) const {
+        checkpoint const whole = file(name + ".safetensors", {{"w", "U8", "[4,3]", values}});
+        convert(world(), whole, directory / name, {.wanted = wanted, .writing = writing});
+        return open_checkpoint(world(), directory / name);
+    }
+
+    /// Changes the last byte of the only file of a checkpoint.
+    void change_last_byte(std::string const& name) const {
+        on_first_rank([&] {
+            std::string bytes = read_file(directory / name / "model.safetensors");
+            bytes.back() = static_cast<char>(bytes.back() + 1);
+            write_file(directory / name / "model.safetensors", bytes);
+        });
+    }
+
     std::string text(std::string const& name) const { return (directory / name).string(); }
 
     shared_directory directory;
@@ -51,6 +71,18 @@ file_tensor flat_shard(std::string const& data, std::string const& range) {
     file_tensor shard{"w", "U8", "[" + std::to_string(data.size()) + "]", data, "[0]", "[3,2]"};
     shard.more = R"(\"region\":{\"offset\":[0,0],\"shape\":[3,2]},\"flat_range\":)" + range;
     return shard;
+}
+
+/// Tensors by digests, of other shards, without digests.
+std::vector<index_t> counts(comparison const& found) {
+    return {found.by_digests, found.other_shards, found.no_digests};
+}
+
+/// `w`, 4 x 3, of which each of two ranks has two rows.
+layout rows_of_two() {
+    shard_descriptor const upper{"w", data_type::u8, {4, 3}, {{0, 0}, {2, 3}}, {}};
+    shard_descriptor const lower{"w", data_type::u8, {4, 3}, {{2, 0}, {2, 3}}, {}};
+    return layout_of(std::vector<std::vector<shard_descriptor>>{{upper}, {lower}});
 }
 
 bool has_first(comparison const& found, tensor_difference const& expected) {
@@ -211,6 +243,122 @@ BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tenso
                           says(errc::overlap, text("lies/1.safetensors") +
                                                   ": 'e': element [0] differs from the copy in " +
                                                   text("lies/0.safetensors")));
+}
+
+BOOST_AUTO_TEST_CASE(equal_shards_with_equal_digests_are_not_read) {
+    checkpoint const a = saved("a", "abcdefghijkl"), b = saved("b", "abcdefghijkl");
+    comparison const found = compare(world(), a, b);
+    BOOST_TEST(found.equal());
+    BOOST_TEST((counts(found) == std::vector<index_t>{1, 0, 0}));
+    // Digests are of what was saved; that the data has changed since, only the data tells.
+    change_last_byte("b");
+    checkpoint const changed = open_checkpoint(world(), directory / "b");
+    BOOST_TEST(compare(world(), a, changed).equal());
+    comparison const read = compare(world(), a, changed, {.data = true});
+    BOOST_TEST(has_first(read, {"w", index_vector{3, 2}, "108", "109"}));
+    BOOST_TEST((counts(read) == std::vector<index_t>{0, 0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(unequal_digests_lead_to_the_first_element_that_differs) {
+    checkpoint const a = saved("a", "abcdefghijkl"), b = saved("b", "abcdeXghijkX");
+    comparison const found = compare(world(), a, b);
+    BOOST_TEST(has_first(found, {"w", index_vector{1, 2}, "102", "88"}));
+    BOOST_TEST((counts(found) == std::vector<index_t>{0, 0, 0}));
+    // Where the data is equal all the same, it counts: b is as a now, and its digest is not.
+    checkpoint const c = saved("c", "abcdefghijkl"), d = saved("d", "abcdefghijkk");
+    change_last_byte("d");
+    BOOST_TEST(compare(world(), c, open_checkpoint(world(), directory / "d")).equal());
+}
+
+BOOST_AUTO_TEST_CASE(other_shards_and_lacking_digests_are_counted_and_read) {
+    checkpoint const a = saved("a", "abcdefghijkl");
+    checkpoint const rows = saved("rows", "abcdefghijkl", {}, rows_of_two());
+    checkpoint const bare = saved("bare", "abcdefghijkl", {.digests = false});
+    comparison const cut = compare(world(), a, rows);
+    BOOST_TEST(cut.equal());
+    BOOST_TEST((counts(cut) == std::vector<index_t>{0, 1, 0}));
+    comparison const without = compare(world(), bare, a);
+    BOOST_TEST(without.equal());
+    BOOST_TEST((counts(without) == std::vector<index_t>{0, 0, 1}));
+    comparison const alike = compare(world(), rows, rows);
+    BOOST_TEST(alike.equal());
+    BOOST_TEST((counts(alike) == std::vector<index_t>{1, 0, 0}));
+    BOOST_TEST(has_first(compare(world(), bare, saved("other", "abcdefghijkX")),
+                         {"w", index_vector{3, 2}, "108", "88"}));
+}
+
+/// What was told last of bytes done and bytes in all, on the first rank; others have no tensor.
+using told = std::pair<index_t, index_t>;
+
+told progress_of(checkpoint const& a, checkpoint const& b, bool data = false) {
+    told last{-1, -1};
+    compare(world(), a, b, {.data = data, .progress = [&](index_t done, index_t all) {
+                                BOOST_TEST(done <= all);
+                                last = {done, all};
+                            }});
+    return world().rank() == 0 ? last : told{};
+}
+
+told on_first(index_t done, index_t all) { return world().rank() == 0 ? told{done, all} : told{}; }
+
+BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_are_compared) {
+    checkpoint const a = saved("a", "abcdefghijkl"), other = saved("other", "abXdefghijkl");
+    checkpoint const rows = saved("rows", "abcdefghijkl", {}, rows_of_two());
+    BOOST_TEST((progress_of(a, rows) == on_first(12, 12)));
+    BOOST_TEST((progress_of(a, a) == on_first(-1, -1))); // nothing is read
+    BOOST_TEST((progress_of(a, a, true) == on_first(12, 12)));
+    BOOST_TEST((progress_of(a, other) == on_first(12, 12)));
+    // Each further copy is compared with the first one.
+    file_tensor const box_of_all{"w", "U8", "[4,3]", "abcdefghijkl", "[0,0]", "[4,3]"};
+    checkpoint const copies = sharded("copies", {{box_of_all}, {box_of_all}, {box_of_all}});
+    BOOST_TEST((progress_of(a, copies) == on_first(36, 36)));
+    BOOST_TEST((progress_of(copies, a) == on_first(36, 36)));
+    checkpoint const typed = file("typed.safetensors", {{"w", "I8", "[4,3]", "abcdefghijkl"}});
+    BOOST_TEST((progress_of(a, typed) == on_first(0, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_elements_and_scalars_are_equal_by_digests) {
+    checkpoint const source =
+        file("a.safetensors", {{"s", "F32", "[]", bytes_of(2.0f)}, {"z", "F32", "[0,4]", ""}});
+    convert(world(), source, directory / "a");
+    checkpoint const a = open_checkpoint(world(), directory / "a");
+    BOOST_TEST((counts(compare(world(), a, a)) == std::vector<index_t>{2, 0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(digests_of_metadata_are_compared_by_place_copy_and_chunk) {
+    auto const shard = [](holder_t where, box region, std::uint64_t digest) {
+        return checkpoint_shard{where, region, {}, 0, 1, digest_list{digest}};
+    };
+    auto const with = [](checkpoint_shards shards, std::uint64_t second_chunk = 8) {
+        checkpoint_metadata made;
+        made.files = {{"0", 1, 8}, {"1", 1, second_chunk}};
+        made.tensors = {{"w", data_type::u8, {2}, std::move(shards)}};
+        return made;
+    };
+    box const left{{0}, {1}}, right{{1}, {1}};
+    auto const ab = with({shard(0, left, 5), shard(1, right, 6)});
+    auto const ba = with({shard(1, right, 6), shard(0, left, 5)});
+    BOOST_TEST((compare_digests(ab, 0, ba, 0) == digest_verdict::equal));
+    auto const other = with({shard(0, left, 5), shard(1, right, 7)});
+    BOOST_TEST((compare_digests(ab, 0, other, 0) == digest_verdict::unequal));
+    auto const twice = with({shard(0, left, 5), shard(1, right, 6), shard(1, left, 5)});
+    BOOST_TEST((compare_digests(ab, 0, twice, 0) == digest_verdict::equal));
+    auto const lies = with({shard(0, left, 5), shard(1, right, 6), shard(1, left, 4)});
+    BOOST_TEST((compare_digests(ab, 0, lies, 0) == digest_verdict::unknown));
+    BOOST_TEST((compare_digests(lies, 0, ab, 0) == digest_verdict::unknown));
+    auto const chunks = with({shard(0, left, 5), shard(1, right, 6)}, 4);
+    BOOST_TEST((compare_digests(ab, 0, chunks, 0) == digest_verdict::no_digests));
+    BOOST_TEST((compare_digests(chunks, 0, chunks, 0) == digest_verdict::equal));
+    auto const none = with({shard(0, left, 5), shard(1, right, 6)}, 0);
+    BOOST_TEST((compare_digests(none, 0, none, 0) == digest_verdict::no_digests));
+    auto const part = with({shard(0, left, 5)});
+    BOOST_TEST((compare_digests(ab, 0, part, 0) == digest_verdict::other_shards));
+    auto flat = ab;
+    flat.tensors[0].shards[1].flat = flat_range{0, 1};
+    BOOST_TEST((compare_digests(ab, 0, flat, 0) == digest_verdict::other_shards));
+    auto typed = ab;
+    typed.tensors[0].dtype = data_type::i8;
+    BOOST_TEST((compare_digests(ab, 0, typed, 0) == digest_verdict::unknown));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -103,7 +103,7 @@ class Trial:
         shutil.rmtree("out", ignore_errors=True)
         converted = self.run(point, "convert", self.opened, "out")
         verified = self.run(point, "verify", self.opened)
-        compared = self.run(point, "diff", self.opened, "good")
+        compared = self.run(point, "diff", "--data", self.opened, "good")
         self.refused += converted != 0
         if converted == 0 and contents("out") != self.expected:
             report(f"{self.opened}: {point}: convert accepts other tensors")

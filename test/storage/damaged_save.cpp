@@ -147,6 +147,49 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_names_file_key_and_bytes) {
     convert(world(), source, directory / "target", {.program = everything, .verify = false});
 }
 
+BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_a_rank_verifies) {
+    shared_directory const directory;
+    save_from(directory / "save", 1);
+    index_t last = 0, all = 0;
+    verify(world(), open_checkpoint(world(), directory / "save"), [&](index_t done, index_t of) {
+        BOOST_TEST(done > last);
+        last = done;
+        all = of;
+    });
+    // The first rank has b, of 3 bytes, and the second one w, of 6 bytes a rank.
+    index_t const expected[] = {3, 18, 0};
+    index_t const mine = world().size() == 1 ? 9 : expected[world().rank()];
+    BOOST_TEST(last == mine);
+    BOOST_TEST(all == mine);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_that_was_saved_equal_is_not_read_for_another_one) {
+    shared_directory const directory;
+    auto const path = directory / "save";
+    save_from(path, 1, {.writing = {.replicas = true}});
+    std::string const last = "shard-0000" + std::to_string(world().size()) + first_file.substr(11);
+    // The bytes of b, 3 times the 1, stand before those of w: equal on all ranks.
+    on_first_rank([&] {
+        std::string bytes = read_file(path / last);
+        bytes[bytes.rfind(std::string(3, '\1'))] = 7;
+        write_file(path / last, bytes);
+    });
+    bool const is_only_copy = world().size() == 1;
+    BOOST_TEST((loaded(path, 1) == (is_only_copy ? outcome::refused : outcome::same)));
+    verification const found = verify(world(), open_checkpoint(world(), path));
+    BOOST_TEST_REQUIRE(found.bad.size() == 1u);
+    BOOST_TEST(found.bad.front().key == "b");
+    // Without digests, copies are compared.
+    save_from(directory / "bare", 1, {.writing = {.digests = false, .replicas = true}});
+    on_first_rank([&] {
+        std::string bytes = read_file(directory / "bare" / last);
+        bytes[bytes.rfind(std::string(3, '\1'))] = 7;
+        write_file(directory / "bare" / last, bytes);
+    });
+    BOOST_TEST(
+        (loaded(directory / "bare", 1) == (is_only_copy ? outcome::wrong : outcome::refused)));
+}
+
 BOOST_AUTO_TEST_CASE(files_of_two_saves_are_not_mixed) {
     shared_directory const directory;
     auto const path = directory / "save";

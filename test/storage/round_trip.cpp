@@ -3,11 +3,15 @@
 #include <reshard/storage/load.hpp>
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/storage/compare.hpp>
+#include <reshard/storage/convert.hpp>
 #include <reshard/storage/save.hpp>
+#include <reshard/storage/save_async.hpp>
 
 #include "held.hpp"
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
+#include "support/says.hpp"
 
 /// \file
 /// What was saved is loaded, however both sides are cut.
@@ -103,6 +107,46 @@ BOOST_AUTO_TEST_CASE(a_replica_is_written_once) {
     auto const saved = open_checkpoint(world(), directory / "one");
     BOOST_TEST_REQUIRE(saved.metadata().tensors.size() == 1u);
     BOOST_TEST(saved.metadata().tensors[0].shards.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_for) {
+    shared_directory const directory;
+    held source({whole_of("everywhere", data_type::f32, {2, 3}), whole_of("s", data_type::u8, {})});
+    save_report const report =
+        save(world(), source.tensors(), directory / "all", {.writing = {.replicas = true}});
+    BOOST_TEST(report.bytes == 25 * world().size());
+    auto const saved = open_checkpoint(world(), directory / "all");
+    BOOST_TEST(saved.metadata().tensors[0].shards.size() ==
+               static_cast<std::size_t>(world().size()));
+    load(world(), saved, source.cleared().tensors());
+    BOOST_TEST(source.wrong() == "");
+    // Its own file is all that a rank needs.
+    std::string const own =
+        "shard-0000" + std::to_string(world().rank() + 1) + "-model-00001-of-00001.safetensors";
+    load(solo(), open_checkpoint(solo(), directory / "all" / own), source.cleared().tensors());
+    BOOST_TEST(source.wrong() == "");
+
+    save(world(), source.tensors(), directory / "once");
+    convert(world(), open_checkpoint(world(), directory / "once"), directory / "converted",
+            {.wanted = saved.files_layout(), .writing = {.replicas = true}});
+    auto const converted = open_checkpoint(world(), directory / "converted");
+    BOOST_TEST(converted.metadata().save == saved.metadata().save);
+    comparison const found = compare(world(), converted, saved, {.data = true});
+    BOOST_TEST(found.equal());
+    async_saver saver;
+    save_async(world(), source.tensors(), directory / "async", saver,
+               {.writing = {.replicas = true}})
+        .get();
+    BOOST_TEST(open_checkpoint(world(), directory / "async").metadata().save ==
+               saved.metadata().save);
+
+    BOOST_CHECK_EXCEPTION(
+        save(world(), source.tensors(), directory / "no",
+             {.form = save_form::huggingface, .writing = {.replicas = true}}),
+        error,
+        says(errc::usage, (directory / "no").string() +
+                              ": replicas are shards of a layout, and whole tensors are to be "
+                              "written; give a layout, or leave out replicas"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_written_once) {

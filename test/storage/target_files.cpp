@@ -21,6 +21,8 @@ BOOST_AUTO_TEST_CASE(options_that_differ_have_different_digests) {
     BOOST_TEST(digest_of(write_options{.sync = false}) != plain);
     BOOST_TEST(digest_of(write_options{.digests = false}) != plain);
     BOOST_TEST(digest_of(write_options{.most_file_bytes = 1}) != plain);
+    BOOST_TEST(digest_of(write_options{.single_file = true}) != plain);
+    BOOST_TEST(digest_of(write_options{.replicas = true}) != plain);
     BOOST_TEST(digest_of(write_options{}) == plain);
 }
 

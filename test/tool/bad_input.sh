@@ -31,6 +31,13 @@ refuses 3 '^empty: this is an empty directory' convert empty out/x
 refuses 3 "^other: this is a directory with 'readme'" convert other out/x
 refuses 3 '^other/readme: .*neither .safetensors nor .json' plan --source other/readme --target good.json
 
+# What is read in part is merged as little as it is converted.
+mkdir unified
+file unified/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}}'
+cp unified/model.safetensors unified/optimizer.safetensors
+refuses 3 '^unified: optimizer.safetensors hold optimizer state' merge unified out/x.safetensors
+refuses 3 '^nowhere: there is no such file' merge nowhere out/x.safetensors
+
 # A file of an index that is missing, and an index that lies.
 mkdir indexed
 cat >indexed/model.safetensors.index.json <<'END'

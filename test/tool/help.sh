@@ -10,7 +10,7 @@ succeeds 3 --version
 grep -q '^reshard ' output || report "--version says no version"
 [ "$(wc -l <output)" = 1 ] || report "--version is printed by several processes"
 
-for command in inspect synthesize expand check reverse explain plan convert diff format verify retain; do
+for command in inspect synthesize expand check reverse explain plan convert diff merge format verify retain; do
     succeeds 1 "$command" --help
     [ "$(grep -c '^  .*reshard '"$command" output)" = 2 ] ||
         report "$command --help does not show two examples"
@@ -35,9 +35,32 @@ for size in 20EB 18446744073709551616 -1 1XB; do
     refuses 2 '^reshard convert: .*--shard-size' convert a b --shard-size "$size"
 done
 
+# Every command has --json.
+for command in inspect synthesize expand check reverse explain plan convert diff merge format verify retain; do
+    succeeds 1 "$command" --help
+    grep -q '^  --json ' output || report "$command has no --json"
+done
+
 # Neither colours nor bars in a pipe.
 succeeds 1 synthesize smollm2-135m out/model --scale 64
 [ -s errors ] && report "progress in a pipe"
+# Progress where it is asked for, by the first process alone, up to the end.
+succeeds 1 synthesize smollm2-135m out/other --scale 64 --seed 1 --progress
+for command in "convert out/model out/copy" "merge out/model out/one.safetensors" "verify out/model" \
+    "diff out/model out/model --data" "diff out/model out/other"; do
+    for ranks in 1 3; do
+        checks=$((checks + 1))
+        # shellcheck disable=SC2086 # words
+        on "$ranks" "$tool" $command --progress >output 2>errors
+        [ $? -le 1 ] || report "on $ranks: $command --progress fails"
+        [ "$(tr '\r' '\n' <errors | grep -c '^\[####################\] 100 %, \(.* [kM]*B\) of \1, .* [kMG]*B/s$')" = 1 ] ||
+            report "on $ranks: no progress, or of several processes: $command"
+        rm -rf out/copy out/one.safetensors
+    done
+done
+succeeds 1 verify out/model --no-progress
+[ -s errors ] && report "progress that was not wanted"
+refuses 2 '^reshard verify: ' verify out/model --no-progress --progress
 succeeds 1 inspect out/model
 grep -q "$(printf '\033')" output && report "colours in a pipe"
 grep -q 'model.layers.\*.mlp.down_proj.weight' output || report "inspect shows no layers"

@@ -323,17 +323,81 @@ mkdir other
 file other/model.safetensors '{"q": {"dtype": "F32", "shape": [4, 2]}, "k": {"dtype": "F32", "shape": [2, 2], "base": 1},
     "o": {"dtype": "F32", "shape": []}}'
 document diff model model
-expects output 'd' "{'equal': True, 'first': None, 'only_a': [], 'only_b': []}"
+expects output 'd' "{'equal': True, 'first': None, 'only_a': [], 'only_b': [], 'by_digests': 0, 'other_shards': 0, 'no_digests': 3}"
 for ranks in 1 3; do
     on "$ranks" "$tool" diff model other --json >output 2>errors
     [ $? = 1 ] || report "diff of different checkpoints does not end with 1 on $ranks"
-    expects output 'd' \
+    expects output '{k: d[k] for k in ("equal", "first", "only_a", "only_b")}' \
         "{'equal': False, 'first': {'key': 'k', 'index': [0, 0], 'a': 0, 'b': 1}, 'only_a': ['n'], 'only_b': ['o']}"
 done
 file other/model.safetensors '{"q": {"dtype": "F32", "shape": [2, 4]}, "k": {"dtype": "F32", "shape": [2, 2]},
     "n": {"dtype": "BF16", "shape": [3]}}'
 on 1 "$tool" diff model other --json >output 2>errors
 expects output 'd["first"]' "{'key': 'q', 'index': None, 'a': 'F32 [4, 2]', 'b': 'F32 [2, 4]'}"
+
+# By digests where shards are equal; what else is read is said.
+succeeds 3 convert model out/saved
+succeeds 1 convert model out/same
+document diff out/saved out/same
+expects output 'd["equal"], d["by_digests"], d["other_shards"], d["no_digests"]' '(True, 3, 0, 0)'
+[ -s errors ] && report "diff by digests says something"
+succeeds 1 diff out/saved out/same
+grep -q '^3 tensors equal by the digests saved with them$' output || report "diff does not say that it read nothing"
+document diff --data out/saved out/same
+expects output 'd["equal"], d["by_digests"], d["other_shards"], d["no_digests"]' '(True, 0, 0, 0)'
+cat >halved.json <<'END'
+{"tensors": {"q": {"shape": [4, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [3, 2]},
+                                               {"rank": 1, "offset": [3, 0], "shape": [1, 2]}]},
+             "k": {"shape": [2, 2], "shards": [{"rank": 1, "offset": [0, 0], "shape": [2, 2]}]},
+             "n": {"shape": [3], "shards": [{"rank": 0, "offset": [0], "shape": [3]}]}}}
+END
+succeeds 1 convert model out/halved --layout halved.json
+document diff out/saved out/halved
+expects output 'd["equal"], d["by_digests"], d["other_shards"], d["no_digests"]' '(True, 2, 1, 0)'
+[ "$(cat errors)" = "note: out/saved and out/halved have other shards for 1 tensor: the data of these was read" ] ||
+    report "diff does not say which data it read"
+
+# Equal shards once, or in the file of each rank: k, 16 bytes, is on ranks 0 and 1, n on both and on 2.
+cat >copies.json <<'END'
+{"tensors": {"k": {"shape": [2, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 2]},
+                                               {"rank": 1, "offset": [0, 0], "shape": [2, 2]}]},
+             "n": {"shape": [3], "shards": [{"rank": 0, "offset": [0], "shape": [3]}, {"rank": 1, "offset": [0], "shape": [3]},
+                                            {"rank": 2, "offset": [0], "shape": [3]}]}}}
+END
+for ranks in 1 3; do
+    succeeds "$ranks" convert model "out/copies$ranks" --layout copies.json --replicas --json
+    expects output 'd["keys"], d["bytes"]' '(2, 50)'
+done
+document inspect out/copies3
+expects output '[(k, [s["file"][8:11] for s in t["shards"]]) for k, t in d["tensors"].items()]' \
+    "[('k', ['001', '002']), ('n', ['001', '002', '003'])]"
+succeeds 1 convert model out/once --layout copies.json
+succeeds 1 inspect out/once --json
+expects output '[len(t["shards"]) for t in d["tensors"].values()]' '[1, 1]'
+document diff --data out/copies1 out/once
+expects output 'd["equal"]' True
+document diff out/copies1 out/once
+expects output 'd["equal"], d["by_digests"]' '(True, 2)'
+refuses 2 '^reshard convert: --replicas requires --layout' convert model out/x --replicas
+
+# One file, of any checkpoint; a file stands for itself.
+for ranks in 1 3; do
+    succeeds "$ranks" merge out/halved "out/one$ranks.safetensors" --json
+    expects output 'd["keys"], d["bytes"], sorted(d)' \
+        "(3, 54, ['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'seconds'])"
+done
+checks=$((checks + 1))
+cmp -s out/one1.safetensors out/one3.safetensors || report "three processes merge to something else"
+document inspect out/one1.safetensors
+expects output 'd["format"]' safetensors
+document verify out/one1.safetensors
+expects output 'd["ok"], d["files"], d["bytes"], d["unverified"]' '(True, 1, 54, [])'
+document diff model out/one1.safetensors
+expects output 'd["equal"]' True
+refuses 3 '^out/one1.safetensors: already exists; .* \(--force\)$' merge model out/one1.safetensors
+refuses 2 '^one.bin: does not end with .safetensors' merge model one.bin
+succeeds 1 merge model out/one1.safetensors --force
+grep -q '^out/one1.safetensors: 3 keys from model$' output || report "merge does not say what it did"
 
 # The whole layout, a part of it, and zeros.
 echo '_ -> z' >zeros.aoa

@@ -13,7 +13,7 @@ file() {
 
 # equal A B
 equal() {
-    succeeds 1 diff "$1" "$2"
+    succeeds 1 diff --data "$1" "$2"
     grep -qx equal output || report "$1 and $2 differ"
 }
 

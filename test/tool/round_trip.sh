@@ -47,7 +47,7 @@ for ranks in 1 3; do
     succeeds "$ranks" convert "six$ranks" "again$ranks" --program "$models/llama_unfuse.aoa"
     same original "back$ranks"
     same original "again$ranks"
-    succeeds "$ranks" diff original "back$ranks"
+    succeeds "$ranks" diff --data original "back$ranks"
     grep -qx equal output || report "diff does not say that they are equal"
 done
 same six1 six3
@@ -62,7 +62,7 @@ same four1 like_six
 # Several files: an index, and the same tensors.
 succeeds 3 convert original parts --shard-size 200kB
 [ -e parts/model.safetensors.index.json ] || report "parts has no index"
-succeeds 1 diff original parts
+succeeds 1 diff --data original parts
 succeeds 3 synthesize smollm2-135m parts3 --scale 64 --shard-size 200kB
 same parts parts3
 

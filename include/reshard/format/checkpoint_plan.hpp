@@ -32,13 +32,16 @@ struct checkpoint_plan {
     std::vector<std::string> headers; ///< the first bytes of each file; the data follows
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
+    /// One file that is checked by its own digests: it has no id of a save, which would want a
+    /// record beside it.
+    bool is_file = false;
 };
 
 /// What is known of a checkpoint when its data is.
 struct sealed_checkpoint {
     std::vector<std::string> headers;         ///< of each file, as long as the plan's
-    std::string record;                       ///< the text of `reshard.json`
-    std::string save;                         ///< its id
+    std::string record;                       ///< the text of `reshard.json`; none for a file alone
+    std::string save;                         ///< its id; the same
     std::vector<std::string> delta_headers{}; ///< of the files of a delta
     std::optional<record_delta> delta{};      ///< as the record has it
 };
@@ -77,12 +80,14 @@ auto shards_by_file(Metadata& all) {
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.
 ///
-/// \param  digests the files have room for digests of their data
-/// \param  aliases other names of tensors, with their keys, for record and metadata
+/// \param  digests  the files have room for digests of their data
+/// \param  aliases  other names of tensors, with their keys, for record and metadata
+/// \param  replicas each rank that holds a shard has it in its own file
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true,
-                                          std::map<std::string, std::string> const& aliases = {});
+                                          std::map<std::string, std::string> const& aliases = {},
+                                          bool replicas = false);
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
@@ -92,6 +97,12 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = t
 RESHARD_DECL checkpoint_plan
 plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000, bool digests = true,
                  std::map<std::string, std::string> const& aliases = {});
+
+/// One file of whole tensors that stands for itself.
+///
+/// \throws error as `plan_huggingface`
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests = true,
+                                       std::map<std::string, std::string> const& aliases = {});
 
 } // namespace reshard::detail
 

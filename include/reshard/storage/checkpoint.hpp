@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <memory>
@@ -45,6 +46,32 @@ void at_path(std::filesystem::path const& path, Work&& work) {
         fail(problem.code(), name, ": ", problem.what());
     }
 }
+
+/// How much is done: called with bytes done and bytes in all, of this process, after each MiB or so.
+using progress_function = std::function<void(index_t, index_t)>;
+
+/// Counts what is done of so many bytes, and tells it.
+class progress_count {
+public:
+    /// \pre `tell` lives as long; it may be empty
+    progress_count(progress_function const& tell, index_t all) : tell_(tell), all_(all) {}
+
+    void add(std::uint64_t bytes) { reach(done_ + static_cast<index_t>(bytes)); }
+
+    /// The same where it is known how much is done.
+    void reach(index_t done) {
+        done_ = done;
+        if (tell_)
+            tell_(done_, all_);
+    }
+
+    index_t done() const { return done_; }
+
+private:
+    progress_function const& tell_;
+    index_t all_;
+    index_t done_ = 0;
+};
 
 /// A shard of `metadata().tensors[tensor]`.
 struct shard_place {

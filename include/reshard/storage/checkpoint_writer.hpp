@@ -28,6 +28,26 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
         take(i);
 }
 
+/// The target of a checkpoint that is to be written; one file cannot be at each, nor a delta.
+///
+/// \par Collective every rank of the group
+std::filesystem::path const& checked_target(group auto const& world,
+                                            std::filesystem::path const& target,
+                                            checkpoint_plan const& plan, write_options const& how) {
+    agree_on(world, [&] {
+        if (!plan.is_file)
+            return;
+        if (how.files || !how.base.empty())
+            fail(errc::usage, target.string(),
+                 ": one file is written whole, and in the file system; ", "leave ",
+                 how.files ? "write_options.files" : "write_options.base",
+                 " out, or write a directory");
+        if (world.rank() == 0)
+            check_file_target(target);
+    });
+    return target;
+}
+
 /// A checkpoint that is being written, by several processes: bytes of shards (`files().put`), and
 /// at last what makes them a checkpoint.
 ///
@@ -44,7 +64,8 @@ public:
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& how)
         : how_(how),
-          base_(base_of_all(world, target, how)),
+          target_path_(target),
+          base_(base_of_all(world, checked_target(world, target, plan, how), how)),
           target_(world, how.files, target, how.replace),
           files_(plan, target_.target(), base_.get(), world.rank()) {
         if (base_)
@@ -65,7 +86,7 @@ public:
     /// \param beside files that are copied beside it
     /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
-    /// \return the id of the save
+    /// \return the id of the save; empty for one file
     /// \throws error with errc::io on every rank alike, and the target is what it was
     std::string commit(group auto const& world,
                        std::vector<std::filesystem::path> const& beside = {}) {
@@ -85,10 +106,15 @@ public:
         agree_on(world, [&] {
             if (world.rank() != 0)
                 return;
+            if (files_.plan().is_file)
+                return put_file_in_place(std::filesystem::path(target_.target().name()) /
+                                             files_.plan().metadata.files.front().path,
+                                         resolved(target_path_), how_.replace);
             copy_beside(beside);
             put_record(target_.target(), files_.plan(), sealed, how_.sync);
         });
-        target_.commit(world);
+        if (!files_.plan().is_file)
+            target_.commit(world);
         reused_ = reused_in(sealed.delta);
         return sealed.save;
     }
@@ -105,6 +131,7 @@ private:
     }
 
     write_options how_;
+    std::filesystem::path target_path_;
     std::shared_ptr<delta_base const> base_;
     index_t reused_ = 0;
     staging target_;

@@ -87,7 +87,7 @@ public:
     RESHARD_DECL void read_to(std::byte* target, shard_place place, byte_run chunks);
 
     /// The chunks of a shard that differ.
-    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place);
+    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place, progress_count& count);
 
     /// Refuses a source whose files were written to while they were read without being verified.
     ///

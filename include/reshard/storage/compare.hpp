@@ -115,12 +115,27 @@ struct tensor_difference {
 
 } // namespace detail
 
+/// What a comparison may be told.
+struct compare_options {
+    /// All data is read, whatever digests say: what has changed since it was saved is found, too.
+    bool data = false;
+    detail::progress_function progress = {};
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.data); }
+};
+
 /// What `compare` found.
 struct comparison {
     /// Of the lowest key that differs, the first element in row-major order.
     std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
+    /// How many tensors are equal by the digests that were saved with them; they were not read.
+    index_t by_digests = 0;
+    /// How many were read since they are cut otherwise, ...
+    index_t other_shards = 0;
+    /// ... or are cut alike, but have no digests on one side, or digests of chunks of another size.
+    index_t no_digests = 0;
 
     bool equal() const { return !first && only_a.empty() && only_b.empty(); }
 };
@@ -129,12 +144,25 @@ namespace detail {
 
 /// How a tensor that both checkpoints have differs, or nothing.
 ///
-/// \pre both are sound (see `check`)
-RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
-                                                            stored_tensor const& b);
+/// \pre both are covered
+RESHARD_DECL std::optional<tensor_difference>
+difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// Refuses a tensor that has a gap, or of which there are two versions.
-RESHARD_DECL void check(stored_tensor const& tensor);
+/// What digests tell of two tensors of one key.
+enum class digest_verdict {
+    equal,
+    unequal,      ///< copies within each checkpoint are equal
+    other_shards, ///< the two are cut otherwise
+    no_digests,   ///< they are cut alike, but not all shards have digests of equal chunks
+    unknown,      ///< another shape or type, or copies with other digests: let the data say it
+};
+
+/// Compares the digests that were saved with two tensors; reads no data.
+///
+/// Digests are of bytes, and `compare` looks at bits: of equal digests, both say the same. Of
+/// unequal ones they do but where the bits that fill up a last byte differ.
+RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
+                                            checkpoint_metadata const& b, std::size_t number_in_b);
 
 /// The places in two checkpoints of the tensors that both have, by key.
 using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -152,31 +180,82 @@ std::size_t lowest(group auto const& world, std::size_t mine, std::size_t none) 
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
 
+/// The tensors of two checkpoints that one process compares.
+class compared_tensors {
+public:
+    /// \param counts gets how many were compared how
+    /// \pre   all live as long
+    RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
+                                  compare_options const& how, comparison& counts);
+
+    /// Compares what digests tell of a pair, number `number` of all; keeps what is to be read.
+    ///
+    /// \throws error where one has a gap, or elements twice
+    RESHARD_DECL void judge(std::size_t number, common_tensors::value_type const& pair);
+
+    /// Reads what was kept: the lowest number that differs, or `none`.
+    ///
+    /// \throws error where one has copies that differ
+    RESHARD_DECL std::size_t read(std::size_t none);
+
+private:
+    struct kept_pair {
+        std::size_t number = 0;
+        common_tensors::value_type pair;
+        bool has_equal_copies = false; ///< by their digests
+        index_t bytes = 0;             ///< that are to be compared
+    };
+
+    checkpoint const& a_;
+    checkpoint const& b_;
+    compare_options const& how_;
+    comparison& counts_;
+    std::vector<kept_pair> kept_;
+};
+
+/// The counts of tensors, in the order of the members.
+inline std::vector<index_t> counts_of(comparison const& found) {
+    return {found.by_digests, found.other_shards, found.no_digests};
+}
+
+inline void add_counts(comparison& result, std::vector<std::vector<index_t>> const& by_rank) {
+    for (std::vector<index_t> const& counts : by_rank) {
+        result.by_digests += counts[0];
+        result.other_shards += counts[1];
+        result.no_digests += counts[2];
+    }
+}
+
 } // namespace detail
 
 /// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
+///
+/// Tensors of equal shards are compared by the digests that were saved with them, if both
+/// checkpoints have such: they are read where these differ, to find the first element, and all
+/// others are read. What the digests are of may have changed since (see `verify`, and
+/// `compare_options::data`).
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
 /// \throws error on every rank alike, about the tensors that both have: errc::not_covered or
 ///         errc::overlap where the shards are not the whole tensor, naming checkpoint, key and
 ///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
-comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b) {
+comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
+                   compare_options const& how = {}) {
     detail::agree_to_run(
         world, "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
-        detail::digest_of_pair(a, b));
+        detail::digest_of_all(detail::digest_of_pair(a, b), how));
     comparison result;
     auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
     std::size_t first = common.size();
+    comparison mine;
     agree_on(world, [&] {
+        detail::compared_tensors own(a, b, how, mine);
         auto const step = static_cast<std::size_t>(world.size());
-        for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step) {
-            detail::stored_tensor const x(a, common[i].first), y(b, common[i].second);
-            detail::check(x);
-            detail::check(y);
-            if (i < first && detail::difference_of(x, y))
-                first = i;
-        }
+        for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step)
+            own.judge(i, common[i]);
+        first = own.read(common.size());
     });
+    detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
     first = detail::lowest(world, first, common.size());
     if (first < common.size())
         result.first = detail::difference_of(detail::stored_tensor(a, common[first].first),

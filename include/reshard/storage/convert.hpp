@@ -13,7 +13,6 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +38,6 @@ private:
     index_t before_ = 0;
 };
 
-/// How much is done: called with bytes done and bytes in all, of this process.
-using progress_function = std::function<void(index_t, index_t)>;
-
 } // namespace detail
 
 /// What a conversion may be told.
@@ -63,7 +59,7 @@ struct convert_options {
     /// \par Units bytes, and a MiB at least
     index_t memory_budget = index_t{512} << 20;
     /// Files beside the source that hold no tensors, such as a configuration or a tokenizer, are
-    /// copied beside the new checkpoint.
+    /// copied beside the new checkpoint, unless that is one file.
     bool carry = true;
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.

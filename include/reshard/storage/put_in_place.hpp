@@ -62,6 +62,36 @@ inline void write_whole_file(std::filesystem::path const& target, std::string_vi
     }
 }
 
+/// Renames unless something has the new name; returns 0 or what the system says.
+inline int try_rename_to_new(std::filesystem::path const& source,
+                             std::filesystem::path const& target) {
+    constexpr unsigned no_replace = 1; // RENAME_NOREPLACE
+    auto const rename = [&] {
+        return ::syscall(SYS_renameat2, AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(),
+                         no_replace);
+    };
+    if (uninterrupted(rename) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    std::error_code ignored; // a file system that cannot, so that another process may come between
+    return std::filesystem::exists(target, ignored) ? EEXIST : try_rename(source, target);
+}
+
+/// Puts the file `fresh` in the place of `target`, in one step.
+///
+/// \throws error as `put_in_place`
+inline void put_file_in_place(std::filesystem::path const& fresh,
+                              std::filesystem::path const& target, bool replace) {
+    int const problem = replace ? try_rename(fresh, target) : try_rename_to_new(fresh, target);
+    if (problem == EEXIST)
+        fail(errc::already_exists, target.string(),
+             ": another process created it while the new one was written; give another target");
+    if (problem != 0)
+        fail_io(target, "cannot be put in place", problem);
+    sync_directory(target.has_parent_path() ? target.parent_path() : ".");
+}
+
 /// Lets two names change their places; returns 0 or what the system says.
 inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
     constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE

@@ -59,7 +59,7 @@ struct save_report {
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
-/// Each different shard is written once. Files appear in a temporary directory, and all at once at
+/// Each different shard is written once, unless `how.writing.replicas`. Files appear in a temporary directory, and all at once at
 /// `target` when they are complete. With `how.writing.partial`, sharded tensors may lack elements.
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;

@@ -94,7 +94,11 @@ public:
 
     /// \throws error with errc::overlap where replicas differ, naming both files, the key and the
     ///         first element that does
-    void check_replicas() const;
+    void check_replicas(progress_count* count = nullptr) const;
+
+    /// The same, but copies that were equal when they were saved, as their digests tell, are not
+    /// read: who reads one of them compares it with its digests.
+    void check_saved_replicas() const;
 
     /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
     ///
@@ -110,6 +114,10 @@ private:
 
     std::string const& file(std::uint32_t shard) const;
 
+    bool has_equal_digests(std::uint32_t first, std::uint32_t second) const;
+
+    void check_copies(bool all, stored_pair& pair) const;
+
     void check_copy(box const& region, std::uint32_t first, std::uint32_t second,
                     stored_pair& pair) const;
 
@@ -121,8 +129,10 @@ private:
 };
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
-RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
-                                                          stored_tensor const& b);
+///
+/// \param count is told the bytes of `a` that are compared, as far as needed
+RESHARD_DECL std::optional<index_vector>
+first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
 /// The places in `held` of the tensors that some target is made of, ascending.
 RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);
@@ -135,7 +145,7 @@ RESHARD_DECL void compare_replicas(checkpoint const& source,
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
-/// Only the tensors `numbers` are read: rank `r` compares every `size`-th of them. Where ranks see
+/// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r` compares every `size`-th of them. Where ranks see
 /// different files, they compare digests of what each of them sees.
 ///
 /// \par Collective every rank of the group, with equal numbers
@@ -154,7 +164,7 @@ void check_replicas(group auto const& world, checkpoint const& source,
     agree_on(world, [&] {
         auto const step = static_cast<std::size_t>(world.size());
         for (auto i = static_cast<std::size_t>(world.rank()); i < numbers.size(); i += step)
-            stored_tensor(source, numbers[i]).check_replicas();
+            stored_tensor(source, numbers[i]).check_saved_replicas();
     });
 }
 

@@ -43,9 +43,16 @@ struct write_options {
     /// Where files are written; nothing: in the file system. Where several ranks save, all of them
     /// must reach what one of them began (`file_store::join`).
     std::shared_ptr<file_store const> files = {};
+    /// The target is one file, `NAME.safetensors`, of whole tensors, and no directory. It has
+    /// digests of its own and no record, so no numbers.
+    bool single_file = false;
+    /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
+    /// there; else equal shards are written once.
+    bool replicas = false;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base);
+        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base,
+              self.single_file, self.replicas);
     }
 };
 
@@ -62,12 +69,13 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 namespace detail {
 
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
-/// of everything that `program` yields.
+/// of everything that `program` yields, or the single file of that.
 ///
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
 ///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
-///         `check_numbers`
+///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
+///         and for replicas without a layout
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {});

@@ -31,7 +31,8 @@ namespace detail {
 
 /// What process `rank` of `size` finds: it compares every `size`-th tensor, or, where processes see
 /// different files, what is in every file that it sees and no process before it.
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size);
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
+                                               progress_function const& progress);
 
 /// What can be said before the data is read: how many bytes have digests, and which files none.
 RESHARD_DECL verification verifiable(checkpoint const& source);
@@ -43,12 +44,15 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 ///
 /// Rank `r` reads every `size`-th tensor, or, where ranks see different files, those that it sees.
 ///
+/// \param progress is told how much of its bytes this rank has compared
 /// \par Collective every rank of the group, with the same checkpoint
-verification verify(group auto const& world, checkpoint const& source) {
+verification verify(group auto const& world, checkpoint const& source,
+                    detail::progress_function const& progress = {}) {
     detail::agree_to_run(world, detail::call_on("verify", source),
                          detail::digest_of(source.metadata()), {});
     std::vector<detail::bad_chunk> mine;
-    agree_on(world, [&] { mine = detail::bad_chunks(source, world.rank(), world.size()); });
+    agree_on(world,
+             [&] { mine = detail::bad_chunks(source, world.rank(), world.size(), progress); });
     verification result = detail::verifiable(source);
     for (auto const& of_rank : detail::gather_values(world, mine))
         result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());

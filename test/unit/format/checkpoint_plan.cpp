@@ -108,6 +108,23 @@ BOOST_AUTO_TEST_CASE(of_replicas_the_rank_with_the_fewest_bytes_writes) {
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
+    box const all{{0}, {4}}, left{{0}, {2}}, right{{2}, {2}};
+    auto const plan = plan_sharded(
+        test::listed_layout(
+            3, {tensor("a", data_type::u8, {4}, {{2, all}, {1, all}, {1, all}, {0, all}}),
+                tensor("b", data_type::u8, {4}, {{0, left}, {1, right}, {2, left}}),
+                tensor("c", data_type::u8, {0}, {{0, {{0}, {0}}}, {1, {{0}, {0}}}}),
+                tensor("d", data_type::u8, {}, {{0, {}}, {2, {}}})}),
+        true, {}, true);
+    // Rank 1 holds a twice, and has it once; of a tensor without elements one shard is enough.
+    BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 0", "a 1", "a 2", "b 0", "b 1", "b 2",
+                                                          "c 0", "d 0", "d 2"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(plan.metadata.files.size() == 3u);
+    BOOST_TEST((written_and_opened(plan) == plan.metadata));
+}
+
 BOOST_AUTO_TEST_CASE(equal_data_is_the_same_save_and_other_data_another_one) {
     auto const plan = plan_huggingface(catalog({{"w", data_type::u8, {2}, {1}}}));
     std::vector<chunk_digests> digests{{16, {{1}}}};
@@ -139,6 +156,7 @@ BOOST_AUTO_TEST_CASE(a_layout_without_tensors_is_still_a_checkpoint) {
     auto const plan = plan_sharded(test::listed_layout(2, {}));
     BOOST_TEST(plan.metadata.files.size() == 1u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
+    BOOST_TEST(plan_file({}).headers.size() == 1u);
     BOOST_TEST((written_and_opened(plan_huggingface({})) == plan_huggingface({}).metadata));
 }
 

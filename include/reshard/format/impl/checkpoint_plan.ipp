@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -55,9 +56,10 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
             byte_count(element_count(tensors.back().shape), shard.dtype)));
     }
     for (auto const& [alias, key] : plan.metadata.aliases)
-        if (std::ranges::find(contents.shards, key, &file_shard::key) != contents.shards.end())
+        if (std::ranges::find(tensors, key, &safetensors_tensor::name) != tensors.end())
             metadata.emplace(alias, key);
-    metadata.emplace(save_id_name, unknown_save_id);
+    if (!plan.is_file)
+        metadata.emplace(save_id_name, unknown_save_id);
     metadata.emplace(header_digest_name, hex_text(0));
     if (digests)
         metadata.emplace(chunk_digests_name, unknown_digests(bytes));
@@ -101,10 +103,13 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
 using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 
 /// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
-/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far.
+/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far, or
+/// all of them do.
 class shard_writers {
 public:
-    explicit shard_writers(layout const& all) : all_(all), chosen_(all.tensors.size()) {
+    /// \param replicas all ranks that hold a shard write it
+    shard_writers(layout const& all, bool replicas)
+        : all_(all), replicas_(replicas), chosen_(all.tensors.size()) {
         for (tensor_spread const& spread : all.spreads) {
             listed_.push_back(blocks_listed(spread));
             different_.push_back(different_shards(listed_.back()));
@@ -134,7 +139,16 @@ private:
         index_t bytes = 0;
     };
 
+    void choose_each(std::uint32_t tensor, equal_shards const& replicas) {
+        shard_table const& table = shards(tensor);
+        for (std::size_t i = 0; i < replicas.size(); ++i)
+            if (i == 0 || table.holder(replicas[i]) != table.holder(replicas[i - 1]))
+                chosen_[tensor].push_back(replicas[i]);
+    }
+
     void add(std::uint32_t tensor, equal_shards const& replicas) {
+        if (replicas_)
+            return choose_each(tensor, replicas);
         std::uint32_t const first = replicas.front();
         shard_table const& table = shards(tensor);
         auto const flat = table.flat(first);
@@ -159,6 +173,7 @@ private:
     }
 
     layout const& all_;
+    bool replicas_;
     std::vector<shard_table> listed_;                  ///< of each spread
     std::vector<std::vector<equal_shards>> different_; ///< the same
     std::vector<choice> replicated_;
@@ -183,9 +198,10 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
 }
 
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
-                                          std::map<std::string, std::string> const& aliases) {
+                                          std::map<std::string, std::string> const& aliases,
+                                          bool replicas) {
     files_of_rank ranks;
-    shard_writers const writers(target);
+    shard_writers const writers(target, replicas);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
         add_shards(ranks, target, writers, t);
     if (ranks.empty())
@@ -226,14 +242,20 @@ huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, ind
     return files;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
-                                              std::map<std::string, std::string> const& aliases) {
+/// The bytes of each tensor; adds them up in `all`.
+inline std::vector<index_t> bytes_of_each(catalog const& tensors, index_t& all) {
     std::vector<index_t> bytes;
-    index_t all = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
         all = checked_add(all, bytes.back(), "the bytes of all tensors");
     }
+    return bytes;
+}
+
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
+                                              std::map<std::string, std::string> const& aliases) {
+    index_t all = 0;
+    std::vector<index_t> const bytes = bytes_of_each(tensors, all);
     auto files = huggingface_files(tensors, bytes, most_bytes);
     tensors = {}; // of a million tensors, a quarter of what planning needs
     checkpoint_plan plan;
@@ -250,6 +272,22 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     join_tensors(plan.metadata.tensors);
     if (files.size() > 1)
         plan.index = to_json(index);
+    return plan;
+}
+
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
+                                       std::map<std::string, std::string> const& aliases) {
+    index_t all = 0;
+    auto files = huggingface_files(tensors, bytes_of_each(tensors, all),
+                                   std::numeric_limits<index_t>::max());
+    tensors = {};
+    checkpoint_plan plan;
+    plan.is_file = true;
+    plan.metadata.format = "safetensors";
+    plan.metadata.aliases = aliases;
+    plan.metadata.metadata = {{"format", "pt"}};
+    add_file(plan, std::move(files.front()), plan.metadata.metadata, digests);
+    join_tensors(plan.metadata.tensors);
     return plan;
 }
 
@@ -312,12 +350,14 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
                                     std::string_view salt, save_facts const& facts,
                                     std::optional<record_delta> delta) {
-    sealed_checkpoint sealed{plan.headers, {}, save_id_of(plan, digests, salt)};
+    sealed_checkpoint sealed{
+        plan.headers, {}, plan.is_file ? std::string() : save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
     save_record record{sealed.save, {}, facts, written.aliases};
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
-        set_metadata(header, save_id_name, record.save);
+        if (!plan.is_file)
+            set_metadata(header, save_id_name, record.save);
         if (written.files[i].chunk_bytes != 0)
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
         set_metadata(header, header_digest_name,
@@ -327,7 +367,8 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
     }
     if (delta)
         seal_delta(sealed, record, std::move(*delta));
-    sealed.record = to_json(record, written, digests_of_shards(written, digests));
+    if (!plan.is_file)
+        sealed.record = to_json(record, written, digests_of_shards(written, digests));
     return sealed;
 }
 

@@ -131,15 +131,20 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run
     return held_bytes_ + (run.begin - held_run_.begin);
 }
 
-RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place place) {
+RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place place,
+                                                           progress_count& count) {
     std::vector<bad_chunk> all;
     checkpoint_shard const& shard = shard_at(place);
     held_.reset();
     buffer_.resize(std::max<std::size_t>(buffer_.size(),
                                          std::min(chunk_bytes_of(shard), shard.end - shard.begin)));
-    for (std::uint64_t i = 0; i < shard.digests.size(); ++i)
+    std::uint64_t const before = bytes_read_;
+    index_t const done = count.done();
+    for (std::uint64_t i = 0; i < shard.digests.size(); ++i) {
         if (auto bad = read_chunk(place, i, buffer_.data()))
             all.push_back(std::move(*bad));
+        count.reach(done + static_cast<index_t>(bytes_read_ - before));
+    }
     return all;
 }
 

@@ -7,11 +7,13 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 namespace reshard::detail {
 
@@ -83,12 +85,12 @@ inline std::string kind_text(stored_tensor const& stored) {
     return std::string(code(stored.tensor().dtype)) + " " + to_string(stored.shape());
 }
 
-RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const& a,
-                                                            stored_tensor const& b) {
+RESHARD_DECL std::optional<tensor_difference>
+difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count) {
     tensor_layout const &x = a.tensor(), &y = b.tensor();
     if (a.shape() != b.shape() || x.dtype != y.dtype)
         return tensor_difference{x.key, {}, kind_text(a), kind_text(b)};
-    auto const index = first_difference(a, b);
+    auto const index = first_difference(a, b, count);
     if (!index)
         return std::nullopt;
     tensor_difference found{x.key, index, a.element(*index, element_text),
@@ -100,9 +102,123 @@ RESHARD_DECL std::optional<tensor_difference> difference_of(stored_tensor const&
     return found;
 }
 
-RESHARD_DECL void check(stored_tensor const& tensor) {
-    tensor.check_cover();
-    tensor.check_replicas();
+/// Equal shards of a tensor in a checkpoint, and what digests they have.
+struct digested_shard {
+    box region;
+    std::optional<flat_range> flat;
+    digest_list const* digests = nullptr; ///< of the first one
+    std::uint64_t chunk_bytes = 0;        ///< 0: they have none, or of chunks of several sizes
+    bool has_equal_copies = true;
+
+    auto place() const { return std::tie(region, flat); }
+};
+
+/// The different shards of a tensor that have bytes, sorted.
+inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& source,
+                                                   std::size_t number) {
+    std::vector<digested_shard> all;
+    for (checkpoint_shard const& shard : source.tensors[number].shards)
+        if (shard.end > shard.begin)
+            all.push_back({shard.region, shard.flat, &shard.digests,
+                           source.files[shard.file].chunk_bytes, true});
+    std::sort(all.begin(), all.end(), [](digested_shard const& a, digested_shard const& b) {
+        return a.place() < b.place();
+    });
+    std::size_t different = 0;
+    for (digested_shard& shard : all) {
+        if (different == 0 || all[different - 1].place() != shard.place()) {
+            all[different++] = shard;
+            continue;
+        }
+        digested_shard& first = all[different - 1];
+        first.has_equal_copies = first.has_equal_copies && *first.digests == *shard.digests;
+        first.chunk_bytes = first.chunk_bytes == shard.chunk_bytes ? first.chunk_bytes : 0;
+    }
+    all.resize(different);
+    return all;
+}
+
+RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
+                                            checkpoint_metadata const& b, std::size_t number_in_b) {
+    checkpoint_tensor const &x = a.tensors[number_in_a], &y = b.tensors[number_in_b];
+    if (x.dtype != y.dtype || x.shape != y.shape)
+        return digest_verdict::unknown;
+    auto const of_a = digested_shards(a, number_in_a), of_b = digested_shards(b, number_in_b);
+    auto const are_all = [&](auto&& test) {
+        return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), test);
+    };
+    using shard = digested_shard const&;
+    if (!are_all([](shard one, shard other) { return one.place() == other.place(); }))
+        return digest_verdict::other_shards;
+    if (!are_all([](shard one, shard other) {
+            return one.chunk_bytes != 0 && one.chunk_bytes == other.chunk_bytes;
+        }))
+        return digest_verdict::no_digests;
+    if (!are_all(
+            [](shard one, shard other) { return one.has_equal_copies && other.has_equal_copies; }))
+        return digest_verdict::unknown;
+    return are_all([](shard one, shard other) { return *one.digests == *other.digests; })
+               ? digest_verdict::equal
+               : digest_verdict::unequal;
+}
+
+/// The bytes of all shards of a tensor.
+inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
+    index_t bytes = 0;
+    for (checkpoint_shard const& shard : tensor.shards)
+        bytes += static_cast<index_t>(shard.end - shard.begin);
+    return bytes;
+}
+
+/// What is compared of two tensors: each copy of `x` and of `y` with the first one, and `x` with `y`
+/// where they are of one kind.
+inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
+                                bool has_equal_copies) {
+    index_t const in_x = byte_count(element_count(x.shape), x.dtype);
+    index_t const in_y = byte_count(element_count(y.shape), y.dtype);
+    index_t const copies = bytes_of_shards(x) - in_x + bytes_of_shards(y) - in_y;
+    bool const are_alike = x.dtype == y.dtype && x.shape == y.shape;
+    return (has_equal_copies ? 0 : copies) + (are_alike ? in_x : 0);
+}
+
+RESHARD_DECL compared_tensors::compared_tensors(checkpoint const& a, checkpoint const& b,
+                                                compare_options const& how, comparison& counts)
+    : a_(a), b_(b), how_(how), counts_(counts) {}
+
+RESHARD_DECL void compared_tensors::judge(std::size_t number,
+                                          common_tensors::value_type const& pair) {
+    stored_tensor(a_, pair.first).check_cover();
+    stored_tensor(b_, pair.second).check_cover();
+    checkpoint_metadata const &a = a_.metadata(), &b = b_.metadata();
+    auto const verdict =
+        how_.data ? digest_verdict::unknown : compare_digests(a, pair.first, b, pair.second);
+    counts_.by_digests += verdict == digest_verdict::equal;
+    counts_.other_shards += verdict == digest_verdict::other_shards;
+    counts_.no_digests += verdict == digest_verdict::no_digests;
+    bool const has_equal_copies = verdict == digest_verdict::unequal;
+    if (verdict != digest_verdict::equal)
+        kept_.push_back(
+            {number, pair, has_equal_copies,
+             bytes_to_compare(a.tensors[pair.first], b.tensors[pair.second], has_equal_copies)});
+}
+
+RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
+    index_t all = 0, done = 0;
+    for (kept_pair const& one : kept_)
+        all += one.bytes;
+    progress_count count(how_.progress, all);
+    std::size_t first = none;
+    for (kept_pair const& one : kept_) {
+        stored_tensor const x(a_, one.pair.first), y(b_, one.pair.second);
+        if (!one.has_equal_copies) {
+            x.check_replicas(&count);
+            y.check_replicas(&count);
+        }
+        if (first == none && difference_of(x, y, &count))
+            first = one.number;
+        count.reach(done += one.bytes); // less where a difference ended it
+    }
+    return first;
 }
 
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result) {

@@ -91,10 +91,11 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
 /// Writes the pieces of one process.
 inline void put_converted(written_files& writer, file_pieces const& pieces, bound_plan const& bound,
                           chunk_reader& reader, holder_t me, int size, convert_options const& how) {
-    index_t all = 0, done = 0;
+    index_t all = 0;
     for (file_piece const& piece : pieces)
         if (piece.process == me)
             all += static_cast<index_t>(piece.bytes.size());
+    progress_count count(how.progress, all);
     std::vector<std::byte> buffer;
     put_pieces(
         bound, pieces, me, size, writer,
@@ -113,11 +114,7 @@ inline void put_converted(written_files& writer, file_pieces const& pieces, boun
             run(reader, std::move(loops));
             return std::span<std::byte const>(buffer);
         },
-        [&](std::uint64_t bytes) {
-            done += static_cast<index_t>(bytes);
-            if (how.progress)
-                how.progress(done, all);
-        });
+        [&](std::uint64_t bytes) { count.add(bytes); });
     reader.check_unchanged();
 }
 
@@ -179,9 +176,9 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     auto const me = static_cast<holder_t>(world.rank());
-    file_pieces const pieces = files.metadata.format == "huggingface"
-                                   ? pieces_by_bytes(files, world.size())
-                                   : pieces_by_rank(files, world.size());
+    file_pieces const pieces = files.metadata.format == "sharded_safetensors"
+                                   ? pieces_by_rank(files, world.size())
+                                   : pieces_by_bytes(files, world.size());
     layout const held = layout_of(files.metadata, pieces, world.size());
     plan_problem work;
     plan whole;
@@ -205,7 +202,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     std::vector<std::filesystem::path> beside;
     agree_on(world, [&] {
-        if (how.carry && world.rank() == 0)
+        if (how.carry && !how.writing.single_file && world.rank() == 0)
             beside = side_files(source.metadata().path);
     });
     writer.commit(world, beside);

@@ -179,6 +179,30 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
              target.parent_path().string(), "; give that as the target, or another name");
 }
 
+/// True for a directory all of whose files of tensors are shards of one checkpoint.
+inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
+    try {
+        return open_checkpoint(directory).format == "sharded_safetensors";
+    } catch (error const&) { // then a file more does no harm
+        return false;
+    }
+}
+
+RESHARD_DECL void check_file_target(std::filesystem::path const& target) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(target, ignored))
+        fail(errc::usage, target.string(),
+             ": is a directory, which no file replaces; give the name of a file");
+    if (target.extension() != ".safetensors")
+        fail(errc::usage, target.string(),
+             ": does not end with .safetensors, by which such a file is recognised; add that");
+    std::filesystem::path const parent = target.has_parent_path() ? target.parent_path() : ".";
+    if (!std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
+        fail(errc::already_exists, target.string(),
+             ": would be taken for a file of the checkpoint ", parent.string(),
+             ", which could not be opened any more; give another directory");
+}
+
 RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target) {
     struct stat own {
     }, outer{};

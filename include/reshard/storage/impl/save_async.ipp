@@ -399,6 +399,9 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
         digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))), how, size);
     if (auto const known = state.known_files.find(digest))
         return *known;
+    if (how.writing.single_file)
+        fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
+                          "save");
     auto made = std::make_shared<files_to_write>();
     made->plan = files_to_save(all, how);
     made->pieces = how.form == save_form::sharded ? pieces_by_rank(made->plan, size)

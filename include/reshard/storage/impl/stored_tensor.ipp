@@ -67,8 +67,9 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
 
 /// Shards of two checkpoints, or of one, that are read side by side.
 struct stored_pair {
-    stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b)
-        : a(source_of_a, false), b(source_of_b, false) {}
+    stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b,
+                progress_count* counted)
+        : a(source_of_a, false), b(source_of_b, false), count(counted) {}
 
     /// As `first_difference` of two tensors in memory.
     std::optional<index_t> first_difference(affine_copy const& loop, shard_place in_a,
@@ -76,6 +77,7 @@ struct stored_pair {
 
     chunk_reader a;
     chunk_reader b;
+    progress_count* count; ///< may be null
 };
 
 inline std::optional<index_t> stored_pair::first_difference(affine_copy const& loop,
@@ -95,6 +97,8 @@ inline std::optional<index_t> stored_pair::first_difference(affine_copy const& l
             const_tensor_view{b.read(in_b, run_b.bytes), dtype, {}, {}});
         if (found)
             *found += run_b.first;
+        if (count)
+            count->add(static_cast<std::uint64_t>(byte_count(element_count(part.extent), dtype)));
     };
     cut_to_windows(loop, source_of_loop, window, [&](index_t, affine_copy const& part) {
         if (!found)
@@ -149,12 +153,33 @@ RESHARD_DECL void stored_tensor::check_cover() const {
          is_gap ? "no file" : "more than one shard");
 }
 
-RESHARD_DECL void stored_tensor::check_replicas() const {
-    stored_pair pair(source_, source_);
+RESHARD_DECL bool stored_tensor::has_equal_digests(std::uint32_t first,
+                                                   std::uint32_t second) const {
+    checkpoint_metadata const& all = source_.metadata();
+    checkpoint_shard const& a = all.tensors[number_].shards[first];
+    checkpoint_shard const& b = all.tensors[number_].shards[second];
+    std::uint64_t const chunk = all.files[a.file].chunk_bytes;
+    return chunk != 0 && chunk == all.files[b.file].chunk_bytes && a.region == b.region &&
+           a.flat == b.flat && a.digests == b.digests;
+}
+
+RESHARD_DECL void stored_tensor::check_copies(bool all, stored_pair& pair) const {
     for (std::size_t i = 0; i < boxes().size(); ++i)
-        for (std::size_t which = 1; which < parts_.replicas(i); ++which)
-            if (!is_empty(boxes()[i]))
-                check_copy(boxes()[i], shard(i), parts_.replica(i, which).shard, pair);
+        for (std::size_t which = 1; which < parts_.replicas(i); ++which) {
+            std::uint32_t const other = parts_.replica(i, which).shard;
+            if (!is_empty(boxes()[i]) && (all || !has_equal_digests(shard(i), other)))
+                check_copy(boxes()[i], shard(i), other, pair);
+        }
+}
+
+RESHARD_DECL void stored_tensor::check_replicas(progress_count* count) const {
+    stored_pair pair(source_, source_, count);
+    check_copies(true, pair);
+}
+
+RESHARD_DECL void stored_tensor::check_saved_replicas() const {
+    stored_pair pair(source_, source_, nullptr);
+    check_copies(false, pair);
 }
 
 RESHARD_DECL void stored_tensor::add_digests(united_files const& files, int rank,
@@ -218,10 +243,10 @@ RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t fir
              global_index(shards(), second, *found), " differs from the copy in ", file(first));
 }
 
-RESHARD_DECL std::optional<index_vector> first_difference(stored_tensor const& a,
-                                                          stored_tensor const& b) {
+RESHARD_DECL std::optional<index_vector>
+first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count) {
     std::optional<index_vector> first;
-    stored_pair pair(a.source(), b.source());
+    stored_pair pair(a.source(), b.source(), count);
     for (std::size_t i = 0; i < a.boxes().size(); ++i)
         b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
             memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);

@@ -66,17 +66,35 @@ inline catalog without_keys(catalog const& all, std::map<std::string, std::strin
     return catalog(std::move(entries));
 }
 
+/// Refuses what a single file has no place for.
+inline void check_single_file(std::optional<layout> const& wanted, write_options const& options) {
+    if (wanted)
+        fail(errc::usage,
+             "one file holds whole tensors, and a layout of shards is asked for; leave "
+             "out the layout, or single_file");
+    if (!options.numbers.empty())
+        fail(errc::usage, "one file has no record, which would have the number '",
+             options.numbers.begin()->first, "'; leave out the numbers, or single_file");
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases) {
     check_numbers(options.numbers);
+    if (options.replicas && !wanted)
+        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
+                          "give a layout, or leave out replicas");
+    if (options.single_file) {
+        check_single_file(wanted, options);
+        return plan_file(without_keys(catalog_of(program), aliases), options.digests, aliases);
+    }
     if (!wanted)
         return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
                                 options.digests, aliases);
     layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
         check_complete(written);
-    return plan_sharded(written, options.digests, aliases);
+    return plan_sharded(written, options.digests, aliases, options.replicas);
 }
 
 } // namespace detail

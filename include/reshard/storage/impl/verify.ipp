@@ -9,23 +9,38 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size) {
-    std::vector<bad_chunk> all;
-    chunk_reader reader(source, true);
+/// What process `rank` of `size` compares: shards with digests.
+inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
+    std::vector<shard_place> mine;
     auto const files = united(source);
     auto const& tensors = source.metadata().tensors;
     auto const is_mine = [&](std::size_t tensor, checkpoint_shard const& shard) {
         return files ? files->ranks_of(source.metadata().files[shard.file].path).front() == rank
                      : tensor % static_cast<std::size_t>(size) == static_cast<std::size_t>(rank);
     };
-    for (std::size_t t = 0; t < tensors.size(); ++t)
-        for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i) {
-            if (source.metadata().aliases.contains(tensors[t].key) ||
-                !is_mine(t, tensors[t].shards[i]))
-                continue;
-            auto const bad = reader.find_bad({static_cast<std::uint32_t>(t), i});
-            all.insert(all.end(), bad.begin(), bad.end());
-        }
+    for (std::uint32_t t = 0; t < tensors.size(); ++t)
+        for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i)
+            if (!source.metadata().aliases.contains(tensors[t].key) &&
+                !tensors[t].shards[i].digests.empty() && is_mine(t, tensors[t].shards[i]))
+                mine.push_back({t, i});
+    return mine;
+}
+
+RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
+                                               progress_function const& progress) {
+    std::vector<bad_chunk> all;
+    chunk_reader reader(source, true);
+    auto const mine = shards_to_verify(source, rank, size);
+    index_t bytes = 0;
+    for (shard_place const place : mine) {
+        checkpoint_shard const& shard = source.metadata().tensors[place.tensor].shards[place.shard];
+        bytes += static_cast<index_t>(shard.end - shard.begin);
+    }
+    progress_count count(progress, bytes);
+    for (shard_place const place : mine) {
+        auto const bad = reader.find_bad(place, count);
+        all.insert(all.end(), bad.begin(), bad.end());
+    }
     return all;
 }
 

@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job_options.hpp"
+
+#include <reshard/storage/convert.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+struct merge_command {
+    std::string source;
+    std::string file;
+    bool force = false;
+    bool no_verify = false;
+    progress_when progress = progress_when::on_terminal;
+};
+
+convert_report run_merge(processes const& world, merge_command const& options,
+                         checkpoint const& source) {
+    progress_bar bar(world.rank() == 0, options.progress);
+    convert_options const how{.writing = {.replace = options.force, .single_file = true},
+                              .progress = std::ref(bar),
+                              .verify = !options.no_verify};
+    return world.mpi() ? convert(*world.mpi(), source, options.file, how)
+                       : convert(solo(), source, options.file, how);
+}
+
+outcome merge(processes const& world, merge_command const& options, bool as_json) {
+    stopwatch const watch;
+    checkpoint const source = open_checkpoint(world, options.source);
+    say_warnings(world, source);
+    convert_report const report = with_force_hint(
+        options.file, options.force, [&] { return run_merge(world, options, source); });
+    std::string const headline = options.file + ": " +
+                                 counted(static_cast<std::size_t>(report.keys), "key") + " from " +
+                                 options.source;
+    return converted(world, report, watch.seconds(), as_json ? "" : headline);
+}
+
+} // namespace
+
+void add_merge(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<merge_command>();
+    CLI::App* const command =
+        add_command(app, chosen, "merge", "Write the whole tensors of a checkpoint as one file",
+                    "  reshard merge sharded whole.safetensors\n"
+                    "  mpiexec -n 4 reshard merge run/@latest all.safetensors --force --json");
+    add_path(*command, chosen, "PATH", options->source, "A checkpoint")->required();
+    add_written(*command, "FILE", options->file,
+                "The file that is to be written; its name ends with .safetensors");
+    add_force(*command, options->force);
+    command->add_flag("--no-verify", options->no_verify,
+                      "Do not compare what is read with the digests saved with it");
+    add_progress(*command, options->progress);
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return merge(world, *options, chosen.json);
+        };
+    });
+}
+
+} // namespace tool
