@@ -72,11 +72,12 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     check_numbers(options.numbers);
     if (!wanted)
         return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
-                                options.digests, aliases);
+                                options.digests, aliases, options.texts);
     layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
         check_complete(written);
-    return plan_sharded(written, options.digests, aliases);
+    return plan_sharded(written, options.digests, aliases,
+                        {options.texts, options.writer, options.files_per_rank});
 }
 
 } // namespace detail
