@@ -235,4 +235,92 @@ BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is
                               "the state; give it another name there"));
 }
 
+namespace {
+
+/// An object that notes its calls.
+struct recorded {
+    std::string name;
+    std::string& calls;
+    float weight = 0;
+    std::string step = "none";
+    std::string failing = {}; ///< the call that fails
+
+    void note(std::string const& call) {
+        calls += name + "." + call + ";";
+        if (call == failing)
+            fail(errc::unsupported, name + "." + call + " fails");
+    }
+
+    model_state state() {
+        note("state");
+        return {{name + ".weight", local_shard{replicated(name, data_type::f32, {1}),
+                                               {&weight, data_type::f32, {1}, {1}}}},
+                {name + ".step", stored_value{step}}};
+    }
+
+    void loaded(model_state const& all) {
+        note("loaded with " + std::to_string(weight).substr(0, 1));
+        step = std::get<stored_value>(all.at(name + ".step")).bytes;
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(objects_are_asked_before_a_save_and_a_load_and_told_after_a_load) {
+    shared_directory const directory;
+    std::string calls;
+    recorded model{"model", calls, 3, "7"}, optimizer{"adam", calls, 4, "8"};
+    save_state(world(), std::tie(model, optimizer), directory / "saved");
+    BOOST_TEST(calls == "model.state;adam.state;");
+    model.weight = optimizer.weight = 0;
+    model.step = optimizer.step = "none";
+    calls.clear();
+    auto const checkpoint = open_checkpoint(world(), directory / "saved");
+    load_state(world(), checkpoint, std::tie(model, optimizer));
+    BOOST_TEST(calls == "model.state;adam.state;model.loaded with 3;adam.loaded with 4;");
+    BOOST_TEST(model.step == "7");
+    BOOST_TEST(optimizer.step == "8");
+
+    calls.clear();
+    load_state(world(), checkpoint, std::tie(optimizer));
+    BOOST_TEST(calls == "adam.state;adam.loaded with 4;");
+}
+
+BOOST_AUTO_TEST_CASE(an_object_is_not_told_that_it_is_loaded_where_the_load_failed_on_any_rank) {
+    shared_directory const directory;
+    std::string calls;
+    recorded model{"model", calls, 3}, optimizer{"adam", calls, 4};
+    save_state(world(), std::tie(model), directory / "saved");
+    auto const checkpoint = open_checkpoint(world(), directory / "saved");
+    calls.clear();
+    BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, std::tie(model, optimizer)), error,
+                          mentions(errc::unknown_key, "adam"));
+    BOOST_TEST(calls == "model.state;adam.state;");
+
+    bool const is_last = world().rank() == world().size() - 1;
+    calls.clear();
+    model.failing = is_last ? "state" : "";
+    BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, std::tie(model)), error,
+                          says(errc::unsupported, "model.state fails"));
+    BOOST_CHECK_EXCEPTION(save_state(world(), std::tie(model), directory / "other"), error,
+                          says(errc::unsupported, "model.state fails"));
+    BOOST_TEST(calls == "model.state;model.state;");
+
+    model.failing = is_last ? "loaded with 3" : "";
+    BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, std::tie(model)), error,
+                          says(errc::unsupported, "model.loaded with 3 fails"));
+    BOOST_TEST((directory.names() == std::vector<std::string>{"saved"}));
+}
+
+BOOST_AUTO_TEST_CASE(two_objects_give_no_name_twice) {
+    shared_directory const directory;
+    std::string calls;
+    recorded model{"model", calls}, twin{"model", calls};
+    BOOST_CHECK_EXCEPTION(
+        save_state(world(), std::tie(model, twin), directory / "saved"), error,
+        says(errc::usage, "'model.step' is given by two objects; give it another name in one of "
+                          "them"));
+    BOOST_TEST(directory.names().empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,6 +74,19 @@ auto shards_by_file(Metadata& all) {
     return files;
 }
 
+/// Which of several ranks that hold equal shards of a tensor writes it: gets the tensor's key, the
+/// bytes of the shard and the ranks, and gives one of them.
+using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
+                                             std::vector<holder_t> const& ranks)>;
+
+/// What sharded files may be told.
+struct sharded_choices {
+    std::map<std::string, std::string> texts = {}; ///< of the user, for each file's metadata
+    writer_choice writer = {}; ///< asked once for each shard that several ranks hold, largest first
+    index_t files_per_rank = 1; ///< that a rank's shards are spread over, by bytes
+    bool replicas = false;      ///< each rank that holds a shard has it in its own file
+};
+
 /// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the
 /// ranks that hold them is chosen, so that each rank writes about as many bytes. There is a file
 /// for each rank that writes.
@@ -80,29 +94,32 @@ auto shards_by_file(Metadata& all) {
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.
 ///
-/// \param  digests  the files have room for digests of their data
-/// \param  aliases  other names of tensors, with their keys, for record and metadata
-/// \param  replicas each rank that holds a shard has it in its own file
+/// \param  digests the files have room for digests of their data
+/// \param  aliases other names of tensors, with their keys, for record and metadata
 /// \pre    the layout is checked (see `check` of descriptors)
-/// \throws error as `plan_safetensors` does
+/// \throws error as `plan_safetensors` does; errc::usage for texts whose names are ours or values
+///         are keys, a writer that does not hold the shard, and less than one file a rank
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true,
                                           std::map<std::string, std::string> const& aliases = {},
-                                          bool replicas = false);
+                                          sharded_choices const& choices = {});
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
 ///
+/// \param  texts of the user, for each file's metadata
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
-///         bits
+///         bits; errc::usage as `plan_sharded` for texts
 RESHARD_DECL checkpoint_plan
 plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000, bool digests = true,
-                 std::map<std::string, std::string> const& aliases = {});
+                 std::map<std::string, std::string> const& aliases = {},
+                 std::map<std::string, std::string> const& texts = {});
 
 /// One file of whole tensors that stands for itself.
 ///
 /// \throws error as `plan_huggingface`
 RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests = true,
-                                       std::map<std::string, std::string> const& aliases = {});
+                                       std::map<std::string, std::string> const& aliases = {},
+                                       std::map<std::string, std::string> const& texts = {});
 
 } // namespace reshard::detail
 

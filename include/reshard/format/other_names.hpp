@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// Other names of a tensor, which a checkpoint has once: tied weights.
@@ -26,6 +27,14 @@ RESHARD_DECL bool is_metadata_name(std::string_view name);
 ///             the one that it writes
 RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
                                safetensors_header const& header);
+
+/// Refuses texts for the metadata of files that readers would take for something else: names that
+/// are ours or aliases, and values that are keys of tensors.
+///
+/// \throws error with errc::usage, naming the text
+RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
+                              std::map<std::string, std::string> const& aliases,
+                              std::vector<std::string> const& keys);
 
 /// Adds each alias as a tensor with the shards of its key. One that is a tensor itself, or whose
 /// key is none, is left out.

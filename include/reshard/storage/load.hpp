@@ -13,6 +13,8 @@
 #include <reshard/storage/model_state.hpp>
 
 #include <filesystem>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -68,6 +70,30 @@ struct state_load {
 /// Refuses a common value of a checkpoint whose name the state has for something else.
 RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes);
 
+/// Loads into the state that `state_of` gives, which then stays where it is.
+///
+/// \par Collective every rank of the group, in the same order
+template <group Group, class StateOf>
+strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&& state_of,
+                         options const& how) {
+    Group const world = with_deadline(caller, how.deadline);
+    state_load wanted;
+    model_state* state = nullptr;
+    agree_to_run(world, call_on("load a state from", source), 0, attempt([&] {
+                     state = &state_of();
+                     at_path(source.metadata().path, [&] {
+                         wanted.prepare(*state, source.files_layout());
+                         check_names(*state, wanted.bytes);
+                     });
+                 }));
+    strict_verdict verdict = load(world, source, wanted.tensors, how);
+    auto const taken = gather_values(world, wanted.cells());
+    if (!how.strict)
+        verdict.log.missing = cells_left(source.files_layout(), taken);
+    agree_on(world, [&] { wanted.finish(*state); });
+    return verdict;
+}
+
 } // namespace detail
 
 /// Fills a state from a checkpoint; each rank gives what it has.
@@ -80,28 +106,31 @@ RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_loa
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
 ///         errc::unknown_key for an object that the checkpoint does not have and
-/// errc::shape_mismatch
-///         for one of an array of another number of axes, errc::usage for a
+///         errc::shape_mismatch for one of an array of another number of axes, errc::usage for a
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
                           options const& how = {}) {
-    std::filesystem::path const& path = source.metadata().path;
-    Group const world = detail::with_deadline(caller, how.deadline);
-    detail::state_load wanted;
-    detail::agree_to_run(world, detail::call_on("load a state from", source), 0,
-                         detail::attempt([&] {
-                             detail::at_path(path, [&] {
-                                 wanted.prepare(state, source.files_layout());
-                                 detail::check_names(state, wanted.bytes);
-                             });
-                         }));
-    strict_verdict verdict = load(world, source, wanted.tensors, how);
-    auto const taken = detail::gather_values(world, wanted.cells());
-    if (!how.strict)
-        verdict.log.missing = detail::cells_left(source.files_layout(), taken);
-    agree_on(world, [&] { wanted.finish(state); });
+    return detail::load_what(
+        caller, source, [&]() -> model_state& { return state; }, how);
+}
+
+/// The same of objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`: each is asked
+/// for its state, in this order, and, when all ranks have loaded, told that it is loaded, with the
+/// states of all. Where that fails, none is told.
+///
+/// \throws error as above, what `state` and `loaded` throw, and errc::usage for a name that two of
+///         them give
+template <group Group, stateful... Objects>
+strict_verdict load_state(Group const& caller, checkpoint const& source,
+                          std::tuple<Objects&...> objects, options const& how = {}) {
+    model_state all;
+    strict_verdict verdict = detail::load_what(
+        caller, source, [&]() -> model_state& { return all = detail::state_of_all(objects); }, how);
+    agree_on(detail::with_deadline(caller, how.deadline), [&] {
+        std::apply([&](Objects&... object) { (object.loaded(std::as_const(all)), ...); }, objects);
+    });
     return verdict;
 }
 

@@ -4,12 +4,14 @@
 #define RESHARD_STORAGE_MODEL_STATE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/tensor_factory.hpp>
 
 #include <any>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -73,7 +76,36 @@ using state_entry =
 /// \par Source sharded state dicts of Megatron-Core
 using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 
+/// An object that gives what a checkpoint has of it, as a model or an optimizer does.
+///
+/// `state()` is called once before a save, and once before a load: there for the places that are
+/// filled. `loaded(all)` is called once after a load of all that it belongs to, and never where that
+/// failed. Neither communicates; what they throw, all ranks get.
+///
+/// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`
+template <class Object>
+concept stateful = requires(Object& object, model_state const& all) {
+    { object.state() } -> std::convertible_to<model_state>;
+    object.loaded(all);
+};
+
 namespace detail {
+
+/// The states of all objects, by the names of all.
+///
+/// \throws error with errc::usage for a name that two of them give
+template <stateful... Objects>
+model_state state_of_all(std::tuple<Objects&...> const& objects) {
+    model_state all;
+    auto const add = [&](model_state part) {
+        all.merge(part);
+        if (!part.empty())
+            fail(errc::usage, "'", part.begin()->first,
+                 "' is given by two objects; give it another name in one of them");
+    };
+    std::apply([&](Objects&... object) { (add(object.state()), ...); }, objects);
+    return all;
+}
 
 /// True where every entry is a tensor, now or when it is built; so too where there is no entry,
 /// since a rank may own nothing.

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 /// \file
@@ -83,6 +84,26 @@ namespace detail {
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first);
 
+/// Saves the state that `state_of` gives, which then stays where it is.
+///
+/// \par Collective every rank of the group, in the same order
+template <group Group, class StateOf>
+save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::path const& target,
+                      save_options const& how) {
+    Group const world = with_deadline(caller, how.deadline);
+    model_state const* state = nullptr;
+    built_state built;
+    agree_to_run(world, "save a state to " + target.string(), digest_of(how), attempt([&] {
+                     state = &state_of();
+                     built = build_all(*state);
+                 }));
+    check_common(world, common_values(*state));
+    check_objects(world, held_objects(*state));
+    const_state_dict tensors;
+    agree_on(world, [&] { tensors = tensors_to_save(*state, built, world.rank() == 0); });
+    return save(world, tensors, target, how);
+}
+
 } // namespace detail
 
 /// Writes the states of all ranks as a checkpoint at `target`.
@@ -97,15 +118,21 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
 template <group Group>
 save_report save_state(Group const& caller, model_state const& state,
                        std::filesystem::path const& target, save_options const& how = {}) {
-    Group const world = detail::with_deadline(caller, how.deadline);
-    detail::built_state built;
-    detail::agree_to_run(world, "save a state to " + target.string(), detail::digest_of(how),
-                         detail::attempt([&] { built = detail::build_all(state); }));
-    detail::check_common(world, detail::common_values(state));
-    detail::check_objects(world, detail::held_objects(state));
-    const_state_dict tensors;
-    agree_on(world, [&] { tensors = detail::tensors_to_save(state, built, world.rank() == 0); });
-    return save(world, tensors, target, how);
+    return detail::save_what(
+        caller, [&]() -> model_state const& { return state; }, target, how);
+}
+
+/// The same of objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`: each is
+/// asked for its state, in this order.
+///
+/// \throws error as above, what `state` throws, and errc::usage for a name that two of them give
+template <group Group, stateful... Objects>
+save_report save_state(Group const& caller, std::tuple<Objects&...> objects,
+                       std::filesystem::path const& target, save_options const& how = {}) {
+    model_state all;
+    return detail::save_what(
+        caller, [&]() -> model_state const& { return all = detail::state_of_all(objects); }, target,
+        how);
 }
 
 } // namespace reshard

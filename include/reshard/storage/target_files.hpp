@@ -8,6 +8,7 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,10 +50,23 @@ struct write_options {
     /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
     /// there; else equal shards are written once.
     bool replicas = false;
+    /// More for each file's metadata, by names that the files do not have already: the opened
+    /// checkpoint gives it back in `metadata().metadata`.
+    std::map<std::string, std::string> texts = {};
+    /// Which of the ranks that hold equal shards of a tensor writes it; by default, the one that
+    /// has the fewest bytes to write. It is called on every rank, once for each such shard, the
+    /// largest first, and must give the same everywhere: only ranks that hold a shard write it.
+    /// Sharded saves ask it.
+    std::function<holder_t(std::string const& key, index_t bytes,
+                           std::vector<holder_t> const& ranks)>
+        writer = {};
+    /// How many files the shards that a rank writes are spread over, by bytes: fewer where it has
+    /// fewer, more where it has more shards of one key. Of sharded saves.
+    index_t files_per_rank = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base,
-              self.single_file, self.replicas);
+              self.single_file, self.replicas, self.texts, self.files_per_rank);
     }
 };
 

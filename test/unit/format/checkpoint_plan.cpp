@@ -7,6 +7,7 @@
 #include <reshard/format/save_record.hpp>
 
 #include "support/listed_layout.hpp"
+#include "support/says.hpp"
 
 #include "temporary_directory.hpp"
 
@@ -116,13 +117,118 @@ BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
                 tensor("b", data_type::u8, {4}, {{0, left}, {1, right}, {2, left}}),
                 tensor("c", data_type::u8, {0}, {{0, {{0}, {0}}}, {1, {{0}, {0}}}}),
                 tensor("d", data_type::u8, {}, {{0, {}}, {2, {}}})}),
-        true, {}, true);
+        true, {}, {.replicas = true});
     // Rank 1 holds a twice, and has it once; of a tensor without elements one shard is enough.
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 0", "a 1", "a 2", "b 0", "b 1", "b 2",
                                                           "c 0", "d 0", "d 2"}),
                boost::test_tools::per_element());
     BOOST_TEST(plan.metadata.files.size() == 3u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
+}
+
+BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
+    box const all{{0}, {4}};
+    auto const held =
+        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
+                                tensor("b", data_type::f32, {4}, {{0, all}, {1, all}}),
+                                tensor("d", data_type::u8, {8}, {{2, {{0}, {8}}}})});
+    std::string asked;
+    auto const last = [&](std::string const& key, index_t bytes,
+                          std::vector<holder_t> const& ranks) {
+        asked += key + " of " + std::to_string(bytes) + " bytes:";
+        for (holder_t const rank : ranks)
+            asked += " " + std::to_string(rank);
+        asked += ";";
+        return ranks.back();
+    };
+    auto const plan = plan_sharded(held, true, {}, {.writer = last});
+    BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 2", "b 1", "d 2"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(asked == "b of 16 bytes: 0 1;a of 4 bytes: 0 1 2;");
+    BOOST_CHECK_EXCEPTION(
+        plan_sharded(held, true, {}, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
+        test::says(errc::usage, "write_options.writer gives rank 2 for 'b', which does not hold "
+                                "this shard; rank 0 does, and 1 more"));
+}
+
+/// The keys in each file, in the order of their data.
+std::vector<std::string> contents(checkpoint_plan const& plan) {
+    std::vector<std::string> result(plan.metadata.files.size());
+    for (checkpoint_tensor const& one : plan.metadata.tensors)
+        for (checkpoint_shard const& shard : one.shards)
+            result[shard.file] += one.key;
+    return result;
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_has_as_many_files_as_it_may_and_has_shards_for) {
+    auto const whole_on = [&](holder_t rank, char const* key, index_t bytes) {
+        return tensor(key, data_type::u8, {bytes}, {{rank, {{0}, {bytes}}}});
+    };
+    auto const held =
+        test::listed_layout(2, {whole_on(0, "a", 3), whole_on(0, "b", 9), whole_on(0, "c", 4),
+                                whole_on(0, "d", 0), whole_on(1, "e", 2)});
+    using texts = std::vector<std::string>;
+    auto const of = [&](index_t count) {
+        return plan_sharded(held, true, {}, {.files_per_rank = count});
+    };
+    BOOST_TEST(contents(of(1)) == (texts{"abcd", "e"}), boost::test_tools::per_element());
+    // 9 to the first; 4, 3 and 0 to the second.
+    BOOST_TEST(contents(of(2)) == (texts{"b", "acd", "e"}), boost::test_tools::per_element());
+    BOOST_TEST(contents(of(3)) == (texts{"b", "c", "ad", "e"}), boost::test_tools::per_element());
+    BOOST_TEST(contents(of(9)) == (texts{"b", "c", "a", "d", "e"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(names(of(2)) == (texts{"shard-00001-model-00001-of-00002.safetensors",
+                                      "shard-00001-model-00002-of-00002.safetensors",
+                                      "shard-00002-model-00001-of-00001.safetensors"}),
+               boost::test_tools::per_element());
+    for (index_t const count : {1, 2, 3, 9})
+        BOOST_TEST((written_and_opened(of(count)) == of(count).metadata));
+    BOOST_CHECK_EXCEPTION(of(0), error,
+                          test::says(errc::usage, "write_options.files_per_rank is 0; a rank has "
+                                                  "one file at least"));
+}
+
+BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_may_have) {
+    auto const plan = plan_sharded(
+        test::listed_layout(1, {tensor("v", data_type::u8, {2}, {{0, {{0}, {2}}}}),
+                                tensor("w", data_type::u8, {9},
+                                       {{0, {{0}, {2}}}, {0, {{2}, {3}}}, {0, {{5}, {4}}}})}),
+        true, {}, {.files_per_rank = 2});
+    // 4, 3 and 2 of w to three files, then the 2 of v to the one of 2.
+    BOOST_TEST(contents(plan) == (std::vector<std::string>{"w", "w", "vw"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((written_and_opened(plan) == plan.metadata));
+}
+
+BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
+    auto const held = test::listed_layout(2, {tensor("a", data_type::u8, {1}, {{0, {{0}, {1}}}}),
+                                              tensor("b", data_type::u8, {1}, {{1, {{0}, {1}}}})});
+    std::map<std::string, std::string> const texts{{"author", "me"}, {"step", ""}};
+    auto const plan = plan_sharded(held, true, {}, {.texts = texts});
+    for (std::string const& header : plan.headers)
+        BOOST_TEST(header.find("\"author\":\"me\"") != header.npos);
+    auto const opened = written_and_opened(plan);
+    BOOST_TEST(opened.metadata.at("author") == "me");
+    BOOST_TEST(opened.metadata.at("step") == "");
+    BOOST_TEST((opened == plan.metadata));
+    auto const whole =
+        plan_huggingface(catalog({{"a", data_type::u8, {1}, {1}}, {"b", data_type::u8, {1}, {1}}}),
+                         1, true, {}, texts);
+    BOOST_TEST((written_and_opened(whole) == whole.metadata));
+    BOOST_TEST(whole.metadata.metadata.at("author") == "me");
+    for (std::string const name : {"format", "DCP_VERSION", "DCP_SHARDING_INFO", "RESHARD",
+                                   "RESHARD_SAVE", "RESHARD_HEADER", "RESHARD_NEW", "tied"}) {
+        std::string const text = "write_options.texts: '" + name +
+                                 "' is a name that the files have already; give the text another "
+                                 "one";
+        BOOST_CHECK_EXCEPTION(plan_sharded(held, true, {{"tied", "a"}}, {.texts = {{name, "x"}}}),
+                              error, test::says(errc::usage, text));
+    }
+    BOOST_CHECK_EXCEPTION(
+        plan_sharded(held, true, {}, {.texts = {{"base", "b"}}}), error,
+        test::says(errc::usage, "write_options.texts: 'base' has the value 'b', which is the key "
+                                "of a tensor: readers would take the name for another one of this "
+                                "tensor"));
 }
 
 BOOST_AUTO_TEST_CASE(equal_data_is_the_same_save_and_other_data_another_one) {

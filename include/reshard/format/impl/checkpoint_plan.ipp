@@ -8,6 +8,7 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/layout/replica.hpp>
@@ -18,7 +19,9 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace reshard::detail {
@@ -29,6 +32,13 @@ struct file_contents {
     holder_t rank = 0;
     std::vector<file_shard> shards;
 };
+
+inline std::vector<std::string> keys_in(auto const& tensors) {
+    std::vector<std::string> keys;
+    for (auto const& tensor : tensors)
+        keys.push_back(tensor.key);
+    return keys;
+}
 
 /// The shape in which a shard stands in its file.
 inline index_vector stored_shape(file_shard const& shard) {
@@ -107,9 +117,8 @@ using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 /// all of them do.
 class shard_writers {
 public:
-    /// \param replicas all ranks that hold a shard write it
-    shard_writers(layout const& all, bool replicas)
-        : all_(all), replicas_(replicas), chosen_(all.tensors.size()) {
+    shard_writers(layout const& all, sharded_choices const& how)
+        : all_(all), writer_(how.writer), replicas_(how.replicas), chosen_(all.tensors.size()) {
         for (tensor_spread const& spread : all.spreads) {
             listed_.push_back(blocks_listed(spread));
             different_.push_back(different_shards(listed_.back()));
@@ -120,7 +129,10 @@ public:
         std::stable_sort(replicated_.begin(), replicated_.end(),
                          [](choice const& a, choice const& b) { return a.bytes > b.bytes; });
         for (choice const& one : replicated_)
-            choose(one);
+            if (writer_)
+                write(one, told_writer(one));
+            else
+                choose(one);
         for (auto& shards : chosen_)
             std::sort(shards.begin(), shards.end());
     }
@@ -168,11 +180,32 @@ private:
         for (std::uint32_t const shard : *one.replicas)
             if (bytes_of(shard) < bytes_of(best))
                 best = shard;
-        bytes_[table.holder(best)] += one.bytes;
-        chosen_[one.tensor].push_back(best);
+        write(one, best);
+    }
+
+    /// The shard of the rank that the user chooses.
+    std::uint32_t told_writer(choice const& one) const {
+        shard_table const& table = shards(one.tensor);
+        std::vector<holder_t> ranks;
+        for (std::uint32_t const shard : *one.replicas)
+            ranks.push_back(table.holder(shard));
+        std::string const& key = all_.tensors[one.tensor].key;
+        holder_t const told = writer_(key, one.bytes, ranks);
+        auto const place = std::ranges::find(ranks, told);
+        if (place == ranks.end())
+            fail(errc::usage, "write_options.writer gives rank ", told, " for '", key,
+                 "', which does not hold this shard; rank ", ranks.front(), " does, and ",
+                 ranks.size() - 1, " more");
+        return (*one.replicas)[static_cast<std::size_t>(place - ranks.begin())];
+    }
+
+    void write(choice const& one, std::uint32_t shard) {
+        bytes_[shards(one.tensor).holder(shard)] += one.bytes;
+        chosen_[one.tensor].push_back(shard);
     }
 
     layout const& all_;
+    writer_choice const& writer_;
     bool replicas_;
     std::vector<shard_table> listed_;                  ///< of each spread
     std::vector<std::vector<equal_shards>> different_; ///< the same
@@ -197,13 +230,52 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
     }
 }
 
+/// The shards of a rank in `count` files, or as many as a key needs; none is empty. The largest
+/// shard goes first, into the file with the fewest bytes that does not have its key.
+inline std::vector<file_contents> spread_over(std::vector<file_contents> const& files,
+                                              std::size_t count) {
+    std::vector<file_shard const*> shards;
+    for (file_contents const& contents : files)
+        for (file_shard const& shard : contents.shards)
+            shards.push_back(&shard);
+    auto const bytes_of = [](file_shard const* shard) {
+        return byte_count(element_count(stored_shape(*shard)), shard->dtype);
+    };
+    std::stable_sort(shards.begin(), shards.end(), [&](file_shard const* a, file_shard const* b) {
+        return bytes_of(a) > bytes_of(b);
+    });
+    count = std::max(count, files.size());
+    std::vector<file_contents> spread(std::min(count, shards.size()), {{}, files.front().rank, {}});
+    std::vector<std::set<std::string_view>> keys(spread.size());
+    std::vector<index_t> bytes(spread.size(), 0);
+    for (file_shard const* const shard : shards) {
+        std::size_t best = spread.size();
+        for (std::size_t i = 0; i < spread.size(); ++i)
+            if (!keys[i].contains(shard->key) && (best == spread.size() || bytes[i] < bytes[best]))
+                best = i;
+        keys[best].insert(shard->key);
+        bytes[best] += bytes_of(shard);
+        spread[best].shards.push_back(*shard);
+    }
+    std::erase_if(spread, [](file_contents const& one) { return one.shards.empty(); });
+    return spread;
+}
+
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
                                           std::map<std::string, std::string> const& aliases,
-                                          bool replicas) {
+                                          sharded_choices const& choices) {
+    if (choices.files_per_rank < 1)
+        fail(errc::usage, "write_options.files_per_rank is ", choices.files_per_rank,
+             "; a rank has one file at least");
+    if (!choices.texts.empty())
+        check_texts(choices.texts, aliases, keys_in(target.tensors));
     files_of_rank ranks;
-    shard_writers const writers(target, replicas);
+    shard_writers const writers(target, choices);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
         add_shards(ranks, target, writers, t);
+    if (choices.files_per_rank > 1)
+        for (auto& [rank, files] : ranks)
+            files = spread_over(files, static_cast<std::size_t>(choices.files_per_rank));
     if (ranks.empty())
         ranks[0].emplace_back();
     std::size_t count = 0;
@@ -217,9 +289,11 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
             files[i].name = sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
+            metadata.insert(choices.texts.begin(), choices.texts.end());
             add_file(plan, std::move(files[i]), metadata, digests);
         }
-    plan.metadata.metadata = {{"format", "pt"}, {"DCP_VERSION", "1.0"}};
+    plan.metadata.metadata = choices.texts;
+    plan.metadata.metadata.insert({{"format", "pt"}, {"DCP_VERSION", "1.0"}});
     join_tensors(plan.metadata.tensors);
     return plan;
 }
@@ -253,7 +327,10 @@ inline std::vector<index_t> bytes_of_each(catalog const& tensors, index_t& all) 
 }
 
 RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
-                                              std::map<std::string, std::string> const& aliases) {
+                                              std::map<std::string, std::string> const& aliases,
+                                              std::map<std::string, std::string> const& texts) {
+    if (!texts.empty())
+        check_texts(texts, aliases, keys_in(tensors));
     index_t all = 0;
     std::vector<index_t> const bytes = bytes_of_each(tensors, all);
     auto files = huggingface_files(tensors, bytes, most_bytes);
@@ -261,7 +338,8 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     checkpoint_plan plan;
     plan.metadata.format = "huggingface";
     plan.metadata.aliases = aliases;
-    plan.metadata.metadata = {{"format", "pt"}};
+    plan.metadata.metadata = texts;
+    plan.metadata.metadata.emplace("format", "pt");
     hf_index index{{}, all};
     for (file_contents& contents : files) {
         for (file_shard const& shard : contents.shards)
@@ -276,7 +354,10 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
 }
 
 RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
-                                       std::map<std::string, std::string> const& aliases) {
+                                       std::map<std::string, std::string> const& aliases,
+                                       std::map<std::string, std::string> const& texts) {
+    if (!texts.empty())
+        check_texts(texts, aliases, keys_in(tensors));
     index_t all = 0;
     auto files = huggingface_files(tensors, bytes_of_each(tensors, all),
                                    std::numeric_limits<index_t>::max());
@@ -285,7 +366,8 @@ RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
     plan.is_file = true;
     plan.metadata.format = "safetensors";
     plan.metadata.aliases = aliases;
-    plan.metadata.metadata = {{"format", "pt"}};
+    plan.metadata.metadata = texts;
+    plan.metadata.metadata.emplace("format", "pt");
     add_file(plan, std::move(files.front()), plan.metadata.metadata, digests);
     join_tensors(plan.metadata.tensors);
     return plan;

@@ -24,6 +24,20 @@ RESHARD_DECL bool is_metadata_name(std::string_view name) {
     return std::ranges::find(known, name) != std::end(known);
 }
 
+RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
+                              std::map<std::string, std::string> const& aliases,
+                              std::vector<std::string> const& keys) {
+    for (auto const& [name, value] : texts) {
+        if (is_metadata_name(name) || name.starts_with(reshard_info_name) || aliases.contains(name))
+            fail(errc::usage, "write_options.texts: '", name,
+                 "' is a name that the files have already; give the text another one");
+        if (std::ranges::find(keys, value) != keys.end())
+            fail(errc::usage, "write_options.texts: '", name, "' has the value '", value,
+                 "', which is the key of a tensor: readers would take the name for another one of "
+                 "this tensor");
+    }
+}
+
 RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
                                safetensors_header const& header) {
     std::set<std::string_view> wanted, there;

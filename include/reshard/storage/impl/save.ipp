@@ -59,6 +59,20 @@ inline void put_held(written_files& writer, file_pieces const& all_pieces, layou
         [](std::uint64_t) {});
 }
 
+/// Agrees on the files of a save that `plan` makes, which differ where a user's function does.
+///
+/// \par Collective every rank of the group, in the same order
+void agree_on_files(group auto const& world, checkpoint_plan const& files, save_options const& how,
+                    auto&& plan) {
+    std::uint64_t digest = 0;
+    local_error const problem = attempt([&] {
+        plan();
+        if (how.writing.writer)
+            digest = digest_of(files.metadata);
+    });
+    agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
+}
+
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
@@ -70,7 +84,7 @@ save_report save_as(group auto const& world, source_tensors have,
     check_aliases(world, have.tensors, all, how);
     checkpoint_plan files;
     file_pieces pieces;
-    agree_on(world, [&] {
+    agree_on_files(world, files, how, [&] {
         at_path(target, [&] {
             files = files_to_save(all, how);
             pieces = how.form == save_form::sharded ? pieces_by_rank(files, world.size())

@@ -397,7 +397,7 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     std::string const bytes = to_bytes(all);
     std::uint64_t const digest =
         digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))), how, size);
-    if (auto const known = state.known_files.find(digest))
+    if (auto const known = how.writing.writer ? nullptr : state.known_files.find(digest))
         return *known;
     if (how.writing.single_file)
         fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
@@ -467,6 +467,8 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
     agree_on(world, [&] {
         check_numbers(task.how.writing.numbers);
         at_path(target, [&] { task.files = files_of_save(state, all, how, world.size()); });
+    });
+    agree_on_files(world, task.files->plan, how, [&] {
         for (file_piece const& piece : task.files->pieces)
             if (piece.process == static_cast<holder_t>(world.rank()))
                 task.mine.push_back(piece);

@@ -86,15 +86,17 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
                           "give a layout, or leave out replicas");
     if (options.single_file) {
         check_single_file(wanted, options);
-        return plan_file(without_keys(catalog_of(program), aliases), options.digests, aliases);
+        return plan_file(without_keys(catalog_of(program), aliases), options.digests, aliases,
+                         options.texts);
     }
     if (!wanted)
         return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
-                                options.digests, aliases);
+                                options.digests, aliases, options.texts);
     layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
         check_complete(written);
-    return plan_sharded(written, options.digests, aliases, options.replicas);
+    return plan_sharded(written, options.digests, aliases,
+                        {options.texts, options.writer, options.files_per_rank, options.replicas});
 }
 
 } // namespace detail

@@ -1,0 +1,156 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save_async.hpp>
+#include <reshard/storage/verify.hpp>
+
+#include "held.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// What a save may be told of its files: how many, who writes them, what else is in them.
+
+BOOST_AUTO_TEST_SUITE(storage_choices)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+using names = std::vector<std::string>;
+
+/// Rows of `w`, a tensor of the first rank alone, and three on all ranks.
+held tensors() {
+    index_t const rank = world().rank(), size = world().size();
+    std::vector<shard_descriptor> all{
+        shard_of("w", data_type::f32, {2 * size, 3}, {2 * rank, 0}, {2, 3}),
+        whole_of("a", data_type::f64, {5}), whole_of("b", data_type::u8, {3}),
+        whole_of("scalar", data_type::i32, {})};
+    if (rank == 0)
+        all.push_back(whole_of("first", data_type::bf16, {0, 2}));
+    return held(all);
+}
+
+std::string wrong_in(std::filesystem::path const& path) {
+    held want = tensors();
+    auto const saved = open_checkpoint(world(), path);
+    load(world(), saved, want.cleared().tensors());
+    return want.wrong() + (verify(world(), saved).ok() ? "" : " and digests differ");
+}
+
+/// How many files of each rank are in a directory.
+std::map<std::string, int> files_of_ranks(shared_directory const& directory,
+                                          std::string const& path) {
+    std::map<std::string, int> count;
+    for (std::string const& name : directory.names(path))
+        if (name.starts_with("shard-"))
+            ++count[name.substr(0, 11)];
+    return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(any_number_of_files_a_rank_has_the_same_data) {
+    shared_directory const directory;
+    async_saver saver;
+    for (index_t const count : {1, 2, 3, 100}) {
+        std::string const now = "now" + std::to_string(count),
+                          later = "later" + std::to_string(count);
+        save_options const how{.writing = {.files_per_rank = count}};
+        held part = tensors();
+        save(world(), part.tensors(), directory / now, how);
+        save_async(world(), part.tensors(), directory / later, saver, how).get();
+        meet();
+        for (std::string const& path : {now, later}) {
+            BOOST_TEST(wrong_in(directory / path) == "");
+            int most = 0;
+            for (auto const& [rank, files] : files_of_ranks(directory, path))
+                most = std::max(most, files);
+            // Alone, a rank writes 5 tensors; of three, the first one writes w, first and some.
+            BOOST_TEST(most <= count);
+            if (world().size() == 1)
+                BOOST_TEST(most == std::min<index_t>(count, 5));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(
+    replicas_are_written_by_whom_a_function_chooses_and_only_by_ranks_that_have_them) {
+    shared_directory const directory;
+    auto const last = [](std::string const&, index_t, std::vector<holder_t> const& ranks) {
+        return ranks.back();
+    };
+    held part = tensors();
+    save(world(), part.tensors(), directory / "last", {.writing = {.writer = last}});
+    BOOST_TEST(wrong_in(directory / "last") == "");
+    auto const saved = open_checkpoint(world(), directory / "last");
+    std::string const number = std::to_string(world().size());
+    for (auto const& tensor : saved.metadata().tensors)
+        if (tensor.key == "a" || tensor.key == "b" || tensor.key == "scalar")
+            BOOST_TEST(saved.file_names()[tensor.shards.front().file].find("shard-0000" + number) !=
+                       std::string::npos);
+
+    if (world().size() < 3)
+        return;
+    // By default, too: ranks 0 and 2 have `pair`, rank 1 the fewest bytes.
+    int const rank = world().rank();
+    std::vector<shard_descriptor> mine{
+        shard_of("own", data_type::u8, {60}, {rank * 20}, {rank == 1 ? 1 : 20})};
+    if (rank != 1)
+        mine.push_back(whole_of("pair", data_type::u8, {7}));
+    else
+        mine.push_back(shard_of("own", data_type::u8, {60}, {21}, {19}));
+    save(world(), held(mine).tensors(), directory / "pair");
+    auto const pair = open_checkpoint(world(), directory / "pair");
+    for (auto const& tensor : pair.metadata().tensors)
+        if (tensor.key == "pair") {
+            BOOST_TEST_REQUIRE(tensor.shards.size() == 1u);
+            BOOST_TEST(pair.file_names()[tensor.shards.front().file].find("shard-00002") ==
+                       std::string::npos);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_whose_functions_choose_differently_save_nothing) {
+    if (world().size() == 1)
+        return;
+    shared_directory const directory;
+    bool const is_last = world().rank() == world().size() - 1;
+    save_options const how{.writing = {.writer = [&](auto const&, index_t, auto const& ranks) {
+                               return is_last ? ranks.back() : ranks.front();
+                           }}};
+    held part = tensors();
+    async_saver saver;
+    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "model", how), error,
+                          mentions(errc::ranks_disagree, "as write_options.writer chooses"));
+    BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), directory / "model", saver, how),
+                          error, mentions(errc::ranks_disagree, "as write_options.writer chooses"));
+    BOOST_TEST(directory.names().empty());
+}
+
+BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
+    shared_directory const directory;
+    held part = tensors();
+    for (save_form const form : {save_form::sharded, save_form::huggingface}) {
+        auto const path = directory / (form == save_form::sharded ? "sharded" : "whole");
+        save(world(), part.tensors(), path,
+             {.form = form, .writing = {.texts = {{"run", "17"}, {"author", "me"}}}});
+        auto const saved = open_checkpoint(world(), path);
+        BOOST_TEST(saved.metadata().metadata.at("run") == "17");
+        BOOST_TEST(saved.metadata().metadata.at("author") == "me");
+        BOOST_TEST(wrong_in(path) == "");
+        convert(world(), saved, directory / "converted",
+                {.writing = {.replace = true, .texts = {{"by", "convert"}}}});
+        auto const converted = open_checkpoint(world(), directory / "converted");
+        BOOST_TEST(converted.metadata().metadata.at("by") == "convert");
+        BOOST_TEST(!converted.metadata().metadata.contains("run"));
+    }
+    BOOST_CHECK_EXCEPTION(
+        save(world(), part.tensors(), directory / "bad", {.writing = {.texts = {{"format", "x"}}}}),
+        error,
+        mentions(errc::usage, "'format' is a name that the files have already; give the text "
+                              "another one"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
