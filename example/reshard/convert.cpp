@@ -6,6 +6,7 @@
 #include "json.hpp"
 #include "picture/byte_text.hpp"
 
+#include <reshard/format/text_file.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -36,6 +37,13 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
+/// The program for the record; nothing where there is none.
+std::string program_text(job_files const& files) {
+    if (files.program.empty())
+        return {};
+    return (files.reverse ? "# in reverse:\n" : "") + detail::read_text_file(files.program);
+}
+
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
     job all;
@@ -48,6 +56,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
+                                        .program = program_text(options.files),
                                         .base = options.base,
                                         .replicas = options.replicas};
     progress_bar bar(world.rank() == 0, options.progress);

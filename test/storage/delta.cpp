@@ -13,6 +13,7 @@
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -140,6 +141,32 @@ BOOST_AUTO_TEST_CASE(a_delta_of_a_delta_needs_only_saves_that_have_its_bytes) {
     BOOST_TEST(has(problem_of_opening(directory / "c"),
                    (directory / "b").string() + "/delta-00001.safetensors is missing"));
     meet();
+}
+
+BOOST_AUTO_TEST_CASE(chunks_may_have_another_size) {
+    shared_directory const directory;
+    auto const size = static_cast<index_t>(world().size());
+    for (index_t const bytes : {index_t{512}, index_t{1000}, index_t{5} << 20}) {
+        std::string const name = std::to_string(bytes);
+        held tensors = state();
+        save_report const all =
+            save(world(), tensors.tensors(), directory / name, {.writing = {.chunk_bytes = bytes}});
+        change_a_byte(tensors);
+        auto const second = content(tensors);
+        save_options how = delta_of(directory / name);
+        how.writing.chunk_bytes = bytes;
+        save_report const changed = save(world(), tensors.tensors(), directory / (name + "b"), how);
+        BOOST_TEST(changed.reused == all.bytes - size * std::min(bytes, 3 * one_chunk + 1));
+        BOOST_TEST(gives(directory / (name + "b"), second));
+        // Digests of other chunks say nothing of these.
+        how.writing.chunk_bytes = 2 * bytes;
+        BOOST_TEST(save(world(), tensors.tensors(), directory / (name + "c"), how).reused == 0);
+        BOOST_TEST(gives(directory / (name + "c"), second));
+    }
+    held tensors = state();
+    BOOST_CHECK_EXCEPTION(
+        save(world(), tensors.tensors(), directory / "small", {.writing = {.chunk_bytes = 511}}),
+        error, mentions(errc::usage, "write_options.chunk_bytes is 511"));
 }
 
 BOOST_AUTO_TEST_CASE(another_layout_is_written_whole) {

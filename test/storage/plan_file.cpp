@@ -8,6 +8,7 @@
 
 #include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 /// \file
 /// Plans in files, and files that are not what is needed.

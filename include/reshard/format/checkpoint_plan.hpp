@@ -10,6 +10,7 @@
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ struct checkpoint_plan {
     checkpoint_metadata metadata;
     std::vector<std::string> headers; ///< the first bytes of each file; the data follows
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
+    holder_t holders = 0;             ///< how many ranks the layout has; 0: there is none
     std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
     /// One file that is checked by its own digests: it has no id of a save, which would want a
     /// record beside it.
@@ -79,10 +81,14 @@ auto shards_by_file(Metadata& all) {
 using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
                                              std::vector<holder_t> const& ranks)>;
 
-/// What sharded files may be told.
-struct sharded_choices {
-    std::map<std::string, std::string> texts = {}; ///< of the user, for each file's metadata
-    writer_choice writer = {}; ///< asked once for each shard that several ranks hold, largest first
+/// What the files of a checkpoint may be told.
+struct file_choices {
+    /// Of the chunks whose digests files have; 0: none have digests.
+    std::uint64_t chunk_bytes = chunk_digests::usual_chunk_bytes;
+    std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
+    std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
+    /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
+    writer_choice writer = {};
     index_t files_per_rank = 1; ///< that a rank's shards are spread over, by bytes
     bool replicas = false;      ///< each rank that holds a shard has it in its own file
 };
@@ -94,32 +100,23 @@ struct sharded_choices {
 /// A rank with several shards of one key has several files, since a key stands once in a file.
 /// There is at least one file.
 ///
-/// \param  digests the files have room for digests of their data
-/// \param  aliases other names of tensors, with their keys, for record and metadata
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does; errc::usage for texts whose names are ours or values
 ///         are keys, a writer that does not hold the shard, and less than one file a rank
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests = true,
-                                          std::map<std::string, std::string> const& aliases = {},
-                                          sharded_choices const& choices = {});
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices = {});
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
 ///
-/// \param  texts of the user, for each file's metadata
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits; errc::usage as `plan_sharded` for texts
-RESHARD_DECL checkpoint_plan
-plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000, bool digests = true,
-                 std::map<std::string, std::string> const& aliases = {},
-                 std::map<std::string, std::string> const& texts = {});
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000,
+                                              file_choices const& choices = {});
 
 /// One file of whole tensors that stands for itself.
 ///
 /// \throws error as `plan_huggingface`
-RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests = true,
-                                       std::map<std::string, std::string> const& aliases = {},
-                                       std::map<std::string, std::string> const& texts = {});
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choices = {});
 
 } // namespace reshard::detail
 

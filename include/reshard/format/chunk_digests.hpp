@@ -95,7 +95,9 @@ RESHARD_DECL std::string to_text(chunk_digests const& digests);
 /// The text that has that length, all digits zero, for tensors of these sizes.
 ///
 /// \par Units bytes
-RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes);
+RESHARD_DECL std::string
+unknown_digests(std::span<std::uint64_t const> tensor_bytes,
+                std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
 /// Digests of one tensor: of a small one, without memory of their own.
 using digest_list = short_list<std::uint64_t, 1>;

@@ -31,6 +31,7 @@ struct recorded_file {
     std::string name; ///< beside the record
     std::uint64_t bytes = 0;
     std::uint64_t header_digest = 0; ///< of all bytes before the data
+    holder_t rank = 0;               ///< whose shards it has, where a layout was saved
 
     bool operator==(recorded_file const&) const = default;
 };
@@ -67,6 +68,7 @@ struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
     std::map<std::string, double> numbers; ///< what the job says of it, as its step and its loss
     std::vector<std::string> needs{};      ///< ids of the saves without which it cannot be read
+    std::string program{};                 ///< the text of what made the tensors, if it is known
 
     bool operator==(save_facts const&) const = default;
 };
@@ -78,6 +80,7 @@ struct save_record {
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
     std::optional<record_delta> delta = {}; ///< then `files` are put together from what it lists
+    holder_t ranks = 0;                     ///< of the layout that was saved; 0: whole tensors
 
     bool operator==(save_record const&) const = default;
 };

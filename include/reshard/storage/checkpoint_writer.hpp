@@ -95,8 +95,8 @@ public:
         std::string const salt =
             gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal_runs(files_.plan(), all, salt, {std::time(nullptr), how_.numbers, {}},
-                               base_.get());
+            sealed = seal_runs(files_.plan(), all, salt,
+                               {std::time(nullptr), how_.numbers, {}, how_.program}, base_.get());
             for_each_own_file(files_.plan(), world.rank(), world.size(),
                               [&](holder_t i) { files_.put_header(i, sealed.headers[i]); });
             put_delta_headers(files_, sealed, files_.own_delta_file());

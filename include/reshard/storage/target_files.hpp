@@ -33,10 +33,15 @@ struct write_options {
     bool sync = true;
     /// Files and record have digests of their data, with which loads compare it.
     bool digests = true;
+    /// Of a tensor's own bytes, as much as a digest is of: small ones let a delta write less, and
+    /// make headers longer. From 512 bytes to 4 GiB.
+    index_t chunk_bytes = index_t{1} << 20;
     index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
     /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};
+    /// The text of the program that made the tensors, for people who read the record.
+    std::string program = {};
     /// A checkpoint of ours that all ranks see: the new one is a delta, which has the chunks alone
     /// whose digests differ, and refers to that one's files for the rest. Without that one it
     /// cannot be read; `convert` makes it whole. Empty: all is written.
@@ -65,8 +70,9 @@ struct write_options {
     index_t files_per_rank = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.digests, self.most_file_bytes, self.base,
-              self.single_file, self.replicas, self.texts, self.files_per_rank);
+        visit(self.replace, self.partial, self.sync, self.digests, self.chunk_bytes,
+              self.most_file_bytes, self.program, self.base, self.single_file, self.replicas,
+              self.texts, self.files_per_rank);
     }
 };
 

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
                 tensor("b", data_type::u8, {4}, {{0, left}, {1, right}, {2, left}}),
                 tensor("c", data_type::u8, {0}, {{0, {{0}, {0}}}, {1, {{0}, {0}}}}),
                 tensor("d", data_type::u8, {}, {{0, {}}, {2, {}}})}),
-        true, {}, {.replicas = true});
+        {.replicas = true});
     // Rank 1 holds a twice, and has it once; of a tensor without elements one shard is enough.
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 0", "a 1", "a 2", "b 0", "b 1", "b 2",
                                                           "c 0", "d 0", "d 2"}),
@@ -141,12 +141,12 @@ BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
         asked += ";";
         return ranks.back();
     };
-    auto const plan = plan_sharded(held, true, {}, {.writer = last});
+    auto const plan = plan_sharded(held, {.writer = last});
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 2", "b 1", "d 2"}),
                boost::test_tools::per_element());
     BOOST_TEST(asked == "b of 16 bytes: 0 1;a of 4 bytes: 0 1 2;");
     BOOST_CHECK_EXCEPTION(
-        plan_sharded(held, true, {}, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
+        plan_sharded(held, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
         test::says(errc::usage, "write_options.writer gives rank 2 for 'b', which does not hold "
                                 "this shard; rank 0 does, and 1 more"));
 }
@@ -168,9 +168,7 @@ BOOST_AUTO_TEST_CASE(a_rank_has_as_many_files_as_it_may_and_has_shards_for) {
         test::listed_layout(2, {whole_on(0, "a", 3), whole_on(0, "b", 9), whole_on(0, "c", 4),
                                 whole_on(0, "d", 0), whole_on(1, "e", 2)});
     using texts = std::vector<std::string>;
-    auto const of = [&](index_t count) {
-        return plan_sharded(held, true, {}, {.files_per_rank = count});
-    };
+    auto const of = [&](index_t count) { return plan_sharded(held, {.files_per_rank = count}); };
     BOOST_TEST(contents(of(1)) == (texts{"abcd", "e"}), boost::test_tools::per_element());
     // 9 to the first; 4, 3 and 0 to the second.
     BOOST_TEST(contents(of(2)) == (texts{"b", "acd", "e"}), boost::test_tools::per_element());
@@ -193,7 +191,7 @@ BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_ma
         test::listed_layout(1, {tensor("v", data_type::u8, {2}, {{0, {{0}, {2}}}}),
                                 tensor("w", data_type::u8, {9},
                                        {{0, {{0}, {2}}}, {0, {{2}, {3}}}, {0, {{5}, {4}}}})}),
-        true, {}, {.files_per_rank = 2});
+        {.files_per_rank = 2});
     // 4, 3 and 2 of w to three files, then the 2 of v to the one of 2.
     BOOST_TEST(contents(plan) == (std::vector<std::string>{"w", "w", "vw"}),
                boost::test_tools::per_element());
@@ -204,7 +202,7 @@ BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
     auto const held = test::listed_layout(2, {tensor("a", data_type::u8, {1}, {{0, {{0}, {1}}}}),
                                               tensor("b", data_type::u8, {1}, {{1, {{0}, {1}}}})});
     std::map<std::string, std::string> const texts{{"author", "me"}, {"step", ""}};
-    auto const plan = plan_sharded(held, true, {}, {.texts = texts});
+    auto const plan = plan_sharded(held, {.texts = texts});
     for (std::string const& header : plan.headers)
         BOOST_TEST(header.find("\"author\":\"me\"") != header.npos);
     auto const opened = written_and_opened(plan);
@@ -213,7 +211,7 @@ BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
     BOOST_TEST((opened == plan.metadata));
     auto const whole =
         plan_huggingface(catalog({{"a", data_type::u8, {1}, {1}}, {"b", data_type::u8, {1}, {1}}}),
-                         1, true, {}, texts);
+                         1, {.texts = texts});
     BOOST_TEST((written_and_opened(whole) == whole.metadata));
     BOOST_TEST(whole.metadata.metadata.at("author") == "me");
     for (std::string const name : {"format", "DCP_VERSION", "DCP_SHARDING_INFO", "RESHARD",
@@ -221,11 +219,12 @@ BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
         std::string const text = "write_options.texts: '" + name +
                                  "' is a name that the files have already; give the text another "
                                  "one";
-        BOOST_CHECK_EXCEPTION(plan_sharded(held, true, {{"tied", "a"}}, {.texts = {{name, "x"}}}),
-                              error, test::says(errc::usage, text));
+        BOOST_CHECK_EXCEPTION(
+            plan_sharded(held, {.aliases = {{"tied", "a"}}, .texts = {{name, "x"}}}), error,
+            test::says(errc::usage, text));
     }
     BOOST_CHECK_EXCEPTION(
-        plan_sharded(held, true, {}, {.texts = {{"base", "b"}}}), error,
+        plan_sharded(held, {.texts = {{"base", "b"}}}), error,
         test::says(errc::usage, "write_options.texts: 'base' has the value 'b', which is the key "
                                 "of a tensor: readers would take the name for another one of this "
                                 "tensor"));

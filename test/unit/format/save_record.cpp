@@ -106,6 +106,23 @@ std::string with_member(std::string const& member) {
            hex_text(digest_of_bytes(std::as_bytes(std::span(changed)))) + "\"\n}\n";
 }
 
+BOOST_AUTO_TEST_CASE(a_record_has_the_program_and_whose_shards_are_where) {
+    save_record record = example;
+    record.facts.program = "a -> b # \"c\"\n";
+    record.ranks = 7;
+    record.files[1].rank = 6;
+    std::string const told = to_json(record, written());
+    BOOST_TEST((parse_save_record(told, "reshard.json") == record));
+    BOOST_TEST(told.find(R"("program": "a -> b # \"c\"\n",
+  "layout": {"ranks": 7},
+  "files": [
+    {"name": "a", "bytes": 100, "header": "0000000000000001", "rank": 0, "chunk_bytes": 16},
+    {"name": "b", "bytes": 200, "header": "00000000000000ff", "rank": 6, "chunk_bytes": 16}
+  ])") != told.npos);
+    BOOST_TEST(text.find("layout") == text.npos);
+    BOOST_TEST(text.find("program") == text.npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_delta_says_where_each_byte_is) {
     save_record record = example;
     // Of `a` the middle is the delta's own; of `b` all is in the base.

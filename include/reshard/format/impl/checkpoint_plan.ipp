@@ -55,7 +55,7 @@ inline std::size_t data_alignment(std::vector<std::uint64_t> const& tensor_bytes
 
 /// Adds a file behind those that are there.
 inline void add_file(checkpoint_plan& plan, file_contents contents,
-                     std::map<std::string, std::string> metadata, bool digests) {
+                     std::map<std::string, std::string> metadata, std::uint64_t chunk_size) {
     std::vector<safetensors_tensor> tensors;
     std::vector<std::uint64_t> bytes;
     tensors.reserve(contents.shards.size());
@@ -71,8 +71,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     if (!plan.is_file)
         metadata.emplace(save_id_name, unknown_save_id);
     metadata.emplace(header_digest_name, hex_text(0));
-    if (digests)
-        metadata.emplace(chunk_digests_name, unknown_digests(bytes));
+    if (chunk_size != 0)
+        metadata.emplace(chunk_digests_name, unknown_digests(bytes, chunk_size));
     auto file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
     tensors.clear();
     tensors.shrink_to_fit();
@@ -89,8 +89,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
         tensor.shards.push_back({number, shard.region, shard.flat, data + file.tensors[i].begin,
                                  data + file.tensors[i].end});
     }
-    plan.metadata.files.push_back(
-        {contents.name, file.file_bytes(), digests ? chunk_digests::usual_chunk_bytes : 0});
+    plan.metadata.files.push_back({contents.name, file.file_bytes(), chunk_size});
     plan.headers.push_back(std::move(file.header));
     plan.ranks.push_back(contents.rank);
 }
@@ -117,7 +116,7 @@ using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 /// all of them do.
 class shard_writers {
 public:
-    shard_writers(layout const& all, sharded_choices const& how)
+    shard_writers(layout const& all, file_choices const& how)
         : all_(all), writer_(how.writer), replicas_(how.replicas), chosen_(all.tensors.size()) {
         for (tensor_spread const& spread : all.spreads) {
             listed_.push_back(blocks_listed(spread));
@@ -261,14 +260,12 @@ inline std::vector<file_contents> spread_over(std::vector<file_contents> const& 
     return spread;
 }
 
-RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
-                                          std::map<std::string, std::string> const& aliases,
-                                          sharded_choices const& choices) {
+RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices) {
     if (choices.files_per_rank < 1)
         fail(errc::usage, "write_options.files_per_rank is ", choices.files_per_rank,
              "; a rank has one file at least");
     if (!choices.texts.empty())
-        check_texts(choices.texts, aliases, keys_in(target.tensors));
+        check_texts(choices.texts, choices.aliases, keys_in(target.tensors));
     files_of_rank ranks;
     shard_writers const writers(target, choices);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
@@ -282,15 +279,16 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, bool digests,
     for (auto const& [rank, files] : ranks)
         count += files.size();
     checkpoint_plan plan;
+    plan.holders = target.holders;
     plan.metadata.format = "sharded_safetensors";
-    plan.metadata.aliases = aliases;
+    plan.metadata.aliases = choices.aliases;
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
             files[i].name = sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
             metadata.insert(choices.texts.begin(), choices.texts.end());
-            add_file(plan, std::move(files[i]), metadata, digests);
+            add_file(plan, std::move(files[i]), metadata, choices.chunk_bytes);
         }
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.insert({{"format", "pt"}, {"DCP_VERSION", "1.0"}});
@@ -326,26 +324,25 @@ inline std::vector<index_t> bytes_of_each(catalog const& tensors, index_t& all) 
     return bytes;
 }
 
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes, bool digests,
-                                              std::map<std::string, std::string> const& aliases,
-                                              std::map<std::string, std::string> const& texts) {
-    if (!texts.empty())
-        check_texts(texts, aliases, keys_in(tensors));
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes,
+                                              file_choices const& choices) {
+    if (!choices.texts.empty())
+        check_texts(choices.texts, choices.aliases, keys_in(tensors));
     index_t all = 0;
     std::vector<index_t> const bytes = bytes_of_each(tensors, all);
     auto files = huggingface_files(tensors, bytes, most_bytes);
     tensors = {}; // of a million tensors, a quarter of what planning needs
     checkpoint_plan plan;
     plan.metadata.format = "huggingface";
-    plan.metadata.aliases = aliases;
-    plan.metadata.metadata = texts;
+    plan.metadata.aliases = choices.aliases;
+    plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
     hf_index index{{}, all};
     for (file_contents& contents : files) {
         for (file_shard const& shard : contents.shards)
             if (files.size() > 1)
                 index.weight_map[shard.key] = contents.name;
-        add_file(plan, std::move(contents), plan.metadata.metadata, digests);
+        add_file(plan, std::move(contents), plan.metadata.metadata, choices.chunk_bytes);
     }
     join_tensors(plan.metadata.tensors);
     if (files.size() > 1)
@@ -353,11 +350,9 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     return plan;
 }
 
-RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
-                                       std::map<std::string, std::string> const& aliases,
-                                       std::map<std::string, std::string> const& texts) {
-    if (!texts.empty())
-        check_texts(texts, aliases, keys_in(tensors));
+RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choices) {
+    if (!choices.texts.empty())
+        check_texts(choices.texts, choices.aliases, keys_in(tensors));
     index_t all = 0;
     auto files = huggingface_files(tensors, bytes_of_each(tensors, all),
                                    std::numeric_limits<index_t>::max());
@@ -365,10 +360,10 @@ RESHARD_DECL checkpoint_plan plan_file(catalog tensors, bool digests,
     checkpoint_plan plan;
     plan.is_file = true;
     plan.metadata.format = "safetensors";
-    plan.metadata.aliases = aliases;
-    plan.metadata.metadata = texts;
+    plan.metadata.aliases = choices.aliases;
+    plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
-    add_file(plan, std::move(files.front()), plan.metadata.metadata, digests);
+    add_file(plan, std::move(files.front()), plan.metadata.metadata, choices.chunk_bytes);
     join_tensors(plan.metadata.tensors);
     return plan;
 }
@@ -435,7 +430,7 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
     sealed_checkpoint sealed{
         plan.headers, {}, plan.is_file ? std::string() : save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;
-    save_record record{sealed.save, {}, facts, written.aliases};
+    save_record record{sealed.save, {}, facts, written.aliases, {}, plan.holders};
     for (std::size_t i = 0; i < sealed.headers.size(); ++i) {
         std::string& header = sealed.headers[i];
         if (!plan.is_file)
@@ -444,8 +439,8 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
         set_metadata(header, header_digest_name,
                      own_digest_of(std::string_view(header).substr(8)).value());
-        record.files.push_back(
-            recorded_with(header, {written.files[i].path.string(), written.files[i].bytes}));
+        record.files.push_back(recorded_with(
+            header, {written.files[i].path.string(), written.files[i].bytes, 0, plan.ranks[i]}));
     }
     if (delta)
         seal_delta(sealed, record, std::move(*delta));

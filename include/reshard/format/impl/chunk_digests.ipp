@@ -93,8 +93,9 @@ RESHARD_DECL std::string to_text(chunk_digests const& digests) {
     return text;
 }
 
-RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes) {
-    chunk_digests unknown;
+RESHARD_DECL std::string unknown_digests(std::span<std::uint64_t const> tensor_bytes,
+                                         std::uint64_t chunk_size) {
+    chunk_digests unknown{chunk_size, {}};
     for (std::uint64_t const bytes : tensor_bytes)
         unknown.tensors.emplace_back(chunk_count(bytes, unknown.chunk_bytes));
     return to_text(unknown);

@@ -18,20 +18,18 @@
 #include <cstddef>
 #include <map>
 #include <span>
+#include <utility>
 
 namespace reshard::detail {
 
-inline std::string json_of(recorded_file const& file, std::uint64_t chunk_size) {
+inline std::string json_of(recorded_file const& file) {
     return words("{\"name\": ", json_quoted(file.name), ", \"bytes\": ", file.bytes,
-                 ", \"header\": \"", hex_text(file.header_digest),
-                 "\", \"chunk_bytes\": ", chunk_size, "}");
+                 ", \"header\": \"", hex_text(file.header_digest), "\"");
 }
 
 inline std::string json_of(base_file const& base) {
-    return words("{\"directory\": ", json_quoted(base.directory),
-                 ", \"save\": ", json_quoted(base.save),
-                 ", \"name\": ", json_quoted(base.file.name), ", \"bytes\": ", base.file.bytes,
-                 ", \"header\": \"", hex_text(base.file.header_digest), "\"}");
+    return words(json_of(base.file), ", \"directory\": ", json_quoted(base.directory),
+                 ", \"save\": ", json_quoted(base.save), "}");
 }
 
 /// `END SOURCE POSITION` of each run.
@@ -51,13 +49,14 @@ inline std::string lines_of(auto const& elements, auto&& text_of_one) {
 }
 
 inline std::string json_of(record_delta const& delta) {
-    return words(",\n  \"delta\": {\n    \"files\": [",
-                 lines_of(delta.files, [](recorded_file const& file) { return json_of(file, 0); }),
-                 "],\n    \"bases\": [",
-                 lines_of(delta.bases, [](base_file const& base) { return json_of(base); }),
-                 "],\n    \"runs\": [",
-                 lines_of(delta.runs, [](auto const& runs) { return json_quoted(text_of(runs)); }),
-                 "]\n  }");
+    return words(
+        ",\n  \"delta\": {\n    \"files\": [",
+        lines_of(delta.files, [](recorded_file const& file) { return json_of(file) + "}"; }),
+        "],\n    \"bases\": [",
+        lines_of(delta.bases, [](base_file const& base) { return json_of(base); }),
+        "],\n    \"runs\": [",
+        lines_of(delta.runs, [](auto const& runs) { return json_quoted(text_of(runs)); }),
+        "]\n  }");
 }
 
 /// Appends to the record, the longest text of a save, what it says of a shard.
@@ -117,7 +116,8 @@ inline std::string json_of(save_facts const& facts) {
         text += words(separator, json_quoted(save));
         separator = ", ";
     }
-    return text + (facts.needs.empty() ? "" : "]");
+    text += facts.needs.empty() ? "" : "]";
+    return facts.program.empty() ? text : text + ",\n  \"program\": " + json_quoted(facts.program);
 }
 
 /// What stands between the last digest of a record and what it is of.
@@ -152,14 +152,18 @@ inline std::size_t likely_length(checkpoint_metadata const& written) {
 /// The same with digests that stand elsewhere.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
-    std::string text = words("{\n  \"reshard\": ", save_record_version,
-                             ",\n  \"save\": ", json_quoted(record.save),
-                             ",\n  \"format\": ", json_quoted(written.format),
-                             json_of(record.facts), ",\n  \"files\": [");
+    std::string text = words(
+        "{\n  \"reshard\": ", save_record_version, ",\n  \"save\": ", json_quoted(record.save),
+        ",\n  \"format\": ", json_quoted(written.format), json_of(record.facts));
+    if (record.ranks != 0)
+        text += words(",\n  \"layout\": {\"ranks\": ", record.ranks, "}");
+    text += ",\n  \"files\": [";
     std::string_view separator = "\n    ";
     for (std::size_t i = 0; i < record.files.size(); ++i) {
         text += separator;
-        text += json_of(record.files[i], written.files[i].chunk_bytes);
+        text += json_of(record.files[i]);
+        text += record.ranks ? words(", \"rank\": ", record.files[i].rank) : std::string();
+        text += words(", \"chunk_bytes\": ", written.files[i].chunk_bytes, "}");
         separator = ",\n    ";
     }
     text += "\n  ]";
@@ -268,13 +272,22 @@ inline save_facts facts_of(json_cursor const& root) {
     if (auto const needs = root.find("needs"))
         for (json_cursor const& save : needs->elements())
             facts.needs.push_back(save.text());
+    if (auto const program = root.find("program"))
+        facts.program = program->text();
     return facts;
+}
+
+inline holder_t rank_of(json_cursor const& place) {
+    if (!std::in_range<holder_t>(place.count()))
+        place.refuse(words("a rank or number of ranks cannot be ", place.count()));
+    return static_cast<holder_t>(place.count());
 }
 
 inline recorded_file recorded_file_of(json_cursor const& one) {
     check_file_name(one.at("name"), one.at("name").text());
+    auto const rank = one.find("rank");
     return {one.at("name").text(), static_cast<std::uint64_t>(one.at("bytes").count()),
-            hex_number(one.at("header"))};
+            hex_number(one.at("header")), rank ? rank_of(*rank) : 0};
 }
 
 inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
@@ -369,6 +382,8 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     if (auto const aliases = root.find("aliases"))
         for (auto const& [alias, key] : aliases->members())
             record.aliases.emplace(alias, key.text());
+    if (auto const saved = root.find("layout"))
+        record.ranks = rank_of(saved->at("ranks"));
     if (auto const delta = root.find("delta"))
         record.delta = delta_of(*delta, record.files);
     return record;

@@ -235,8 +235,10 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 inline save_report complete(save_task const& task,
                             std::vector<std::vector<written_run>> const& runs) {
     checkpoint_plan const& plan = task.files->plan;
-    sealed_checkpoint const sealed = seal_runs(
-        plan, runs, task.salt, {std::time(nullptr), task.how.writing.numbers, {}}, task.base.get());
+    sealed_checkpoint const sealed =
+        seal_runs(plan, runs, task.salt,
+                  {std::time(nullptr), task.how.writing.numbers, {}, task.how.writing.program},
+                  task.base.get());
     written_files files(plan, *task.output, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.put_header(i, sealed.headers[i]);

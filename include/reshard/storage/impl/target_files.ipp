@@ -77,26 +77,40 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
              options.numbers.begin()->first, "'; leave out the numbers, or single_file");
 }
 
+/// Refuses what no file could be read with again.
+inline void check_chunk_bytes(write_options const& options) {
+    constexpr index_t least = 512, most = index_t{1} << 32;
+    if (options.chunk_bytes < least || options.chunk_bytes > most)
+        fail(errc::usage, "write_options.chunk_bytes is ", options.chunk_bytes, "; give from ",
+             least, " to ", most, " bytes, or leave the digests out");
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases) {
     check_numbers(options.numbers);
+    check_chunk_bytes(options);
     if (options.replicas && !wanted)
         fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
                           "give a layout, or leave out replicas");
+    file_choices const choices{
+        .chunk_bytes = options.digests ? static_cast<std::uint64_t>(options.chunk_bytes) : 0,
+        .aliases = aliases,
+        .texts = options.texts,
+        .writer = options.writer,
+        .files_per_rank = options.files_per_rank,
+        .replicas = options.replicas};
     if (options.single_file) {
         check_single_file(wanted, options);
-        return plan_file(without_keys(catalog_of(program), aliases), options.digests, aliases,
-                         options.texts);
+        return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
     if (!wanted)
         return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
-                                options.digests, aliases, options.texts);
+                                choices);
     layout const written = without_keys(*wanted, aliases);
     if (!options.partial)
         check_complete(written);
-    return plan_sharded(written, options.digests, aliases,
-                        {options.texts, options.writer, options.files_per_rank, options.replicas});
+    return plan_sharded(written, choices);
 }
 
 } // namespace detail
