@@ -2,10 +2,12 @@
 
 """Interrupts and fails the tool at each system call that changes a file, or reads one.
 
-    faults.py TOOL [--every N] [--mpiexec "mpiexec ..."] [--ranks N]
+    faults.py TOOL [--background PROGRAM] [--every N] [--mpiexec "mpiexec ..."] [--ranks N]
 
 After each point the old checkpoint or the new one is there, complete, what is unfinished is refused by name, and the
 next conversion succeeds and leaves nothing else behind. Prints how many points were tried. Needs strace.
+
+With `--background` it is that program, `save_in_background`, which is interrupted: in each thread, of each rank.
 """
 
 import argparse
@@ -18,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-CHANGES = ["mkdir", "openat", "fallocate", "ftruncate", "pwrite64", "fsync", "rename", "renameat2", "unlinkat", "rmdir", "flock"]
+CHANGES = ["mkdir", "openat", "fallocate", "ftruncate", "pwrite64", "pwritev", "fsync", "rename", "renameat2", "unlink",
+           "unlinkat", "rmdir", "flock"]
 READS = ["pread64", "openat"]
 ERRORS = ["ENOSPC", "EIO", "EACCES", "EINTR"]
 
@@ -40,6 +43,12 @@ class Job:
         self.words = words
         self.has_target = has_target
 
+    def command(self):
+        return [self.options.tool, "convert", "model", "target", *self.words]
+
+    def launched(self, command):
+        return [*self.options.mpiexec.split(), "-n", str(self.options.ranks), *command] if self.options.ranks > 1 else command
+
     def prepare(self):
         for entry in os.listdir("."):
             if entry.startswith(".target") or entry == "target":
@@ -47,32 +56,121 @@ class Job:
         if self.has_target:
             shutil.copytree("old", "target")
 
-    def run(self, *strace):
-        command = [self.options.tool, "convert", "model", "target", *self.words]
-        launcher = self.options.mpiexec.split() + ["-n", str(self.options.ranks)] if self.options.ranks > 1 else []
+    def run(self, *strace, thread=None):
         tracer = ["strace", "-f", "-qq", "-o", "trace", *strace] if strace else []
         try:
-            return subprocess.run([*tracer, *launcher, *command], capture_output=True, text=True, timeout=120)
+            return subprocess.run([*tracer, *self.launched(self.command())], capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
             report(f"{self.name}: hangs with {' '.join(strace)}")
             return None
 
+    def again(self):
+        """Does it once more, whatever is there."""
+        command = self.command() if "--force" in self.words else [*self.command(), "--force"]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def is_partly_lost(self, result):
+        """Whether one rank alone has an error, as it may."""
+        return False
+
+    def may_end_well(self, thread):
+        """Whether it may succeed although a thread could not read something."""
+        return False
+
     def points(self, calls):
-        """The calls that concern the checkpoint: their names, and their numbers among the calls of that name."""
+        """The calls that concern the checkpoint: where they are made, their names, and their numbers among the calls of
+        that name."""
         self.prepare()
         self.run("-y", "-e", "trace=" + ",".join(calls))
-        counts, found = {}, []
-        here = os.getcwd()
-        with open("trace") as trace:
-            for line in trace:
-                match = re.match(r"(\d+) +(\w+)\((.*)", line)
-                if not match:
-                    continue
-                process, call, rest = match.groups()
-                counts[process, call] = counts.get((process, call), 0) + 1
-                if "target" in rest or here + "/model" in rest or '"model/' in rest:
-                    found.append((call, counts[process, call]))
-        return sorted(set(found))
+        return sorted({(None, call, number) for call, number in calls_in("trace")})
+
+
+class BackgroundJob(Job):
+    """A save in the background of `model` to `target`; one thread of one rank is interrupted."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        for name in "ready", "go":
+            if not os.path.exists(name):
+                os.mkfifo(name)
+        # Open for both, so that neither ends as long as this lives.
+        self.ready = os.fdopen(os.open("ready", os.O_RDWR))
+        self.go = os.open("go", os.O_RDWR)
+
+    def command(self):
+        return [self.options.background, "model", "target", *self.words]
+
+    def run(self, *strace, thread=None):
+        """With several threads, given as pairs of a rank and 0 or 1, each is traced into `trace-RANK-NUMBER`."""
+        traced = [] if not strace else [thread] if thread else self.threads()
+        if not traced:
+            return subprocess.run(self.launched(self.command()), capture_output=True, text=True, timeout=120)
+        with open("stderr", "w+") as stderr:
+            program = subprocess.Popen(self.launched([*self.command(), "--trace", "ready", "go"]), stdout=subprocess.DEVNULL,
+                                       stderr=stderr)
+            tracers = self.attach(traced, strace)
+            try:
+                program.wait(timeout=120)
+            except subprocess.TimeoutExpired:
+                report(f"{self.name}: hangs with {' '.join(strace)} in thread {thread}")
+                program.kill()
+                program.wait()
+                return None
+            finally:
+                for tracer in tracers:
+                    tracer.wait()
+            stderr.seek(0)
+            return subprocess.CompletedProcess(program.args, program.returncode, "", stderr.read())
+
+    def threads(self):
+        return [(rank, number) for rank in range(self.options.ranks) for number in (0, 1)]
+
+    def attach(self, traced, strace):
+        """Starts tracers of some threads, and then lets all ranks go on."""
+        lines = [self.ready.readline().split() for _ in range(self.options.ranks)]
+        threads = {int(rank): numbers for rank, *numbers in lines}
+        tracers = []
+        for rank, number in traced:
+            tracer = subprocess.Popen(["strace", "-o", f"trace-{rank}-{number}", *strace, "-p", threads[rank][number]],
+                                      stderr=subprocess.PIPE, text=True)
+            if "attached" not in tracer.stderr.readline():
+                sys.exit("strace cannot be attached to a thread")
+            tracers.append(tracer)
+        os.write(self.go, b"x" * self.options.ranks)
+        return tracers
+
+    def again(self):
+        command = self.command() if "--force" in self.words else [*self.command(), "--force"]
+        return subprocess.run(self.launched(command), capture_output=True, text=True, timeout=120)
+
+    def is_partly_lost(self, result):
+        """The checkpoint is there; one rank could not make the disk keep its name, or read its record."""
+        return result.returncode == 5 and ("may be lost if the machine stops" in result.stderr or
+                                           "target/reshard.json" in result.stderr)
+
+    def may_end_well(self, thread):
+        """What ranks have written is read by one of them."""
+        return self.options.ranks > 1
+
+    def points(self, calls):
+        self.prepare()
+        self.run("-y", "-e", "trace=" + ",".join(calls))
+        return sorted({(thread, call, number) for thread in self.threads()
+                       for call, number in calls_in("trace-%d-%d" % thread)})
+
+
+def calls_in(trace):
+    """The calls that concern the checkpoint, with their numbers among those of a process and a name."""
+    counts, here = {}, os.getcwd()
+    with open(trace) as lines:
+        for line in lines:
+            match = re.match(r"(\d* *)(\w+)\((.*)", line)
+            if not match:
+                continue
+            process, call, rest = match.groups()
+            counts[process, call] = counts.get((process, call), 0) + 1
+            if "target" in rest or here + "/model" in rest or '"model/' in rest:
+                yield call, counts[process, call]
 
 
 def is_good(tool, path):
@@ -109,8 +207,7 @@ def check_state(job, point):
 
 
 def check_next(job, point):
-    again = subprocess.run([job.options.tool, "convert", "model", "target", *job.words,
-                            *([] if "--force" in job.words else ["--force"])], capture_output=True, text=True)
+    again = job.again()
     if again.returncode != 0:
         report(f"{job.name}: {point}: the next one fails: {again.stderr}")
     elif not same("target", job.name + "-new"):
@@ -120,13 +217,18 @@ def check_next(job, point):
         report(f"{job.name}: {point}: {left} is left")
 
 
+def of(thread):
+    """A thread as part of a sentence."""
+    return "" if thread is None else f" of the {('main', 'writing')[thread[1]]} thread of rank {thread[0]}"
+
+
 def kill(job, calls, every):
     """Ends the process at each call that changes something."""
     points = job.points(calls)[::every]
-    for call, number in points:
+    for thread, call, number in points:
         job.prepare()
-        job.run("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}")
-        point = f"killed at {call} {number}"
+        job.run("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}", thread=thread)
+        point = f"killed at {call} {number}" + of(thread)
         check_state(job, point)
         check_next(job, point)
     return len(points)
@@ -134,17 +236,19 @@ def kill(job, calls, every):
 
 def fail(job, calls, every):
     """Fails each call in each way."""
-    points = [(call, number, error) for call, number in job.points(calls) for error in ERRORS][::every]
-    for call, number, error in points:
+    found = job.points(calls)
+    points = [(*point, error) for error in ERRORS for point in found][::every]
+    for thread, call, number, error in points:
         job.prepare()
-        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}")
+        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}", thread=thread)
         if result is None:
             continue
-        point = f"{error} at {call} {number}"
-        if result.returncode not in (0, 1, 3, 4):
+        point = f"{error} at {call} {number}" + of(thread)
+        if result.returncode not in (0, 1, 3, 4) and not job.is_partly_lost(result):
             report(f"{job.name}: {point}: ends with {result.returncode}: {result.stderr}")
         # The standard library does not list directories again, nor make or remove them; no system interrupts that.
-        is_listing = call in ("mkdir", "rmdir", "unlinkat", "flock") or "directory iterator" in result.stderr
+        is_listing = call in ("mkdir", "rmdir", "unlink", "unlinkat", "flock") or "directory iterator" in result.stderr \
+            or "the directory cannot be read" in result.stderr
         if result.returncode != 0 and error == "EINTR" and not is_listing:
             report(f"{job.name}: {point}: is not tried again: {result.stderr}")
         if result.returncode == 0 and not same("target", job.name + "-new"):
@@ -158,13 +262,15 @@ def fail(job, calls, every):
 
 def end_early(job, every):
     """Lets each read of the source end before its time."""
-    points = [point for point in job.points(["pread64"])][::every]
-    for call, number in points:
+    points = job.points(["pread64"])[::every]
+    for thread, call, number in points:
         job.prepare()
-        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:retval=0:when={number}")
-        if result is not None and result.returncode != 3:
-            report(f"{job.name}: {call} {number} ends early: ends with {result.returncode}: {result.stderr}")
-        check_state(job, f"{call} {number} ends early")
+        result = job.run("-e", f"trace={call}", "-e", f"inject={call}:retval=0:when={number}", thread=thread)
+        point = f"{call} {number}" + of(thread) + " ends early"
+        if result is not None and result.returncode not in (3, 4) and not job.may_end_well(thread) \
+                and not job.is_partly_lost(result):
+            report(f"{job.name}: {point}: ends with {result.returncode}: {result.stderr}")
+        check_state(job, point)
     return len(points)
 
 
@@ -189,11 +295,13 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="only every N-th point")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--background", help="the program save_in_background, in the place of the tool")
     options = parser.parse_args()
     if not shutil.which("strace"):
         print("there is no strace here")
         sys.exit(77)
     options.tool = os.path.abspath(options.tool)
+    options.background = options.background and os.path.abspath(options.background)
     os.chdir(tempfile.mkdtemp())
     os.mkdir("model")
     write_model("model/model.safetensors")
@@ -206,6 +314,12 @@ def main():
     jobs = [Job(options, "huggingface", ["--shard-size", "1MB"], False),
             Job(options, "sharded", ["--layout", "two.json"], False),
             Job(options, "replacing", ["--shard-size", "1MB", "--force"], True)]
+    if options.background:
+        changes, reads = [c for c in CHANGES if c != "openat"] if options.ranks > 1 else CHANGES, reads
+        jobs = [BackgroundJob(options, "huggingface", ["--form", "huggingface"], False),
+                BackgroundJob(options, "sharded", [], False),
+                BackgroundJob(options, "replacing with shards", ["--force"], True),
+                BackgroundJob(options, "replacing with huggingface", ["--form", "huggingface", "--force"], True)]
     counts = {}
     for job in jobs:
         job.prepare()

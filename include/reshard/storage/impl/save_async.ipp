@@ -16,6 +16,7 @@
 #include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/file_pieces.hpp>
 #include <reshard/storage/impl/save.ipp>
+#include <reshard/storage/shared_save.hpp>
 #include <reshard/storage/staging.hpp>
 #include <reshard/storage/written_files.hpp>
 
@@ -67,18 +68,8 @@ struct save_task {
     std::string salt;
     std::vector<std::string> removed;
     std::promise<save_report> result;
-};
 
-/// What a process tells the others, in a file: the chunks that it has written, or its error.
-struct written_note {
-    bool is_good = true;
-    std::uint64_t code = 0;
-    std::string problem;
-    std::vector<written_run> runs;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.is_good, self.code, self.problem, self.runs);
-    }
+    shared_save shared() const { return {place.target, place.temporary, seen, rank, size}; }
 };
 
 class async_state {
@@ -167,59 +158,6 @@ private:
     std::thread thread_; ///< the last member: it uses all others
 };
 
-inline std::filesystem::path note_path(std::filesystem::path const& directory, int rank) {
-    return directory / (".written-" + std::to_string(rank));
-}
-
-inline std::filesystem::path failure_path(std::filesystem::path const& directory, int rank) {
-    return directory / (".failed-" + std::to_string(rank));
-}
-
-/// Writes a note that others see as a whole.
-inline void publish(save_task const& task, written_note const& note) {
-    std::filesystem::path const path = note_path(task.place.temporary, task.rank);
-    std::filesystem::path fresh = path;
-    fresh += ".new";
-    write_new_file(fresh, content_bytes(note), false);
-    if (int const problem = try_rename(fresh, path))
-        fail_io(path, "cannot be written", problem);
-}
-
-/// The same; where not even that can be written, an empty file says that this process has failed.
-inline void publish_or_fail(save_task const& task, written_note const& note) {
-    try {
-        publish(task, note);
-    } catch (error const&) {
-        auto const path = failure_path(task.place.temporary, task.rank).string();
-        attempt([&] { file_descriptor::open(path, O_WRONLY | O_CREAT); });
-        throw;
-    }
-}
-
-/// The notes of all processes, or nothing where one has not written its own.
-///
-/// \throws error what the lowest process failed with that did
-inline std::optional<std::vector<std::vector<written_run>>> notes_of_all(save_task const& task) {
-    std::vector<std::vector<written_run>> runs;
-    bool is_complete = true;
-    for (int rank = 0; rank < task.size; ++rank) {
-        std::filesystem::path const path = note_path(task.place.temporary, rank);
-        std::error_code problem;
-        if (std::filesystem::exists(failure_path(task.place.temporary, rank), problem))
-            fail(errc::io, task.place.target.string(), ": rank ", rank,
-                 " could not write its part; its own error says why");
-        if (!std::filesystem::exists(path, problem)) {
-            is_complete = false;
-            continue;
-        }
-        auto note = content_from<written_note>(read_text_file(path), "note of another rank");
-        if (!note.is_good)
-            fail(static_cast<errc>(note.code), note.problem);
-        runs.push_back(std::move(note.runs));
-    }
-    return is_complete ? std::optional(std::move(runs)) : std::nullopt;
-}
-
 /// Writes the pieces of this process.
 inline std::vector<written_run> write_pieces(save_task const& task) {
     written_files files(task.files->plan, *task.output, task.base.get(), task.rank);
@@ -232,8 +170,7 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 }
 
 /// Makes the checkpoint appear, as the only process that does.
-inline save_report complete(save_task const& task,
-                            std::vector<std::vector<written_run>> const& runs) {
+inline save_report complete(save_task const& task, runs_by_rank const& runs) {
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed =
         seal_runs(plan, runs, task.salt,
@@ -246,25 +183,13 @@ inline save_report complete(save_task const& task,
     if (task.how.writing.sync)
         files.sync();
     if (!task.how.writing.files)
-        for (int rank = 0; rank < task.size; ++rank)
-            std::filesystem::remove(note_path(task.place.temporary, rank));
+        remove_notes(task.shared());
     put_record(*task.output, plan, sealed, task.how.writing.sync);
     if (!task.how.writing.files)
-        std::filesystem::remove(task.place.temporary / ".completing");
+        remove_claim(task.shared());
     task.output->commit();
     task.output->clean_up();
     return {sealed.save, data_bytes(plan.metadata), reused_in(sealed.delta), task.removed};
-}
-
-/// True for one process of all that have seen all notes.
-inline bool may_complete(save_task const& task) {
-    try {
-        return file_descriptor::open((task.place.temporary / ".completing").string(),
-                                     O_WRONLY | O_CREAT | O_EXCL)
-            .is_open();
-    } catch (error const&) { // another one does
-        return false;
-    }
 }
 
 inline save_report report_of_target(save_task const& task) {
@@ -285,28 +210,19 @@ inline std::optional<save_report> look(save_task const& task) {
         !is_at(task.seen, task.place.target.string()))
         fail(errc::io, task.place.target.string(),
              ": is not written: another rank has given it up; its own error says why");
-    if (std::filesystem::exists(task.place.temporary / ".completing", problem))
-        return std::nullopt;
-    auto const runs = notes_of_all(task);
-    if (!runs || !may_complete(task))
-        return std::nullopt;
-    try {
-        return complete(task, *runs);
-    } catch (error const& failed) {
-        publish_or_fail(task,
-                        {false, static_cast<std::uint64_t>(failed.code()), failed.what(), {}});
-        std::filesystem::remove(task.place.temporary / ".completing", problem);
-        throw;
-    }
+    std::optional<save_report> report;
+    complete_if_ready(task.shared(),
+                      [&](runs_by_rank const& runs) { report = complete(task, runs); });
+    return report;
 }
 
 /// Completes the save of a process that is alone.
 inline save_report complete_alone(save_task const& task, local_error const& failed,
-                                  std::optional<std::vector<written_run>>& runs) {
+                                  std::vector<written_run> runs) {
     try {
         if (failed)
             throw error(*failed);
-        return complete(task, {std::move(*runs)});
+        return complete(task, {std::move(runs)});
     } catch (error const&) {
         task.output->clean_up();
         throw;
@@ -314,17 +230,16 @@ inline save_report complete_alone(save_task const& task, local_error const& fail
 }
 
 inline save_report async_state::finish(save_task& task) {
-    auto runs = std::optional<std::vector<written_run>>();
-    local_error const failed = attempt([&] { runs = write_pieces(task); });
+    auto runs = std::vector<written_run>();
+    local_error failed = attempt([&] { runs = write_pieces(task); });
     release(*task.memory);
     if (task.how.writing.files)
-        return complete_alone(task, failed, runs);
-    publish_or_fail(
-        task, failed ? written_note{false,
-                                    static_cast<std::uint64_t>(failed->code()),
-                                    "rank " + std::to_string(task.rank) + ": " + failed->what(),
-                                    {}}
-                     : written_note{true, 0, {}, std::move(*runs)});
+        return complete_alone(task, failed, std::move(runs));
+    if (!failed)
+        failed = attempt([&] { publish_runs(task.shared(), runs); });
+    if (failed && !publish_failure(task.shared(), failed->code(),
+                                   "rank " + std::to_string(task.rank) + ": " + failed->what()))
+        throw error(*failed);
     auto const begin = std::chrono::steady_clock::now();
     while (true) {
         if (auto report = look(task))

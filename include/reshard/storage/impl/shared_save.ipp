@@ -1,0 +1,154 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_SHARED_SAVE_IPP
+#define RESHARD_STORAGE_IMPL_SHARED_SAVE_IPP
+
+#include <reshard/storage/shared_save.hpp>
+
+#include <reshard/format/text_file.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/leftovers.hpp>
+
+#include <fcntl.h>
+
+#include <cstdint>
+#include <optional>
+#include <system_error>
+
+namespace reshard::detail {
+
+/// The error of a process.
+struct failure_note {
+    std::uint64_t code = 0;
+    std::string problem;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.code, self.problem); }
+};
+
+inline std::filesystem::path note_path(shared_save const& save, int rank) {
+    return save.temporary / (".written-" + std::to_string(rank));
+}
+
+inline std::filesystem::path failure_path(shared_save const& save, int rank) {
+    return save.temporary / (".failed-" + std::to_string(rank));
+}
+
+/// Is there while one process completes the save.
+inline std::filesystem::path claim_path(shared_save const& save) {
+    return save.temporary / ".completing";
+}
+
+/// Writes a file that others see as a whole.
+inline void publish(std::filesystem::path const& path, std::string const& text) {
+    std::filesystem::path fresh = path;
+    fresh += ".new";
+    write_new_file(fresh, text, false);
+    if (int const problem = try_rename(fresh, path))
+        fail_io(path, "cannot be written", problem);
+}
+
+RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs) {
+    publish(note_path(save, save.rank), content_bytes(runs));
+}
+
+RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text) {
+    auto const path = failure_path(save, save.rank);
+    failure_note const note{static_cast<std::uint64_t>(code), text};
+    if (!attempt([&] { publish(path, content_bytes(note)); }))
+        return true;
+    attempt([&] { file_descriptor::open(path.string(), O_WRONLY | O_CREAT); });
+    return false;
+}
+
+inline bool is_written(std::filesystem::path const& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+/// \throws error what the lowest process failed with that did
+inline void check_failures(shared_save const& save) {
+    for (int rank = 0; rank < save.size; ++rank) {
+        std::filesystem::path const path = failure_path(save, rank);
+        if (!is_written(path))
+            continue;
+        std::optional<failure_note> note;
+        if (attempt([&] {
+                note = content_from<failure_note>(read_text_file(path), "error of another rank");
+            }))
+            fail(errc::io, save.target.string(), ": rank ", rank,
+                 " could not write its part; its own error says why");
+        fail(static_cast<errc>(note->code), note->problem);
+    }
+}
+
+inline bool has_all_notes(shared_save const& save) {
+    for (int rank = 0; rank < save.size; ++rank)
+        if (!is_written(note_path(save, rank)))
+            return false;
+    return true;
+}
+
+/// \pre this process has the claim, or others remove what is read here
+inline runs_by_rank runs_of_all(shared_save const& save) {
+    runs_by_rank runs;
+    for (int rank = 0; rank < save.size; ++rank)
+        runs.push_back(content_from<std::vector<written_run>>(read_text_file(note_path(save, rank)),
+                                                              "note of another rank"));
+    return runs;
+}
+
+RESHARD_DECL bool claim(shared_save const& save) {
+    std::string const directory = save.temporary.string();
+    if (!is_at(save.seen, directory) || attempt([&] {
+            file_descriptor::open(claim_path(save).string(), O_WRONLY | O_CREAT | O_EXCL);
+        }))
+        return false; // another one has it
+    bool const is_same = is_at(save.seen, directory);
+    std::error_code ignored;
+    if (!is_same)
+        std::filesystem::remove(claim_path(save), ignored);
+    return is_same;
+}
+
+/// Removes a file that is not of the checkpoint.
+inline void remove_own(shared_save const& save, std::filesystem::path const& path) {
+    std::error_code problem;
+    std::filesystem::remove(path, problem);
+    if (problem)
+        fail_io(save.target, "cannot be completed, since " + path.string() + " cannot be removed",
+                problem.value());
+}
+
+RESHARD_DECL void remove_claim(shared_save const& save) { remove_own(save, claim_path(save)); }
+
+RESHARD_DECL void remove_notes(shared_save const& save) {
+    for (int rank = 0; rank < save.size; ++rank)
+        remove_own(save, note_path(save, rank));
+}
+
+RESHARD_DECL void complete_if_ready(shared_save const& save,
+                                    std::function<void(runs_by_rank const&)> const& complete) {
+    if (is_written(claim_path(save)))
+        return;
+    check_failures(save);
+    if (!has_all_notes(save) || !claim(save))
+        return;
+    local_error const failed = attempt([&] {
+        check_failures(save); // of one that had the claim before
+        complete(runs_of_all(save));
+    });
+    if (!failed)
+        return;
+    if (!is_at(save.seen, save.target.string())) {
+        std::error_code ignored;
+        publish_failure(save, failed->code(), failed->what());
+        std::filesystem::remove(claim_path(save), ignored);
+    }
+    throw error(*failed);
+}
+
+} // namespace reshard::detail
+
+#endif

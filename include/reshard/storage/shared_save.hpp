@@ -1,0 +1,74 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_SHARED_SAVE_HPP
+#define RESHARD_STORAGE_SHARED_SAVE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/os/file.hpp>
+#include <reshard/storage/written_files.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// \file
+/// What processes that write one checkpoint tell one another, in files beside its own: nothing here
+/// communicates otherwise.
+
+namespace reshard::detail {
+
+/// A save that is under way, as one of its processes sees it.
+struct shared_save {
+    std::filesystem::path const& target;
+    std::filesystem::path const& temporary; ///< the directory that is to be the target
+    file_descriptor const& seen;            ///< that directory, whatever its name is
+    int rank = 0;
+    int size = 1;
+};
+
+/// What each rank has written.
+using runs_by_rank = std::vector<std::vector<written_run>>;
+
+/// Says what this process has written.
+///
+/// \throws error with errc::io
+RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs);
+
+/// Says that this process has failed; where not even that can be written, by an empty file.
+///
+/// \return whether others learn why
+RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text);
+
+/// Claims the save: true for one process of all. It alone may read what all have written, and
+/// complete the save or give it up.
+///
+/// \post false where another one has completed it: what was at the target may have the temporary
+///       name then, and gets no file
+RESHARD_DECL bool claim(shared_save const& save);
+
+/// Ends the claim.
+///
+/// \throws error with errc::io
+RESHARD_DECL void remove_claim(shared_save const& save);
+
+/// Removes what all have said.
+///
+/// \throws error with errc::io
+RESHARD_DECL void remove_notes(shared_save const& save);
+
+/// Lets one process do `complete`, when all have said what they wrote. It removes notes and claim,
+/// and then gives the directory the target's name. Where it fails before, all others fail, too.
+///
+/// \throws error what a process has failed with: that of the lowest, where several have
+RESHARD_DECL void complete_if_ready(shared_save const& save,
+                                    std::function<void(runs_by_rank const&)> const& complete);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/shared_save.ipp>
+#endif
+
+#endif
