@@ -153,4 +153,106 @@ BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
                               "another one"));
 }
 
+namespace {
+
+std::string hits_and_misses(save_cache const& cache) {
+    return std::to_string(cache.hits()) + " " + std::to_string(cache.misses());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_second_equal_save_plans_nothing_and_writes_the_same) {
+    shared_directory const directory;
+    for (save_form const form : {save_form::sharded, save_form::huggingface}) {
+        std::string const begin = form == save_form::sharded ? "sharded" : "whole";
+        save_cache cache;
+        save_options const how{.form = form, .cache = &cache};
+        held part = tensors();
+        save(world(), part.tensors(), directory / (begin + "0"), {.form = form});
+        for (std::string const number : {"1", "2", "3"})
+            save(world(), part.tensors(), directory / (begin + number), how);
+        BOOST_TEST(hits_and_misses(cache) == "2 1");
+        meet();
+        for (std::string const number : {"1", "2", "3"})
+            for (std::string const& name : directory.names(begin + "0"))
+                if (name != "reshard.json") // has the time
+                    BOOST_TEST((read_file(directory / (begin + number) / name) ==
+                                read_file(directory / (begin + "0") / name)));
+        BOOST_TEST(wrong_in(directory / (begin + "3")) == "");
+        // Other values of the same tensors are saved as they are now.
+        part.memory(1).assign(40, std::byte{7});
+        save(world(), part.tensors(), directory / (begin + "4"), how);
+        BOOST_TEST(hits_and_misses(cache) == "3 1");
+        held now = tensors();
+        load(world(), open_checkpoint(world(), directory / (begin + "4")), now.tensors());
+        BOOST_TEST((now.memory(1) == std::vector<std::byte>(40, std::byte{7})));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_structure_that_changed_on_one_rank_is_planned_anew) {
+    shared_directory const directory;
+    int const rank = world().rank(), size = world().size();
+    bool const is_last = rank == size - 1;
+    shard_descriptor const rows =
+        shard_of("w", data_type::u8, {2 * size, 6}, {2 * rank, 0}, {2, 6});
+    auto const last_has = [&](shard_descriptor const& shard) {
+        std::vector<shard_descriptor> all{rows};
+        if (is_last)
+            all.push_back(shard);
+        return held(all);
+    };
+    std::vector<held> const changes{
+        held({rows}),
+        last_has(whole_of("v", data_type::u8, {4})),
+        last_has(whole_of("u", data_type::u8, {4})), // another key
+        last_has(whole_of("u", data_type::u8, {5})), // another shape
+        last_has(whole_of("u", data_type::i8, {5})), // another type
+        held({shard_of("w", data_type::u8, {2 * size, 6}, {rank == 0 ? 0 : 2 * rank + 1, 0},
+                       {2 + (rank == 0 ? 1 : 0) - (is_last ? 1 : 0), 6})}), // another layout
+        held({rows})};
+    save_cache cache;
+    std::size_t number = 0;
+    for (int round = 0; round < 2; ++round)
+        for (held const& change : changes) {
+            held part = change;
+            auto const path = directory / std::to_string(number++);
+            save(world(), part.tensors(), path, {.cache = &cache});
+            auto const saved = open_checkpoint(world(), path);
+            load(world(), saved, part.cleared().tensors());
+            BOOST_TEST(part.wrong() == "");
+            BOOST_TEST(verify(world(), saved).ok());
+        }
+    // Alone, a rank has the same rows in the other layout, too.
+    BOOST_TEST(hits_and_misses(cache) == (size == 1 ? "9 5" : "8 6"));
+    save(world(), held({rows}).tensors(), directory / "other",
+         {.form = save_form::huggingface, .cache = &cache});
+    save(world(), held({rows}).tensors(), directory / "more",
+         {.writing = {.files_per_rank = 2}, .cache = &cache});
+    BOOST_TEST(hits_and_misses(cache) == (size == 1 ? "9 7" : "8 8"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_has_forgotten_the_plan_makes_all_plan) {
+    shared_directory const directory;
+    save_cache cache, empty;
+    held part = tensors();
+    save(world(), part.tensors(), directory / "one", {.cache = &cache});
+    bool const is_last = world().rank() == world().size() - 1;
+    save(world(), part.tensors(), directory / "two", {.cache = is_last ? &empty : &cache});
+    BOOST_TEST(wrong_in(directory / "two") == "");
+    BOOST_TEST(hits_and_misses(is_last ? empty : cache) == (is_last ? "0 1" : "1 1"));
+    if (world().size() > 1)
+        BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "three",
+                                   {.cache = is_last ? nullptr : &cache}),
+                              error, mentions(errc::ranks_disagree, "different options"));
+    BOOST_CHECK_EXCEPTION(
+        save(world(), part.tensors(), directory / "four",
+             {.writing = {.numbers = {{std::string("\xff"), 1.0}}}, .cache = &cache}),
+        error, mentions(errc::usage, ""));
+    async_saver saver;
+    BOOST_CHECK_EXCEPTION(
+        save_async(world(), part.tensors(), directory / "five", saver, {.cache = &cache}), error,
+        says(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out"));
+    BOOST_TEST((directory.names() == names{"one", "two"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_SAVE_HPP
 
 #include <reshard/bind/job.hpp>
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/state_need.hpp>
@@ -28,7 +29,17 @@ enum class save_form {
     huggingface, ///< whole tensors
 };
 
-/// What a save may be told; equal on every rank, but for the deadline.
+namespace detail {
+
+struct planned_save;
+
+} // namespace detail
+
+/// The plans of one rank's saves. See `save_options::cache`.
+using save_cache = detail::digest_cache<detail::planned_save>;
+
+/// What a save may be told; equal on every rank, but for the deadline and what functions and the
+/// cache are.
 struct save_options {
     save_form form = save_form::sharded;
     detail::write_options writing = {};
@@ -42,6 +53,12 @@ struct save_options {
     /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: that of
     /// the key counts, whatever the other one is.
     bool compare_aliases = true;
+    /// Where plans are kept, as in `options::cache`. Every time, the ranks compare a digest of what
+    /// each of them holds and of these options. Where each of them has the plan from before, nothing
+    /// is told or planned, but for what ranks put together in Hugging Face files; a change on any
+    /// rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives one,
+    /// or none. With `writing.writer`, every save is planned. An `async_saver` has its own.
+    save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.form, self.writing, self.needs, self.aliases, self.compare_aliases);

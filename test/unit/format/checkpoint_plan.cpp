@@ -188,12 +188,12 @@ BOOST_AUTO_TEST_CASE(a_rank_has_as_many_files_as_it_may_and_has_shards_for) {
 
 BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_may_have) {
     auto const plan = plan_sharded(
-        test::listed_layout(1, {tensor("v", data_type::u8, {2}, {{0, {{0}, {2}}}}),
-                                tensor("w", data_type::u8, {9},
-                                       {{0, {{0}, {2}}}, {0, {{2}, {3}}}, {0, {{5}, {4}}}})}),
+        test::listed_layout(1, {tensor("v", data_type::u8, {6}, {{0, {{0}, {6}}}}),
+                                tensor("w", data_type::u8, {10},
+                                       {{0, {{0}, {2}}}, {0, {{2}, {3}}}, {0, {{5}, {5}}}})}),
         {.files_per_rank = 2});
-    // 4, 3 and 2 of w to three files, then the 2 of v to the one of 2.
-    BOOST_TEST(contents(plan) == (std::vector<std::string>{"w", "w", "vw"}),
+    // 6 of v, then 5 and 3 of w to files of their own; the 2 go to v, not to the 3.
+    BOOST_TEST(contents(plan) == (std::vector<std::string>{"vw", "w", "w"}),
                boost::test_tools::per_element());
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
 }

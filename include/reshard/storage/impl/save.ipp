@@ -7,6 +7,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -16,8 +17,10 @@
 #include <reshard/storage/gathered_writes.hpp>
 #include <reshard/storage/put_pieces.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,24 +38,52 @@ inline checkpoint_plan files_to_save(layout const& all, save_options const& how)
                      how.writing, how.aliases);
 }
 
+/// What is known of a save without its tensors, on one process; equal saves share it.
+///
+/// \invariant the members refer to one another
+struct planned_save {
+    layout all;
+    checkpoint_plan files;
+    file_pieces pieces;
+    file_pieces mine; ///< those whose elements this process holds
+    layout target;    ///< of them, as are the others
+    mapping program;
+    plan_problem work;
+    plan whole;
+    shard_views<tensor_view> targets;
+
+    planned_save() = default;
+    planned_save(planned_save const&) = delete;
+    planned_save& operator=(planned_save const&) = delete;
+
+    void plan_files(save_options const& how, int size) {
+        files = files_to_save(all, how);
+        pieces = how.form == save_form::sharded ? pieces_by_rank(files, size)
+                                                : pieces_by_holder(files, all, size);
+    }
+
+    void plan_mine(holder_t me, int size) {
+        mine = pieces;
+        std::erase_if(mine, [&](file_piece const& piece) {
+            return piece.process != me || piece.is_gathered;
+        });
+        target = layout_of(files.metadata, mine, size);
+        program = identity_mapping(catalog_of(all));
+        work = problem_of(program, all, target);
+        whole = make_plan(work, {holder_set::nobody(), holder_set({me})});
+        targets = shapes_of(files.metadata, mine);
+    }
+};
+
 /// Writes the pieces whose elements this process holds.
-inline void put_held(written_files& writer, file_pieces const& all_pieces, layout const& all,
+inline void put_held(written_files& writer, planned_save const& planned,
                      const_state_dict const& tensors, holder_t me, int size) {
-    file_pieces mine = all_pieces;
-    std::erase_if(
-        mine, [&](file_piece const& piece) { return piece.process != me || piece.is_gathered; });
-    checkpoint_metadata const& written = writer.plan().metadata;
-    layout const target = layout_of(written, mine, size);
-    mapping const program = identity_mapping(catalog_of(all)); // outlives the problem
-    plan_problem const work = problem_of(program, all, target);
-    plan const whole = make_plan(work, {holder_set::nobody(), holder_set({me})});
     shard_views<const_tensor_view> sources;
-    sources.add(tensors, all, me);
-    auto const targets = shapes_of(written, mine);
-    bound_plan const bound{whole, work, sources, targets};
+    sources.add(tensors, planned.all, me);
+    bound_plan const bound{planned.whole, planned.work, sources, planned.targets};
     std::vector<std::byte> buffer;
     put_pieces(
-        bound, mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
+        bound, planned.mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
         [&](std::uint64_t bytes, std::span<piece_part const> parts) {
             return content_from_memory(bound, bytes, parts, buffer);
         },
@@ -73,32 +104,69 @@ void agree_on_files(group auto const& world, checkpoint_plan const& files, save_
     agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
 }
 
+/// A digest of what all ranks hold, and of how it is saved.
+///
+/// \par Collective every rank of the group, in the same order
+std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
+                             save_options const& how) {
+    std::string const shards = list_to_bytes(have.tensors.descriptors());
+    std::uint64_t const mine = digest_of_all(digest_of_bytes(std::as_bytes(std::span(shards))),
+                                             have.layout ? digest_of(*have.layout) : 0);
+    std::uint64_t all = digest_of_all(how, world.size());
+    for (std::uint64_t const of_rank : gather_values(world, mine))
+        all = digest_of_all(all, of_rank);
+    return all;
+}
+
+/// \par Collective every rank of the group, in the same order
+std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors& have,
+                                        std::filesystem::path const& target,
+                                        save_options const& how) {
+    auto const planned = std::make_shared<planned_save>();
+    have.layout = replicate_known(world, std::move(have.layout), "source");
+    planned->all = have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
+    check_aliases(world, have.tensors, planned->all, how);
+    agree_on_files(world, planned->files, how, [&] {
+        at_path(target, [&] {
+            planned->plan_files(how, world.size());
+            planned->plan_mine(static_cast<holder_t>(world.rank()), world.size());
+        });
+    });
+    return planned;
+}
+
+/// The same, from the cache where every rank has it there.
+///
+/// \par Collective every rank of the group, in the same order
+std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,
+                                                   std::filesystem::path const& target,
+                                                   save_options const& how) {
+    std::uint64_t const digest = digest_of_save(world, have, how);
+    auto const known = how.cache->find(digest);
+    auto const found = gather_values(world, index_t{known ? 1 : 0});
+    if (std::ranges::find(found, 0) != found.end())
+        return how.cache->add(digest, plan_save(world, have, target, how));
+    check_aliases(world, have.tensors, known->all, how);
+    agree_on(world, [&] { at_path(target, [&] { check_numbers(how.writing.numbers); }); });
+    return known;
+}
+
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
-    agree_to_run(world, "save to " + target.string(), digest_of(how),
+    bool const is_cached = how.cache && !how.writing.writer;
+    agree_to_run(world, "save to " + target.string(), digest_of_all(how, is_cached),
                  attempt([&] { have.tensors.check(); }));
-    have.layout = replicate_known(world, std::move(have.layout), "source");
-    layout const all =
-        have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
-    check_aliases(world, have.tensors, all, how);
-    checkpoint_plan files;
-    file_pieces pieces;
-    agree_on_files(world, files, how, [&] {
-        at_path(target, [&] {
-            files = files_to_save(all, how);
-            pieces = how.form == save_form::sharded ? pieces_by_rank(files, world.size())
-                                                    : pieces_by_holder(files, all, world.size());
-        });
-    });
-    checkpoint_writer writer(world, target, files, how.writing);
+    auto const planned =
+        is_cached ? planned_before(world, have, target, how) : plan_save(world, have, target, how);
+    checkpoint_writer writer(world, target, planned->files, how.writing);
     agree_on(world, [&] {
-        put_held(writer.files(), pieces, all, have.tensors, static_cast<holder_t>(world.rank()),
+        put_held(writer.files(), *planned, have.tensors, static_cast<holder_t>(world.rank()),
                  world.size());
     });
-    put_gathered(world, writer.files(), std::move(pieces), all, have.tensors);
+    put_gathered(world, writer.files(), planned->pieces, planned->all, have.tensors);
     std::string const id = writer.commit(world);
-    return {id, data_bytes(files.metadata), writer.reused(),
+    return {id, data_bytes(planned->files.metadata), writer.reused(),
             gather_values(world, writer.removed()).front()};
 }
 

@@ -343,7 +343,9 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
 }
 
 /// \throws error with errc::usage
-inline void check_store(int size, save_options const& how) {
+inline void check_async(int size, save_options const& how) {
+    if (how.cache)
+        fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out");
     if (how.writing.files && size > 1)
         fail(errc::usage,
              "save_options.writing.files: in the background, one rank alone saves to "
@@ -365,7 +367,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
                                               async_state& state, save_options const& how) {
     agree_to_run(world, "save in the background to " + target.string(), digest_of(how),
                  attempt([&] {
-                     check_store(world.size(), how);
+                     check_async(world.size(), how);
                      have.tensors.check();
                      if (auto const earlier = state.take_problem())
                          throw error(*earlier);
