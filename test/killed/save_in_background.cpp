@@ -46,6 +46,8 @@ request read_words(std::vector<std::string> const& words) {
             wanted.how.writing.replace = true;
         else if (words[i] == "--form" && words.at(++i) == "huggingface")
             wanted.how.form = save_form::huggingface;
+        else if (words[i] == "--base")
+            wanted.how.writing.base = words.at(++i);
         else if (words[i] == "--trace") {
             wanted.ready = words.at(++i);
             wanted.go = words.at(++i);

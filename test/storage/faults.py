@@ -2,7 +2,7 @@
 
 """Interrupts and fails the tool at each system call that changes a file, or reads one.
 
-    faults.py TOOL [--background PROGRAM] [--every N] [--mpiexec "mpiexec ..."] [--ranks N]
+    faults.py TOOL [--background PROGRAM] [--every N] [--mpiexec "mpiexec ..."] [--ranks N] [--only JOB]
 
 After each point the old checkpoint or the new one is there, complete, what is unfinished is refused by name, and the
 next conversion succeeds and leaves nothing else behind. Prints how many points were tried. Needs strace.
@@ -23,6 +23,7 @@ import tempfile
 CHANGES = ["mkdir", "openat", "fallocate", "ftruncate", "pwrite64", "pwritev", "fsync", "rename", "renameat2", "unlink",
            "unlinkat", "rmdir", "flock"]
 READS = ["pread64", "openat"]
+SOURCES = ["model", "base", "base of files"]
 ERRORS = ["ENOSPC", "EIO", "EACCES", "EINTR"]
 
 problems = 0
@@ -42,9 +43,10 @@ class Job:
         self.name = name
         self.words = words
         self.has_target = has_target
+        self.model = "model"
 
     def command(self):
-        return [self.options.tool, "convert", "model", "target", *self.words]
+        return [self.options.tool, "convert", self.model, "target", *self.words]
 
     def launched(self, command):
         return [*self.options.mpiexec.split(), "-n", str(self.options.ranks), *command] if self.options.ranks > 1 else command
@@ -98,7 +100,7 @@ class BackgroundJob(Job):
         self.go = os.open("go", os.O_RDWR)
 
     def command(self):
-        return [self.options.background, "model", "target", *self.words]
+        return [self.options.background, self.model, "target", *self.words]
 
     def run(self, *strace, thread=None):
         """With several threads, given as pairs of a rank and 0 or 1, each is traced into `trace-RANK-NUMBER`."""
@@ -169,7 +171,7 @@ def calls_in(trace):
                 continue
             process, call, rest = match.groups()
             counts[process, call] = counts.get((process, call), 0) + 1
-            if "target" in rest or here + "/model" in rest or '"model/' in rest:
+            if "target" in rest or any(f"{here}/{name}" in rest or f'"{name}/' in rest for name in SOURCES):
                 yield call, counts[process, call]
 
 
@@ -274,8 +276,9 @@ def end_early(job, every):
     return len(points)
 
 
-def write_model(path):
-    """A few tensors, of one chunk and of three."""
+def write_model(directory, first=0):
+    """A few tensors, of one chunk and of three; `first` is the first byte of the first one."""
+    os.mkdir(directory)
     header, data = {}, b""
     for key, shape in ("a", [2, 1300000]), ("b", [4, 10]), ("c", [6]):
         count = 1
@@ -285,8 +288,18 @@ def write_model(path):
         data += bytes((7 * i + len(data)) % 251 for i in range(count))
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    with open(directory + "/model.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + bytes([first]) + data[1:])
+
+
+def make_base(job, words):
+    """Saves the model that differs in a byte, as the job saves its own, without its base."""
+    job.words, own = words[:-2], job.words
+    job.model = "earlier"
+    job.prepare()
+    job.run()
+    os.rename("target", words[-1])
+    job.words, job.model = own, "model"
 
 
 def main():
@@ -295,6 +308,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="only every N-th point")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--only", help="only the job of this name")
     parser.add_argument("--background", help="the program save_in_background, in the place of the tool")
     options = parser.parse_args()
     if not shutil.which("strace"):
@@ -303,8 +317,8 @@ def main():
     options.tool = os.path.abspath(options.tool)
     options.background = options.background and os.path.abspath(options.background)
     os.chdir(tempfile.mkdtemp())
-    os.mkdir("model")
-    write_model("model/model.safetensors")
+    write_model("model")
+    write_model("earlier", 1)
     with open("two.json", "w") as layout:
         layout.write('{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}')
     subprocess.run([options.tool, "convert", "model", "old", "--layout", "two.json"], check=True, capture_output=True)
@@ -313,15 +327,22 @@ def main():
         if options.ranks > 1 else (CHANGES, READS)
     jobs = [Job(options, "huggingface", ["--shard-size", "1MB"], False),
             Job(options, "sharded", ["--layout", "two.json"], False),
-            Job(options, "replacing", ["--shard-size", "1MB", "--force"], True)]
+            Job(options, "replacing", ["--shard-size", "1MB", "--force"], True),
+            Job(options, "delta", ["--layout", "two.json", "--base", "base"], False),
+            Job(options, "replacing with a delta", ["--force", "--shard-size", "1MB", "--base", "base of files"], True)]
     if options.background:
         changes, reads = [c for c in CHANGES if c != "openat"] if options.ranks > 1 else CHANGES, reads
         jobs = [BackgroundJob(options, "huggingface", ["--form", "huggingface"], False),
                 BackgroundJob(options, "sharded", [], False),
                 BackgroundJob(options, "replacing with shards", ["--force"], True),
-                BackgroundJob(options, "replacing with huggingface", ["--form", "huggingface", "--force"], True)]
+                BackgroundJob(options, "replacing with huggingface", ["--form", "huggingface", "--force"], True),
+                BackgroundJob(options, "delta", ["--base", "base"], False),
+                BackgroundJob(options, "replacing with a delta",
+                              ["--force", "--form", "huggingface", "--base", "base of files"], True)]
     counts = {}
-    for job in jobs:
+    for job in (job for job in jobs if options.only in (None, job.name)):
+        if "--base" in job.words:
+            make_base(job, job.words)
         job.prepare()
         job.run()
         os.rename("target", job.name + "-new")

@@ -54,8 +54,8 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     check_parent(target);
     if (found == std::filesystem::file_type::directory) {
         check_no_mount_point(target);
-        check_not_needed(target);
         files_to_keep(target);
+        check_not_needed(target);
     } else if (is_there) {
         check_replaced_file(target);
     }

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -137,32 +138,38 @@ RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::p
     return beside;
 }
 
-/// The ids of a save and of those that it needs; none where there is no record that can be read.
-inline std::pair<std::string, std::vector<std::string>>
-save_and_needs(std::filesystem::path const& directory) {
+/// What stands before the tensors of a record; nothing where there is none.
+inline std::optional<save_record> head_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::exists(directory / save_record_name, problem))
-        return {};
+        return std::nullopt;
+    return read_record_head(*files_of_system(), directory / save_record_name);
+}
+
+/// The saves that the one in a directory needs; none where it is damaged, and so cannot be read
+/// anyway.
+inline std::vector<std::string> needs_of(std::filesystem::path const& directory) {
     try {
-        save_record const head = read_record_head(*files_of_system(), directory / save_record_name);
-        return {head.save, head.facts.needs};
-    } catch (error const&) {
+        auto const head = head_in(directory);
+        return head ? head->facts.needs : std::vector<std::string>();
+    } catch (error const& problem) {
+        if (problem.code() == errc::io)
+            throw;
         return {};
     }
 }
 
 RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
-    std::string const own = save_and_needs(target).first;
-    if (own.empty())
+    auto const own = head_in(target);
+    if (!own)
         return;
-    std::error_code problem;
-    for (auto const& entry : std::filesystem::directory_iterator(target / "..", problem)) {
-        if (entry.path().filename() == target.filename())
+    for (std::filesystem::path const& beside : files_of_system()->list(target / "..")) {
+        if (beside.filename() == target.filename())
             continue;
-        auto const needs = save_and_needs(entry.path()).second;
-        if (std::find(needs.begin(), needs.end(), own) != needs.end())
+        auto const needs = needs_of(beside);
+        if (std::find(needs.begin(), needs.end(), own->save) != needs.end())
             fail(errc::already_exists, target.string(), ": is not replaced, for ",
-                 (target.parent_path() / entry.path().filename()).string(),
+                 (target.parent_path() / beside.filename()).string(),
                  " is a delta that needs it; convert that to a whole checkpoint first, or give "
                  "another target");
     }
