@@ -86,6 +86,16 @@ std::string headline(convert_command const& options, index_t keys, std::size_t w
            options.files.source + (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
 
+/// What a delta saves.
+std::string reuse_text(convert_report const& report, std::string const& base) {
+    std::string const all = reshard::byte_text(report.bytes);
+    if (report.reused == 0)
+        return "all " + all + " were written, for " + base +
+               " has none of it: all values differ, or it is cut otherwise";
+    return reshard::byte_text(report.reused) + " of " + all + " are in " + base +
+           " and were not written again";
+}
+
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
@@ -96,8 +106,7 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     if (options.verify)
         read_again(world, options);
     if (world.rank() == 0 && !options.base.empty())
-        note(reshard::byte_text(report.reused) + " of " + reshard::byte_text(report.bytes) +
-             " are in " + options.base + " and were not written again");
+        note(reuse_text(report, options.base));
     return converted(world, report, watch.seconds(),
                      as_json ? "" : headline(options, report.keys, warnings));
 }

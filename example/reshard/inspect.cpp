@@ -6,11 +6,17 @@
 
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/os/file_bytes.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace tool {
 
@@ -45,6 +51,45 @@ json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata 
     return entry;
 }
 
+/// Where the bytes of a delta are; nothing for any other checkpoint.
+std::optional<detail::record_delta> delta_of(checkpoint_metadata const& checkpoint) {
+    if (checkpoint.save.empty() || !std::filesystem::is_directory(checkpoint.path))
+        return {};
+    return detail::read_record_head(*detail::files_of_system(),
+                                    checkpoint.path / detail::save_record_name)
+        .delta;
+}
+
+/// The directories, as seen from the delta's, and the ids of the saves that a delta needs.
+std::set<std::pair<std::string, std::string>> needs_of(detail::record_delta const& delta) {
+    std::set<std::pair<std::string, std::string>> needs;
+    for (detail::base_file const& base : delta.bases)
+        needs.emplace(base.directory, base.save);
+    return needs;
+}
+
+json::object json_of(detail::record_delta const& delta) {
+    json::array needs;
+    for (auto const& [directory, save] : needs_of(delta))
+        needs.push_back(
+            json::object{{"directory", json_text(directory)}, {"save", json_text(save)}});
+    return {{"reused", detail::reused_bytes(delta)}, {"needs", std::move(needs)}};
+}
+
+/// What a delta needs, if it is one.
+std::string delta_text(checkpoint_metadata const& checkpoint) {
+    auto const delta = delta_of(checkpoint);
+    if (!delta)
+        return {};
+    std::vector<std::string> needs;
+    for (auto const& [directory, save] : needs_of(*delta))
+        needs.push_back(detail::printable(directory));
+    if (needs.empty())
+        return "delta that needs no other save\n";
+    return "delta that needs " + listed(needs) + " for " +
+           grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
+}
+
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::array files;
     for (detail::checkpoint_file const& file : checkpoint.files)
@@ -72,6 +117,8 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
                      {"metadata", std::move(metadata)}};
     if (!checkpoint.save.empty())
         all["save"] = checkpoint.save;
+    if (auto const delta = delta_of(checkpoint))
+        all["delta"] = json_of(*delta);
     return all;
 }
 
@@ -105,8 +152,8 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
                        counted(checkpoint.tensors.size(), "tensor") + ", " +
                        grouped(bytes_of(checkpoint)) + " bytes in " +
                        counted(checkpoint.files.size(), "file") + "\n";
-    return text + record_text(checkpoint) + holder_table(held, names) + tensor_table(held, all) +
-           alias_text(checkpoint);
+    return text + record_text(checkpoint) + delta_text(checkpoint) + holder_table(held, names) +
+           tensor_table(held, all) + alias_text(checkpoint);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {

@@ -4,7 +4,9 @@
 /// Any bytes as a part of a checkpoint: what they say is written and read again as the same, or
 /// there is a message. The first byte chooses which part they are.
 
+#include <reshard/format/checkpoint.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -15,6 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,11 +108,157 @@ void read_record(std::string_view text) {
 }
 
 /// A record without its last line, which is made for it: mutations do not find digests.
-void read_digested_record(std::string_view text) {
-    std::string record(text);
-    record += ",\n  \"digest\": \"" + hex_text(digest_of_bytes(std::as_bytes(std::span(text)))) +
-              "\"\n}\n";
-    read_record(record);
+std::string digested(std::string_view text) {
+    return std::string(text) + ",\n  \"digest\": \"" +
+           hex_text(digest_of_bytes(std::as_bytes(std::span(text)))) + "\"\n}\n";
+}
+
+void read_digested_record(std::string_view text) { read_record(digested(text)); }
+
+/// Files in memory, by their paths.
+class memory_files : public file_store {
+public:
+    std::map<std::filesystem::path, std::string> files;
+
+    kind find(std::filesystem::path const& path) const override {
+        if (files.contains(path))
+            return kind::file;
+        return std::ranges::any_of(files,
+                                   [&](auto const& one) { return one.first.parent_path() == path; })
+                   ? kind::directory
+                   : kind::nothing;
+    }
+
+    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+        std::vector<std::filesystem::path> paths;
+        for (auto const& [path, bytes] : files)
+            if (path.parent_path() / "" == directory / "")
+                paths.push_back(path);
+        return paths;
+    }
+
+    std::unique_ptr<file> open(std::filesystem::path const& path) const override {
+        auto const known = files.find(path);
+        if (known == files.end())
+            fail(errc::missing_file, path.string(), " is missing");
+        return std::make_unique<memory_file>(known->second);
+    }
+
+private:
+    class memory_file : public file {
+    public:
+        explicit memory_file(std::string const& bytes) : bytes_(bytes) {}
+
+        identity facts() const override { return {.bytes = bytes_.size()}; }
+        void read(std::uint64_t position, std::span<std::byte> target) const override {
+            if (position > bytes_.size() || target.size() > bytes_.size() - position)
+                fail(errc::corrupt_file, "the file ends before");
+            if (!target.empty())
+                std::memcpy(target.data(), bytes_.data() + position, target.size());
+        }
+
+    private:
+        std::string const& bytes_;
+    };
+};
+
+constexpr std::string_view delta_save = "00112233445566778899aabbccddeeff";
+constexpr std::string_view base_save = "ffeeddccbbaa99887766554433221100";
+
+/// The header of a file of two tensors of eight bytes each.
+std::string header_of(std::string_view save) {
+    safetensors_tensor const tensors[] = {{"a", data_type::u8, {8}}, {"b", data_type::u8, {8}}};
+    std::map<std::string, std::string> const metadata{
+        {std::string(save_id_name), std::string(save)},
+        {std::string(header_digest_name), hex_text(0)}};
+    std::string header = plan_safetensors(tensors, metadata, "file").header;
+    set_metadata(header, header_digest_name,
+                 own_digest_of(std::string_view(header).substr(8)).value());
+    return header;
+}
+
+/// A base, and beside it the files of a delta without its record.
+std::map<std::filesystem::path, std::string> files_beside_a_record() {
+    std::map<std::filesystem::path, std::string> all;
+    std::string const header = header_of(delta_save);
+    std::string const own = "ABCDEFGH";
+    all["run/base/model.safetensors"] = header_of(base_save) + "abcdefghijklmnop";
+    all["run/base/empty"] = "";
+    all["run/delta/delta-00001.safetensors"] =
+        delta_header(delta_save, header.size() + own.size()) + header + own;
+    all["run/delta/note.txt"] = "a note";
+    return all;
+}
+
+constexpr std::size_t most_read_bytes = std::size_t{1} << 20;
+
+std::string bytes_of(file_store::file const& file, std::uint64_t position, std::uint64_t count) {
+    std::string bytes(static_cast<std::size_t>(count), '-');
+    file.read(position, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
+/// What the runs say that a file is.
+///
+/// \pre the file could be opened, so that its sources are there
+std::string bytes_by_runs(file_store const& below, record_delta const& delta,
+                          std::vector<delta_run> const& runs) {
+    std::string bytes;
+    for (delta_run const& run : runs) {
+        std::size_t const own = delta.files.size();
+        std::filesystem::path const directory = "run/delta";
+        std::filesystem::path const path =
+            run.source < own ? directory / delta.files[run.source].name
+                             : (directory / delta.bases[run.source - own].directory /
+                                delta.bases[run.source - own].file.name);
+        bytes +=
+            bytes_of(*below.open(path.lexically_normal()), run.position, run.end - bytes.size());
+    }
+    return bytes;
+}
+
+/// A file that was opened is read as its runs say, and an error here ends the process.
+void check_pieced(file_store const& below, save_record const& record, std::size_t number,
+                  file_store::file const& file) noexcept {
+    std::uint64_t const bytes = record.files[number].bytes;
+    require(file.facts().bytes == bytes);
+    if (bytes > most_read_bytes)
+        return;
+    std::string const all = bytes_of(file, 0, bytes);
+    require(all == bytes_by_runs(below, *record.delta, record.delta->runs[number]));
+    std::uint64_t const step = 7 + bytes / 16;
+    for (std::uint64_t begin = 0; begin < bytes; begin += step) {
+        std::uint64_t const count = std::min(step, bytes - begin);
+        require(bytes_of(file, begin, count) == all.substr(begin, count));
+    }
+}
+
+void check_delta(file_store const& below, file_store const& seen, save_record const& record) {
+    for (std::size_t i = 0; i < record.files.size(); ++i) {
+        std::filesystem::path const path =
+            std::filesystem::path("run/delta") / record.files[i].name;
+        require(seen.find(path) == file_store::kind::file);
+        try {
+            check_pieced(below, record, i, *seen.open(path));
+        } catch (error const& problem) {
+            require(*problem.what() != '\0');
+        }
+    }
+}
+
+/// A record without its last line, of a save that may be a delta, beside files that are always the
+/// same.
+void read_delta(std::string_view text) {
+    static auto const beside = files_beside_a_record();
+    auto const files = std::make_shared<memory_files>();
+    files->files = beside;
+    files->files["run/delta/reshard.json"] = digested(text);
+    auto const seen = store_of_checkpoint(files, "run/delta");
+    if (seen != files)
+        check_delta(*files, *seen,
+                    parse_save_record(files->files["run/delta/reshard.json"], "file"));
+    checkpoint_metadata const opened = open_in(*seen, "run/delta", {});
+    require(!opened.save.empty());
 }
 
 void check_again(layout_table const& table) noexcept {
@@ -133,7 +285,7 @@ void read_layout(std::string_view text) {
 using reader = void (*)(std::string_view);
 
 constexpr reader readers[] = {read_file,   read_header,          read_sharding, read_index,
-                              read_record, read_digested_record, read_layout};
+                              read_record, read_digested_record, read_layout,   read_delta};
 
 } // namespace
 

@@ -2,11 +2,12 @@
 
 """Damages small checkpoints in each way that there is, and lets the tool read them.
 
-    damage.py TOOL [--every N] [--self-test]
+    damage.py TOOL [--every N] [--only NAME...] [--self-test]
 
 Each byte of each file is flipped in turn, each file is cut at each length and made longer, files are removed, replaced
 by those of another save or of another rank, and by what is no file. `verify`, `convert` and `diff` of the result end
 with an error that names the checkpoint, or with the very same tensors; never by a signal, never late.
+Of a delta, which needs two earlier saves, their files and directories are damaged in the same ways.
 Prints how many points were tried. `--self-test`: without digests, so that damage must be found that is accepted.
 """
 
@@ -47,15 +48,15 @@ def write(path, data):
         file.write(data)
 
 
-def write_model(path, first):
-    """A model whose bytes depend on `first`."""
+def write_model(path, first, changed=()):
+    """A model whose bytes depend on `first`, and one more on those tensors that are `changed`."""
     header, data = {}, b""
     for key, dtype, shape, width in TENSORS:
         count = width
         for extent in shape:
             count *= extent
         header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + count]}
-        data += bytes((7 * i + 13 * len(data) + first) % 251 for i in range(count))
+        data += bytes((7 * i + 13 * len(data) + first + (key in changed)) % 251 for i in range(count))
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     os.mkdir(path)
@@ -75,11 +76,12 @@ def contents(path):
 class Trial:
     """A checkpoint that is damaged again and again."""
 
-    def __init__(self, tool, name, opened, expected):
+    def __init__(self, tool, name, opened, expected, bases=()):
         self.tool = tool
         self.name = name          # the directory
         self.opened = opened      # what the tool is given
         self.expected = expected  # what it holds
+        self.bases = bases        # the directories of the saves that it needs
         self.points = self.refused = 0
 
     def run(self, point, *words):
@@ -115,7 +117,10 @@ class Trial:
             report(f"{self.opened}: {point}: convert fails, and leaves its target")
 
     def files(self):
-        return sorted(os.listdir(self.name)) if self.opened == self.name else [os.path.basename(self.opened)]
+        """Seen from its directory."""
+        if self.opened != self.name:
+            return [os.path.basename(self.opened)]
+        return sorted(os.listdir(self.name)) + [f"../{base}/{file}" for base in self.bases for file in sorted(os.listdir(base))]
 
     def with_bytes(self, file, data, point):
         path = os.path.join(self.name, file)
@@ -154,8 +159,9 @@ class Trial:
             return
         for other in others:
             for file in self.files():
-                if os.path.exists(os.path.join(other, file)):
-                    self.with_bytes(file, read(os.path.join(other, file)), f"that of {other}")
+                there = os.path.join(other, os.path.basename(file))
+                if os.path.exists(there) and not os.path.samefile(there, os.path.join(self.name, file)):
+                    self.with_bytes(file, read(there), f"that of {other}")
         for file in self.files():
             for other in self.files():
                 if other != file:
@@ -185,6 +191,47 @@ class Trial:
                 undo(path)
             os.rename("aside", path)
 
+    def move_bases(self, others):
+        """The directory of each base is gone, a link to what it was, a file, or that of another save."""
+        for base in self.bases:
+            os.rename(base, "aside")
+            self.check(f"{base}: removed")
+            for kind, make, undo in (("moved, and a link to it", link_to("aside"), os.unlink),
+                                     ("a link to nothing", link_to("nothing"), os.unlink),
+                                     ("a link to itself", link_to(base), os.unlink),
+                                     ("a link to the delta", link_to(self.name), os.unlink),
+                                     ("a file", lambda path: write(path, b"{}"), os.unlink),
+                                     ("an empty directory", os.mkdir, os.rmdir)):
+                make(base)
+                self.check(f"{base}: {kind}")
+                undo(base)
+            for other in [self.name, *self.bases, *others]:
+                if other != base:
+                    shutil.copytree(other, base)
+                    self.check(f"{base}: a copy of {other}")
+                    shutil.rmtree(base)
+            os.rename("aside", base)
+
+    def with_files_of(self, others):
+        """Its record, with all other files those of another save, and the reverse."""
+        if not self.bases:
+            return
+        for other in others:
+            for of_record, of_rest in (self.name, other), (other, self.name):
+                shutil.copytree(self.name, "kept")
+                rest = [(file, read(os.path.join(of_rest, file))) for file in os.listdir(of_rest) if file != "reshard.json"]
+                record = read(os.path.join(of_record, "reshard.json"))
+                shutil.rmtree(self.name)
+                os.mkdir(self.name)
+                for file, data in rest + [("reshard.json", record)]:
+                    write(os.path.join(self.name, file), data)
+                if of_record == self.name:
+                    self.check(f"its record, and the files of {other}")
+                else:
+                    self.check(f"the record of {other}, and its files")
+                shutil.rmtree(self.name)
+                os.rename("kept", self.name)
+
     def add(self):
         """Files that are not of the checkpoint."""
         if self.opened != self.name:
@@ -208,9 +255,12 @@ def convert(tool, *words):
 
 
 def make_checkpoints(tool):
-    """Each form, from two models and, of the first, from another layout; names to what the tool opens."""
+    """Each form, from two models and, of the first, from another layout, and deltas of each; names to what the tool
+    opens, to other saves and to those that it needs."""
     write_model("A", 1)
     write_model("B", 2)
+    write_model("A-older", 1, ["bias"])
+    write_model("A-oldest", 1, ["bias", "layers.0.w"])
     with open("three.json", "w") as layout:
         json.dump(LAYOUT, layout)
     with open("two.json", "w") as layout:
@@ -218,13 +268,29 @@ def make_checkpoints(tool):
     for name, words in ("sharded", ["--layout", "three.json"]), ("indexed", ["--shard-size", "100"]), ("one", []):
         convert(tool, "A", name, *words)
         convert(tool, "B", name + "-B", *words)
+        make_deltas(tool, name, words)
     convert(tool, "A", "sharded-2", "--layout", "two.json")
     convert(tool, "A", "indexed-2", "--shard-size", "70")
     convert(tool, "A", "good")
     os.mkdir("alone")
     shutil.copyfile("one/model.safetensors", "alone/model.safetensors")
-    return {"sharded": ("sharded", ["sharded-B", "sharded-2", "one"]), "indexed": ("indexed", ["indexed-B", "indexed-2", "one"]),
-            "one": ("one", ["one-B", "A", "sharded"]), "alone": ("alone/model.safetensors", [])}
+    others = {"sharded": ["sharded-B", "sharded-2", "one"], "indexed": ["indexed-B", "indexed-2", "one"],
+              "one": ["one-B", "A", "sharded"]}
+    deltas = {f"delta-{name}": (f"delta-{name}", [f"other-{name}", f"{name}-B", name], [f"first-{name}", f"second-{name}"])
+              for name in others}
+    return {**{name: (name, those, []) for name, those in others.items()}, "alone": ("alone/model.safetensors", [], []), **deltas}
+
+
+def make_deltas(tool, name, words):
+    """A delta of a delta, of which each has the bytes of a tensor, and one of another model."""
+    convert(tool, "A-oldest", f"first-{name}", *words)
+    convert(tool, "A-older", f"second-{name}", "--base", f"first-{name}", *words)
+    convert(tool, "A", f"delta-{name}", "--base", f"second-{name}", *words)
+    convert(tool, "B", f"other-{name}", "--base", f"second-{name}", *words)
+    with open(f"delta-{name}/reshard.json") as file:
+        bases = {base["directory"] for base in json.load(file)["delta"]["bases"]}
+    if bases != {f"../first-{name}", f"../second-{name}"}:
+        report(f"delta-{name}: it needs {bases}")
 
 
 def self_test(tool):
@@ -244,6 +310,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool")
     parser.add_argument("--every", type=int, default=1, help="only every N-th byte")
+    parser.add_argument("--only", metavar="NAME", nargs="+", help="only these checkpoints, as delta-sharded")
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     tool = os.path.abspath(options.tool)
@@ -253,12 +320,15 @@ def main():
     forms = make_checkpoints(tool)
     if options.self_test:
         return self_test(tool)
-    for name, (opened, others) in forms.items():
-        trial = Trial(tool, name, opened, contents("A"))
+    if options.only:
+        forms = {name: forms[name] for name in options.only}
+    for name, (opened, others, bases) in forms.items():
+        trial = Trial(tool, name, opened, contents("A"), bases)
         for kind, damage in (("bytes flipped", lambda: trial.flip(options.every)),
                              ("lengths", lambda: trial.cut(options.every)),
                              ("runs overwritten", lambda: trial.overwrite(options.every)),
-                             ("files replaced", lambda: (trial.swap(others), trial.exchange(), trial.replace(), trial.add()))):
+                             ("files replaced", lambda: (trial.swap(others), trial.exchange(), trial.replace(), trial.add())),
+                             ("bases replaced", lambda: (trial.move_bases(others), trial.with_files_of(others)))):
             trial.points = 0
             damage()
             trials[name, kind] = trial.points
@@ -268,7 +338,7 @@ def main():
         if trial.refused != before:
             report(f"{name}: it is refused when everything is back in its place")
     for name in forms:
-        print(f"{name}: " + ", ".join(f"{count} {kind}" for (form, kind), count in trials.items() if form == name))
+        print(f"{name}: " + ", ".join(f"{count} {kind}" for (form, kind), count in trials.items() if form == name and count))
     total = sum(trials.values())
     print(f"{total} points, of which {refused} refused, {total - refused} with the same tensors; {problems} failures")
     os.chdir("/")

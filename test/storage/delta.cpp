@@ -295,7 +295,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
     onto_itself.writing.replace = true;
     refused(onto_itself, directory / "a", errc::usage,
             "is to be replaced, but the delta would need");
-    BOOST_TEST((directory.names() == names{"a", "bare", "foreign"}));
+    save(world(), tensors.tensors(), directory / "\xff");
+    refused(delta_of(directory / "\xff"), directory / "b", errc::unsupported,
+            "its path is not UTF-8");
+    BOOST_TEST((directory.names() == names{"a", "bare", "foreign", "\xff"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_base_is_not_replaced_or_deleted_while_a_delta_needs_it) {

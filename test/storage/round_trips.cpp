@@ -11,8 +11,8 @@
 #include <optional>
 
 /// \file
-/// Each form of a checkpoint, saved in each of eight layouts by some of the ranks, and loaded in
-/// another layout by others, with and without a program.
+/// Each form of a checkpoint, saved whole and as a delta in each of eight layouts by some of the
+/// ranks, and loaded in another layout by others, with and without a program.
 
 BOOST_AUTO_TEST_SUITE(storage_round_trips)
 
@@ -232,6 +232,38 @@ save_options options_for(form const& chosen) {
     return how;
 }
 
+/// Whether a checkpoint has all of its bytes.
+enum class amount { whole, delta };
+
+/// Saves tensors, of which a base has some.
+///
+/// \pre no chunk has more than one tensor
+void save_delta(mpi_group const& ranks, held& tensors, std::filesystem::path const& path,
+                form const& chosen, std::vector<shard_descriptor> const& shards) {
+    held before = tensors;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (shards[i].key == "attention" || shards[i].key == "bias" || shards[i].key == "step")
+            for (std::byte& one : before.memory(i))
+                one ^= std::byte{0x55};
+    auto const base = path.parent_path() / "base";
+    save(ranks, before.tensors(), base, options_for(chosen));
+    save_options how = options_for(chosen);
+    how.writing.base = base.string();
+    save_report const report = save(ranks, tensors.tensors(), path, how);
+    // Of `mlp` 7 * 6 * 2 bytes, of `cube` 3 * 4 * 5 * 2, and the one of `scale`.
+    BOOST_TEST(report.reused == 84 + 120 + 1);
+}
+
+void save_model(mpi_group const& ranks, spread how, std::filesystem::path const& path,
+                form const& chosen, amount much) {
+    auto const shards = shards_of_rank(model(), how, ranks);
+    held source(shards);
+    if (much == amount::delta)
+        save_delta(ranks, source, path, chosen, shards);
+    else
+        save(ranks, source.tensors(), path, options_for(chosen));
+}
+
 /// One checkpoint and those who load it.
 struct round_trip {
     spread saved;
@@ -275,6 +307,20 @@ void check_loads(std::vector<first_ranks> const& groups, spread saved, int from,
     }
 }
 
+/// Saves in one way, and loads in all.
+void check_round_trips(std::vector<first_ranks> const& groups, first_ranks const& saving,
+                       spread how, form const& chosen, amount much) {
+    shared_directory const directory;
+    auto const path = directory / "saved";
+    if (saving.group)
+        save_model(*saving.group, how, path, chosen, much);
+    meet();
+    char const* const written = much == amount::delta ? "delta-00001.safetensors" : chosen.file;
+    BOOST_TEST(std::filesystem::exists(path / written));
+    check_loads(groups, how, saving.count, path);
+    meet();
+}
+
 /// The generators of seven cells, of which each rank has every `size`-th, and a common value.
 model_state objects_of_rank(mpi_group const& ranks, bool are_known) {
     model_state state{{"lr", stored_value{are_known ? "0.1" : "?"}}};
@@ -291,11 +337,21 @@ void add_tensors_of(model_state& state, held& tensors) {
         state[to_string(descriptor)] = local_shard{descriptor, tensor};
 }
 
-void save_objects(mpi_group const& ranks, std::filesystem::path const& path, form const& chosen) {
+/// As a delta, after a save of the same tensors with other objects.
+void save_objects(mpi_group const& ranks, std::filesystem::path const& path, form const& chosen,
+                  amount much) {
     held tensors(shards_of_rank(model(), spread::rows, ranks));
+    save_options how = options_for(chosen);
+    if (much == amount::delta) {
+        model_state before = objects_of_rank(ranks, false);
+        add_tensors_of(before, tensors);
+        auto const base = path.parent_path() / "base";
+        save_state(ranks, before, base, how);
+        how.writing.base = base.string();
+    }
     model_state state = objects_of_rank(ranks, true);
     add_tensors_of(state, tensors);
-    save_state(ranks, state, path, options_for(chosen));
+    save_state(ranks, state, path, how);
 }
 
 void check_objects_of(mpi_group const& ranks, std::filesystem::path const& path) {
@@ -314,48 +370,44 @@ void check_objects_of(mpi_group const& ranks, std::filesystem::path const& path)
     }
 }
 
+/// Saves in one way, and loads by all.
+void check_objects(std::vector<first_ranks> const& groups, first_ranks const& saving,
+                   form const& chosen, amount much) {
+    shared_directory const directory;
+    auto const path = directory / "saved";
+    if (saving.group)
+        save_objects(*saving.group, path, chosen, much);
+    meet();
+    for (first_ranks const& loading : groups) {
+        BOOST_TEST_CONTEXT(chosen.name << ", from " << saving.count << " to " << loading.count) {
+            if (loading.group)
+                check_objects_of(*loading.group, path);
+        }
+    }
+    meet();
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(each_form_and_layout_saved_by_some_ranks_is_loaded_by_others) {
-    shared_directory const directory;
-    auto const path = directory / "saved";
     auto const groups = groups_of_world();
     for (form const& chosen : forms)
         for (int how = 0; how < spread_count; ++how)
-            for (first_ranks const& saving : groups) {
-                auto const saved = static_cast<spread>(how);
-                BOOST_TEST_CONTEXT(chosen.name << ", layout " << how << ", saved by "
-                                               << saving.count) {
-                    if (saving.group) {
-                        held source(shards_of_rank(model(), saved, *saving.group));
-                        save(*saving.group, source.tensors(), path, options_for(chosen));
+            for (first_ranks const& saving : groups)
+                for (amount const much : {amount::whole, amount::delta})
+                    BOOST_TEST_CONTEXT(chosen.name
+                                       << ", layout " << how << ", saved by " << saving.count
+                                       << (much == amount::delta ? " as a delta" : "")) {
+                        check_round_trips(groups, saving, static_cast<spread>(how), chosen, much);
                     }
-                    meet();
-                    BOOST_TEST(std::filesystem::exists(path / chosen.file));
-                    check_loads(groups, saved, saving.count, path);
-                    meet();
-                    on_first_rank([&] { std::filesystem::remove_all(path); });
-                }
-            }
 }
 
 BOOST_AUTO_TEST_CASE(objects_and_common_values_saved_by_some_ranks_are_loaded_by_others) {
-    shared_directory const directory;
-    auto const path = directory / "saved";
     auto const groups = groups_of_world();
     for (form const& chosen : forms)
-        for (first_ranks const& saving : groups) {
-            if (saving.group)
-                save_objects(*saving.group, path, chosen);
-            meet();
-            for (first_ranks const& loading : groups)
-                BOOST_TEST_CONTEXT(chosen.name << ", from " << saving.count << " to "
-                                               << loading.count)
-            if (loading.group)
-                check_objects_of(*loading.group, path);
-            meet();
-            on_first_rank([&] { std::filesystem::remove_all(path); });
-        }
+        for (first_ranks const& saving : groups)
+            for (amount const much : {amount::whole, amount::delta})
+                check_objects(groups, saving, chosen, much);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

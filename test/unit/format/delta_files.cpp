@@ -123,4 +123,21 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_that_of_its_save_is_named) {
     refused(errc::missing_file, "is missing");
 }
 
+BOOST_AUTO_TEST_CASE(a_delta_that_is_opened_by_a_link_names_its_base_where_that_is) {
+    files_of_delta const files;
+    std::filesystem::path const links = files.directory.path() / "links";
+    std::filesystem::create_directory(links);
+    std::filesystem::create_directory_symlink("../delta", links / "latest");
+    for (std::filesystem::path const& link : {links / "latest", links / "latest" / ""}) {
+        delta_files const store(files_of_system(), link, files.record);
+        BOOST_TEST(read(*store.open(link / "m"), 0, 8) == "cdXYZhij");
+    }
+    std::filesystem::remove(files.directory.path() / "base" / "m");
+    delta_files const store(files_of_system(), links / "latest", files.record);
+    BOOST_CHECK_EXCEPTION(
+        store.open(links / "latest" / "m"), error,
+        test::mentions(errc::missing_file,
+                       (files.directory.path() / "base" / "m").string() + " is missing"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

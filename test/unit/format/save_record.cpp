@@ -170,6 +170,23 @@ BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
                           test::mentions(errc::corrupt_file, "expected a number, found 'x'"));
 }
 
+BOOST_AUTO_TEST_CASE(a_record_lists_each_file_once) {
+    auto const refused = [](save_record const& record, std::string const& place) {
+        checkpoint_metadata all = written();
+        all.files.resize(record.files.size());
+        BOOST_CHECK_EXCEPTION(parse_save_record(to_json(record, all), "reshard.json"), error,
+                              test::mentions(errc::corrupt_file, place));
+    };
+    save_record twice = example;
+    twice.files.push_back(twice.files[0]);
+    refused(twice, "files[2]: the file \"a\" is listed twice");
+    save_record delta = example;
+    delta.delta = record_delta{{{"own", 50, 3}, {"own", 60, 3}},
+                               {{"../one", "ffee", {"b", 300, 4}}},
+                               {{{100, 2, 0}}, {{200, 2, 0}}}};
+    refused(delta, "delta.files[1]: the file \"own\" is listed twice");
+}
+
 BOOST_AUTO_TEST_CASE(members_that_are_not_known_are_passed_over) {
     BOOST_TEST((parse_save_record(with_member("\"colour\": {\"red\": [1]}"), "r") == example));
 }

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace reshard::detail {
@@ -136,6 +137,17 @@ inline void check_source(file_store::file const& opened, recorded_file const& ex
              " when the delta was saved");
 }
 
+/// A path as seen from a directory, which may be a link to it, for people to read.
+inline std::filesystem::path path_from(std::filesystem::path const& directory,
+                                       std::filesystem::path const& path) {
+    std::filesystem::path real = directory.has_filename() ? directory : directory.parent_path();
+    std::error_code is_no_link;
+    std::filesystem::path const target = std::filesystem::read_symlink(real, is_no_link);
+    if (!is_no_link)
+        real = real.parent_path() / target;
+    return (real / path).lexically_normal();
+}
+
 RESHARD_DECL std::shared_ptr<file_store::file const>
 delta_files::open_source(std::uint32_t number) const {
     record_delta const& delta = *record_.delta;
@@ -148,7 +160,8 @@ delta_files::open_source(std::uint32_t number) const {
     }
     base_file const& base = delta.bases[number - delta.files.size()];
     std::filesystem::path path = directory_ / base.directory / base.file.name;
-    std::filesystem::path const shown = path.lexically_normal();
+    std::filesystem::path const shown =
+        path_from(directory_, std::filesystem::path(base.directory) / base.file.name);
     std::string const what =
         words(record, ": the delta needs the save ", base.save, ", whose file ", shown.string());
     if (below_->find(path) != kind::file) // links count in a file system, and not elsewhere

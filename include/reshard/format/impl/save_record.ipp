@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -292,8 +293,12 @@ inline recorded_file recorded_file_of(json_cursor const& one) {
 
 inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
     std::vector<recorded_file> files;
-    for (json_cursor const& one : list.elements())
+    std::set<std::string> names;
+    for (json_cursor const& one : list.elements()) {
         files.push_back(recorded_file_of(one));
+        if (!names.insert(files.back().name).second)
+            one.refuse(words("the file ", json_quoted(files.back().name), " is listed twice"));
+    }
     return files;
 }
 

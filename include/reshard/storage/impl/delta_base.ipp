@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/delta_files.hpp>
+#include <reshard/format/text_file.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -55,7 +56,12 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
         fail(errc::usage, target_.string(),
              ": is to be replaced, but the delta would need the save ", save,
              " that is there; give another target, or another base");
-    sources_.push_back({there.lexically_relative(target_).string(), std::string(save), file});
+    std::string const place = there.lexically_relative(target_).string();
+    if (find_invalid_utf8(place) != place.size())
+        fail(errc::unsupported, there.string(),
+             ": a delta cannot refer to it, for its path is not ",
+             "UTF-8, and a record is; give its directory another name");
+    sources_.push_back({place, std::string(save), file});
 }
 
 RESHARD_DECL checkpoint_shard const* delta_base::find_like(checkpoint_tensor const& tensor,
