@@ -223,7 +223,7 @@ inline save_report complete_alone(save_task const& task, local_error const& fail
         if (failed)
             throw error(*failed);
         return complete(task, {std::move(runs)});
-    } catch (error const&) {
+    } catch (...) { // whatever a store of the user throws
         task.output->clean_up();
         throw;
     }
@@ -323,7 +323,8 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     made->plan = files_to_save(all, how);
     made->pieces = how.form == save_form::sharded ? pieces_by_rank(made->plan, size)
                                                   : pieces_by_holder(made->plan, all, size);
-    state.known_files.add(digest, std::shared_ptr<files_to_write const>(made));
+    if (!how.writing.writer) // which the digest does not tell
+        state.known_files.add(digest, std::shared_ptr<files_to_write const>(made));
     return made;
 }
 
