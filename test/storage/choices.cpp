@@ -129,6 +129,23 @@ BOOST_AUTO_TEST_CASE(ranks_whose_functions_choose_differently_save_nothing) {
     BOOST_TEST(directory.names().empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_function_chose_is_not_what_a_save_without_it_does) {
+    shared_directory const directory;
+    async_saver saver;
+    held part = tensors();
+    auto const last = [](auto const&, index_t, auto const& ranks) { return ranks.back(); };
+    save_async(world(), part.tensors(), directory / "chosen", saver, {.writing = {.writer = last}})
+        .get();
+    save_async(world(), part.tensors(), directory / "later", saver).get();
+    save(world(), part.tensors(), directory / "now");
+    meet();
+    BOOST_TEST((directory.names("later") == directory.names("now")));
+    for (std::string const& name : directory.names("now"))
+        if (name != "reshard.json") // has the time
+            BOOST_TEST(
+                (read_file(directory / "later" / name) == read_file(directory / "now" / name)));
+}
+
 BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
     shared_directory const directory;
     held part = tensors();
@@ -151,6 +168,10 @@ BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
         error,
         mentions(errc::usage, "'format' is a name that the files have already; give the text "
                               "another one"));
+    BOOST_CHECK_EXCEPTION(
+        save(world(), part.tensors(), directory / "bad", {.writing = {.program = "w -> \xff"}}),
+        error, mentions(errc::usage, "write_options.program: byte 5 is not UTF-8"));
+    BOOST_TEST((directory.names() == names{"converted", "sharded", "whole"}));
 }
 
 namespace {
@@ -229,6 +250,22 @@ BOOST_AUTO_TEST_CASE(a_structure_that_changed_on_one_rank_is_planned_anew) {
     save(world(), held({rows}).tensors(), directory / "more",
          {.writing = {.files_per_rank = 2}, .cache = &cache});
     BOOST_TEST(hits_and_misses(cache) == (size == 1 ? "9 7" : "8 8"));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_is_another_rank_by_now_has_another_plan) {
+    shared_directory const directory;
+    boost::mpi::communicator const all;
+    boost::mpi::communicator const reversed = all.split(0, all.size() - all.rank());
+    save_cache cache;
+    held part({whole_of("a", data_type::f64, {5}), whole_of("b", data_type::u8, {3})});
+    save(world(), part.tensors(), directory / "one", {.cache = &cache});
+    save(mpi_group(reversed), part.tensors(), directory / "two", {.cache = &cache});
+    meet();
+    for (std::string const path : {"one", "two"}) {
+        held want = part;
+        load(world(), open_checkpoint(world(), directory / path), want.cleared().tensors());
+        BOOST_TEST(want.wrong() == "");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_has_forgotten_the_plan_makes_all_plan) {

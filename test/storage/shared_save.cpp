@@ -86,6 +86,15 @@ BOOST_AUTO_TEST_CASE(what_another_one_has_replaced_is_not_touched) {
     BOOST_TEST(std::filesystem::is_empty(both.temporary));
 }
 
+BOOST_AUTO_TEST_CASE(what_another_one_is_about_to_put_in_place_is_not_claimed) {
+    two_processes both; // without notes and claim, which that one has removed
+    BOOST_TEST(!detail::claim(both.rank(0)));
+    BOOST_TEST(std::filesystem::is_empty(both.temporary));
+    std::filesystem::rename(both.temporary, both.target);
+    BOOST_TEST(!detail::claim(both.rank(0)));
+    BOOST_TEST(std::filesystem::is_empty(both.target));
+}
+
 BOOST_AUTO_TEST_CASE(who_fails_to_complete_it_fails_for_all) {
     two_processes both;
     both.publish(0);

@@ -138,6 +138,27 @@ BOOST_AUTO_TEST_CASE(what_is_there_gives_way_only_where_that_is_asked_for) {
                 ", its parent directory, does not exist");
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_replaced_by_one_that_stands_for_itself) {
+    refuses("source/1.safetensors", {.replace = true}, errc::already_exists,
+            text("source/1.safetensors") + ": is a file of the checkpoint " + text("source") +
+                "; give that as the target, or another name");
+    BOOST_TEST(compare(world(), opened("source"), *source).equal());
+    on_first_rank([&] { std::filesystem::create_directory(path("d")); });
+    merge("d/alone.safetensors");
+    merge("d/alone.safetensors", {.replace = true});
+    BOOST_TEST(compare(world(), opened("d/alone.safetensors"), *source).equal());
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_known_to_be_of_a_checkpoint_from_within_its_directory) {
+    auto const before = std::filesystem::current_path();
+    std::filesystem::current_path(path("source"));
+    BOOST_CHECK_EXCEPTION(check_replaced_file("0.safetensors"), error,
+                          says(errc::already_exists,
+                               "0.safetensors: is a file of the checkpoint .; give that as the "
+                               "target, or another name"));
+    std::filesystem::current_path(before);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_appears_meanwhile_is_not_overwritten) {
     convert_options how{.writing = {.single_file = true}};
     how.progress = [&](index_t, index_t) {

@@ -124,8 +124,8 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
 RESHARD_DECL save_record read_save_record(file_store const& files,
                                           std::filesystem::path const& path);
 
-/// What stands before the tensors of a record: all that `read_save_record` gives. Whether the record
-/// is as it was written is not known yet.
+/// What stands before the tensors of a record: all that `read_save_record` gives. Whether the
+/// record is as it was written is not known yet.
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_record_head(file_store const& files,

@@ -47,7 +47,8 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// How much is done: called with bytes done and bytes in all, of this process, after each MiB or so.
+/// How much is done: called with bytes done and bytes in all, of this process, after each MiB or
+/// so.
 using progress_function = std::function<void(index_t, index_t)>;
 
 /// Counts what is done of so many bytes, and tells it.

@@ -28,9 +28,11 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
         take(i);
 }
 
-/// The target of a checkpoint that is to be written; one file cannot be at each, nor a delta.
+/// The target, if the checkpoint can be written there: a single file is in the file system, and no
+/// delta.
 ///
 /// \par Collective every rank of the group
+/// \throws error with errc::usage, and as `check_file_target`, on every rank alike
 std::filesystem::path const& checked_target(group auto const& world,
                                             std::filesystem::path const& target,
                                             checkpoint_plan const& plan, write_options const& how) {
@@ -39,7 +41,7 @@ std::filesystem::path const& checked_target(group auto const& world,
             return;
         if (how.files || !how.base.empty())
             fail(errc::usage, target.string(),
-                 ": one file is written whole, and in the file system; ", "leave ",
+                 ": one file is written whole, and in the file system; leave ",
                  how.files ? "write_options.files" : "write_options.base",
                  " out, or write a directory");
         if (world.rank() == 0)
@@ -56,11 +58,12 @@ std::filesystem::path const& checked_target(group auto const& world,
 /// \pre every member function with a group gets the same one
 class checkpoint_writer {
 public:
-    /// Creates the files in `how.files`, in the file system in a temporary directory beside `target`.
+    /// Creates the files in `how.files`; in the file system, in a temporary directory beside
+    /// `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
-    /// \throws error as `staging` and `delta_base`, and with errc::io where a disk is full; on every
-    ///         rank alike
+    /// \throws error as `staging` and `base_of_all`, and with errc::io where a disk is full; on
+    ///         every rank alike
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& how)
         : how_(how),

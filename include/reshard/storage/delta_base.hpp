@@ -27,10 +27,13 @@ namespace reshard::detail {
 /// A checkpoint of ours, with what a save beside it needs to refer to its files.
 class delta_base {
 public:
-    /// Opens the checkpoint at `path` of a store for a save at `target` there; only headers and the record are read.
+    /// Opens the checkpoint at `path` of a store for a save at `target` there; only headers and the
+    /// record are read.
     ///
-    /// \throws error as `open_checkpoint`; errc::unsupported where it has no record or no digests;
-    ///         errc::usage where it is what the save replaces, or refers to that
+    /// \throws error as `open_checkpoint`, and with errc::corrupt_file where it was replaced while
+    ///         it was opened; errc::unsupported where it has no record or no digests;
+    ///         errc::usage where it is what the save replaces, or refers to that, and where its
+    ///         path, as seen from the target, is not UTF-8
     RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
                             std::filesystem::path const& path, std::filesystem::path const& target);
 
@@ -48,12 +51,15 @@ public:
     /// The files that have its bytes: its own, and those of its bases.
     std::vector<base_file> const& sources() const { return sources_; }
 
-    /// Where the bytes of one of its files are, among the sources.
+    /// Where the bytes of one of its files, as they were opened, are among the sources.
     std::vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
 
 private:
     void add_source(std::filesystem::path const& directory, std::string_view save,
                     recorded_file const& file);
+
+    /// \pre the record lists a file of that name
+    std::vector<delta_run> runs_of(std::string const& file) const;
 
     std::filesystem::path target_;
     checkpoint_metadata metadata_;

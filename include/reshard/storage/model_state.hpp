@@ -78,8 +78,8 @@ using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 
 /// An object that gives what a checkpoint has of it, as a model or an optimizer does.
 ///
-/// `state()` is called once before a save, and once before a load: there for the places that are
-/// filled. `loaded(all)` is called once after a load of all that it belongs to, and never where that
+/// `state()` is called once before a save, and once before a load, for the places to fill.
+/// `loaded(all)` is called once when all ranks have loaded all objects, and never where that
 /// failed. Neither communicates; what they throw, all ranks get.
 ///
 /// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`

@@ -54,10 +54,10 @@ struct save_options {
     /// the key counts, whatever the other one is.
     bool compare_aliases = true;
     /// Where plans are kept, as in `options::cache`. Every time, the ranks compare a digest of what
-    /// each of them holds and of these options. Where each of them has the plan from before, nothing
-    /// is told or planned, but for what ranks put together in Hugging Face files; a change on any
-    /// rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives one,
-    /// or none. With `writing.writer`, every save is planned. An `async_saver` has its own.
+    /// each of them holds and of these options. Where each of them has the plan from before,
+    /// nothing is told or planned, but for what ranks put together in Hugging Face files; a change
+    /// on any rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives
+    /// one, or none. With `writing.writer`, every save is planned. An `async_saver` has its own.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -77,8 +77,9 @@ struct save_report {
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
-/// Each different shard is written once, unless `how.writing.replicas`. Files appear in a temporary directory, and all at once at
-/// `target` when they are complete. With `how.writing.partial`, sharded tensors may lack elements.
+/// Each different shard is written once, unless `how.writing.replicas`. Files appear in a temporary
+/// directory, and all at once at `target` when they are complete. With `how.writing.partial`,
+/// sharded tensors may lack elements.
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements;

@@ -44,8 +44,8 @@ RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::strin
 /// Claims the save: true for one process of all. It alone may read what all have written, and
 /// complete the save or give it up.
 ///
-/// \post false where another one has completed it: what was at the target may have the temporary
-///       name then, and gets no file
+/// \post false where another one has completed it, as missing notes tell: what was at the target
+///       may have the temporary name then, and gets no file
 RESHARD_DECL bool claim(shared_save const& save);
 
 /// Ends the claim.

@@ -145,8 +145,9 @@ RESHARD_DECL void compare_replicas(checkpoint const& source,
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
-/// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r` compares every `size`-th of them. Where ranks see
-/// different files, they compare digests of what each of them sees.
+/// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r`
+/// compares every `size`-th of them. Where ranks see different files, they compare digests of what
+/// each of them sees.
 ///
 /// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,

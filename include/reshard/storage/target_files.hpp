@@ -42,7 +42,7 @@ struct write_options {
     std::map<std::string, double> numbers = {};
     /// The text of the program that made the tensors, for people who read the record.
     std::string program = {};
-    /// A checkpoint of ours that all ranks see: the new one is a delta, which has the chunks alone
+    /// A checkpoint of ours that all ranks see: the new one is a delta, which has only the chunks
     /// whose digests differ, and refers to that one's files for the rest. Without that one it
     /// cannot be read; `convert` makes it whole. Empty: all is written.
     std::string base = {};
@@ -95,7 +95,8 @@ namespace detail {
 ///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
 ///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
-///         and for replicas without a layout
+///         for replicas without a layout, a program that is not UTF-8, and `chunk_bytes` out of
+///         range
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {});

@@ -68,8 +68,8 @@ public:
 
     /// Writes bytes of a shard, from byte `begin` of it on, and takes their digests.
     ///
-    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end of
-    ///         `bytes`, unless it is the shard's; every chunk is written once, by one process
+    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end
+    ///         of `bytes`, unless it is the shard's; every chunk is written once, by one process
     /// \throws error with errc::io
     RESHARD_DECL void put(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes);
 

@@ -2,6 +2,8 @@
 
 #include <reshard/format/other_names.hpp>
 
+#include "support/says.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(format_other_names)
@@ -39,8 +41,21 @@ BOOST_AUTO_TEST_CASE(a_name_is_an_alias_where_its_value_is_a_tensor_and_it_is_no
                                                  {"c", "a"},
                                                  {"d", "d"},
                                                  {"format", "w"},
-                                                 {"RESHARD_SAVE", "w"}}));
+                                                 {"RESHARD_SAVE", "w"},
+                                                 {"RESHARD_HEADER", "w"},
+                                                 {"RESHARD_DELTA", "w"}}));
     BOOST_TEST((aliases == names{{"a", "w"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_text_has_no_name_that_files_have_already) {
+    for (std::string const name :
+         {"format", "DCP_VERSION", "RESHARD_FILES", "RESHARD_HEADER", "RESHARD_DELTA", "tied"})
+        BOOST_CHECK_EXCEPTION(
+            check_texts({{name, "x"}}, {{"tied", "w"}}, {"w"}), error,
+            test::mentions(errc::usage, "'" + name + "' is a name that the files have already"));
+    BOOST_CHECK_EXCEPTION(check_texts({{"a", "w"}}, {}, {"w"}), error,
+                          test::mentions(errc::usage, "'a' has the value 'w', which is the key"));
+    check_texts({{"a", "x"}}, {{"tied", "w"}}, {"w"});
 }
 
 BOOST_AUTO_TEST_CASE(files_that_disagree_have_no_alias) {

@@ -98,7 +98,7 @@ delta_files::number_of(std::filesystem::path const& path) const {
 RESHARD_DECL bool delta_files::has_changes(std::filesystem::path const& path) const {
     auto const& files = record_.delta->files;
     return std::any_of(files.begin(), files.end(),
-                       [&](recorded_file const& file) { return path == directory_ / file.name; });
+                       [&](recorded_file const& own) { return path == directory_ / own.name; });
 }
 
 RESHARD_DECL file_store::kind delta_files::find(std::filesystem::path const& path) const {

@@ -6,6 +6,7 @@
 #include <reshard/format/other_names.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 
@@ -18,9 +19,9 @@
 namespace reshard::detail {
 
 RESHARD_DECL bool is_metadata_name(std::string_view name) {
-    constexpr std::string_view known[] = {"format",          "DCP_VERSION",    sharding_info_name,
-                                          reshard_info_name, file_number_name, save_id_name,
-                                          chunk_digests_name};
+    constexpr std::string_view known[] = {
+        "format",     "DCP_VERSION",      sharding_info_name, reshard_info_name, file_number_name,
+        save_id_name, chunk_digests_name, header_digest_name, delta_name};
     return std::ranges::find(known, name) != std::end(known);
 }
 

@@ -170,8 +170,8 @@ inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
     return bytes;
 }
 
-/// What is compared of two tensors: each copy of `x` and of `y` with the first one, and `x` with `y`
-/// where they are of one kind.
+/// The bytes that are compared of two tensors: each copy of `x` and of `y` with the first one, and
+/// `x` with `y` where they are of one kind.
 inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
                                 bool has_equal_copies) {
     index_t const in_x = byte_count(element_count(x.shape), x.dtype);

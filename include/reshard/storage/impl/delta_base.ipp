@@ -32,6 +32,10 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
              save_record_name, "; save it whole first, as convert does");
     record_ = read_save_record(*files, path / save_record_name);
+    if (record_.save != metadata_.save)
+        fail(errc::corrupt_file, path.string(), ": the save ", record_.save,
+             " took the place of the save ", metadata_.save,
+             " while it was opened; try again when it is no longer written");
     if (std::ranges::any_of(metadata_.files,
                             [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
@@ -39,14 +43,18 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
     std::filesystem::path const directory = real_path(path);
     for (recorded_file const& file : files_on_disk(record_))
         add_source(directory, record_.save, file);
-    if (record_.delta) {
+    if (record_.delta)
         for (base_file const& base : record_.delta->bases)
             add_source((directory / base.directory).lexically_normal(), base.save, base.file);
-        runs_ = record_.delta->runs;
-        return;
-    }
-    for (std::uint32_t i = 0; i < record_.files.size(); ++i)
-        runs_.push_back({{record_.files[i].bytes, i, 0}});
+    for (checkpoint_file const& file : metadata_.files)
+        runs_.push_back(runs_of(file.path.filename().string()));
+}
+
+RESHARD_DECL std::vector<delta_run> delta_base::runs_of(std::string const& file) const {
+    auto const place = std::ranges::find(record_.files, file, &recorded_file::name);
+    auto const number = static_cast<std::uint32_t>(place - record_.files.begin());
+    return record_.delta ? record_.delta->runs[number]
+                         : std::vector<delta_run>{{place->bytes, number, 0}};
 }
 
 RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
@@ -56,12 +64,12 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
         fail(errc::usage, target_.string(),
              ": is to be replaced, but the delta would need the save ", save,
              " that is there; give another target, or another base");
-    std::string const place = there.lexically_relative(target_).string();
-    if (find_invalid_utf8(place) != place.size())
-        fail(errc::unsupported, there.string(),
-             ": a delta cannot refer to it, for its path is not ",
-             "UTF-8, and a record is; give its directory another name");
-    sources_.push_back({place, std::string(save), file});
+    std::string const seen = there.lexically_relative(target_).string();
+    if (find_invalid_utf8(seen) != seen.size())
+        fail(errc::usage, there.string(),
+             ": a delta cannot refer to it, for its path is not UTF-8, ",
+             "as all of a record is; rename it, or write all");
+    sources_.push_back({seen, std::string(save), file});
 }
 
 RESHARD_DECL checkpoint_shard const* delta_base::find_like(checkpoint_tensor const& tensor,

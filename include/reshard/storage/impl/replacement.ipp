@@ -175,15 +175,9 @@ RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
     }
 }
 
-RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
-    if (target.extension() != ".safetensors")
-        refuse_replacement(target, target);
-    if (names_if_any(target.parent_path()).contains(target.filename().string()) &&
-        (std::filesystem::exists(target.parent_path() / save_record_name) ||
-         std::filesystem::exists(target.parent_path() / hf_index_name) ||
-         target.filename() == hf_single_name))
-        fail(errc::already_exists, target.string(), ": is a file of the checkpoint ",
-             target.parent_path().string(), "; give that as the target, or another name");
+/// The directory that a file is in.
+inline std::filesystem::path directory_of(std::filesystem::path const& file) {
+    return file.has_parent_path() ? file.parent_path() : ".";
 }
 
 /// True for a directory all of whose files of tensors are shards of one checkpoint.
@@ -195,6 +189,18 @@ inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
     }
 }
 
+RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
+    if (target.extension() != ".safetensors")
+        refuse_replacement(target, target);
+    std::filesystem::path const parent = directory_of(target);
+    if (names_if_any(parent).contains(target.filename().string()) &&
+        (std::filesystem::exists(parent / save_record_name) ||
+         std::filesystem::exists(parent / hf_index_name) || target.filename() == hf_single_name ||
+         is_sharded_checkpoint(parent)))
+        fail(errc::already_exists, target.string(), ": is a file of the checkpoint ",
+             parent.string(), "; give that as the target, or another name");
+}
+
 RESHARD_DECL void check_file_target(std::filesystem::path const& target) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
@@ -203,7 +209,7 @@ RESHARD_DECL void check_file_target(std::filesystem::path const& target) {
     if (target.extension() != ".safetensors")
         fail(errc::usage, target.string(),
              ": does not end with .safetensors, by which such a file is recognised; add that");
-    std::filesystem::path const parent = target.has_parent_path() ? target.parent_path() : ".";
+    std::filesystem::path const parent = directory_of(target);
     if (!std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),
              ": would be taken for a file of the checkpoint ", parent.string(),

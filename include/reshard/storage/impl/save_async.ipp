@@ -223,7 +223,7 @@ inline save_report complete_alone(save_task const& task, local_error const& fail
         if (failed)
             throw error(*failed);
         return complete(task, {std::move(runs)});
-    } catch (error const&) {
+    } catch (...) { // whatever a store of the user throws
         task.output->clean_up();
         throw;
     }
@@ -323,7 +323,8 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     made->plan = files_to_save(all, how);
     made->pieces = how.form == save_form::sharded ? pieces_by_rank(made->plan, size)
                                                   : pieces_by_holder(made->plan, all, size);
-    state.known_files.add(digest, std::shared_ptr<files_to_write const>(made));
+    if (!how.writing.writer) // which the digest does not tell
+        state.known_files.add(digest, std::shared_ptr<files_to_write const>(made));
     return made;
 }
 
@@ -361,6 +362,28 @@ inline void see(save_task& task, std::filesystem::path const& target,
     task.seen.try_share();
 }
 
+/// Copies what is to be written into memory that no other save uses.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike; then the memory is free again
+void copy_tensors(group auto const& world, source_tensors have, async_state& state,
+                  save_task& task) {
+    state_dict kept;
+    local_error const problem = attempt([&] {
+        task.memory = &state.acquire(bytes_for(task.mine));
+        kept = kept_tensors(task);
+    });
+    local_error const failed = attempt([&] {
+        agree(world, problem);
+        redistribute(world, std::move(have), std::move(kept), {.cache = &state.plans});
+    });
+    if (!failed)
+        return;
+    if (task.memory)
+        state.release(*task.memory);
+    throw error(*failed);
+}
+
 /// \par Collective every rank of the group, in the same order
 std::shared_future<save_report> save_async_as(group auto const& world, source_tensors have,
                                               std::filesystem::path const& target,
@@ -394,22 +417,11 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
     });
     task.base = base_of_all(world, target, how.writing);
     staging directory(world, how.writing.files, target, how.writing.replace);
-    state_dict kept;
-    local_error const problem = attempt([&] {
+    agree_on(world, [&] {
         if (!how.writing.files)
             see(task, target, directory.target().name());
-        task.memory = &state.acquire(bytes_for(task.mine));
-        kept = kept_tensors(task);
     });
-    local_error const failed = attempt([&] {
-        agree(world, problem);
-        redistribute(world, std::move(have), std::move(kept), {.cache = &state.plans});
-    });
-    if (failed) {
-        if (task.memory)
-            state.release(*task.memory);
-        throw error(*failed);
-    }
+    copy_tensors(world, std::move(have), state, task);
     task.removed = gather_values(world, directory.removed()).front();
     task.output = directory.release();
     std::shared_future<save_report> result = task.result.get_future().share();

@@ -99,17 +99,24 @@ inline runs_by_rank runs_of_all(shared_save const& save) {
     return runs;
 }
 
+/// Ends a claim on what another one has completed, and may have given the target's name by now.
+inline void drop_claim(shared_save const& save) {
+    std::error_code ignored;
+    std::filesystem::remove(claim_path(save), ignored);
+    if (is_at(save.seen, save.target.string()))
+        std::filesystem::remove(save.target / claim_path(save).filename(), ignored);
+}
+
 RESHARD_DECL bool claim(shared_save const& save) {
     std::string const directory = save.temporary.string();
     if (!is_at(save.seen, directory) || attempt([&] {
             file_descriptor::open(claim_path(save).string(), O_WRONLY | O_CREAT | O_EXCL);
         }))
         return false; // another one has it
-    bool const is_same = is_at(save.seen, directory);
-    std::error_code ignored;
-    if (!is_same)
-        std::filesystem::remove(claim_path(save), ignored);
-    return is_same;
+    if (is_at(save.seen, directory) && has_all_notes(save))
+        return true;
+    drop_claim(save);
+    return false;
 }
 
 /// Removes a file that is not of the checkpoint.

@@ -6,8 +6,10 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/plan/shard_index.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -85,10 +87,18 @@ inline void check_chunk_bytes(write_options const& options) {
              least, " to ", most, " bytes, or leave the digests out");
 }
 
+/// Refuses a text that no record could be read with again.
+inline void check_program(std::string const& program) {
+    if (std::size_t const place = find_invalid_utf8(program); place != program.size())
+        fail(errc::usage, "write_options.program: byte ", place,
+             " is not UTF-8, as all of a record is; leave the program out, or convert its text");
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases) {
     check_numbers(options.numbers);
+    check_program(options.program);
     check_chunk_bytes(options);
     if (options.replicas && !wanted)
         fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
