@@ -2,6 +2,7 @@
 
 #include <reshard/storage/delta_base.hpp>
 
+#include <reshard/format/checkpoint.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/retention.hpp>
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_record_lists_the_files_of_a_base_in_any_order) {
         auto const path = directory / "a" / "reshard.json";
         detail::save_record record = detail::read_save_record(*detail::files_of_system(), path);
         checkpoint_metadata written = open_checkpoint(directory / "a");
-        BOOST_TEST_REQUIRE(record.files.size() > 1u);
+        BOOST_TEST(record.files.size() > 1u);
         std::ranges::reverse(record.files);
         std::ranges::reverse(written.files);
         write_file(path, to_json(record, written));
