@@ -342,6 +342,27 @@ BOOST_AUTO_TEST_CASE(a_base_is_not_replaced_or_deleted_while_a_delta_needs_it) {
     BOOST_TEST(!has(directory.names("b").front(), "delta"));
 }
 
+BOOST_AUTO_TEST_CASE(a_base_that_goes_while_a_delta_is_written_is_noticed) {
+    shared_directory const directory;
+    held tensors = state();
+    save(world(), tensors.tensors(), directory / "a");
+    change_a_byte(tensors);
+    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    detail::delta_base const base(detail::files_of_system(), directory / "b", directory / "c");
+    detail::record_delta const needed{{}, base.sources(), {}};
+    base.check_there(needed);
+    meet();
+    on_first_rank([&] { std::filesystem::rename(directory / "a", directory / "moved"); });
+    BOOST_CHECK_EXCEPTION(base.check_there(needed), error,
+                          mentions(errc::missing_file, "/a: the save "));
+    change_a_byte(tensors); // else it would be the same save
+    tensors.memory(0)[0] ^= std::byte{1};
+    save(world(), tensors.tensors(), directory / "a");
+    BOOST_CHECK_EXCEPTION(base.check_there(needed), error,
+                          mentions(errc::corrupt_file, "was replaced by the save "));
+    meet();
+}
+
 BOOST_AUTO_TEST_CASE(a_file_of_changes_alone_is_no_checkpoint) {
     shared_directory const directory;
     held tensors = state();

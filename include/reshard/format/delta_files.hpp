@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -50,15 +52,18 @@ public:
     RESHARD_DECL std::vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
 
+    /// \pre    the file does not outlive this
     /// \throws error with errc::missing_file or errc::corrupt_file, naming the save and the file of
     ///         it that is missing, or is not that of the save
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+
+    /// A file that the delta or a base of it has, by its number among all of these.
+    RESHARD_DECL std::shared_ptr<file const> source(std::uint32_t number) const;
 
 private:
     /// The number of a file of the record, if the path names one.
     std::optional<std::size_t> number_of(std::filesystem::path const& path) const;
     bool has_changes(std::filesystem::path const& path) const;
-    std::shared_ptr<file const> source(std::uint32_t number) const;
     std::shared_ptr<file const> open_source(std::uint32_t number) const;
 
     std::shared_ptr<file_store const> below_;
@@ -66,8 +71,16 @@ private:
     save_record record_;
     std::map<std::filesystem::path, std::size_t> numbers_; ///< of the files of the record
     mutable std::mutex mutex_;
-    mutable std::vector<std::weak_ptr<file const>> sources_; ///< those that are open
+    /// The sources that were used last, the latest first: a process may not open any number.
+    mutable std::list<std::pair<std::uint32_t, std::shared_ptr<file const>>> open_;
 };
+
+/// Refuses a file that is not the one that a record means.
+///
+/// \param  what begins a sentence: the file, or why it is needed
+/// \throws error with errc::corrupt_file
+RESHARD_DECL void check_source(file_store::file const& opened, recorded_file const& expected,
+                               std::string const& what);
 
 /// The store through which the checkpoint at `path` is read: `files`, unless it is a delta.
 ///

@@ -65,6 +65,11 @@ public:
     /// \throws error with errc::missing_file or errc::io, naming the file
     static file_descriptor open(std::string const& path, int flags);
 
+    /// Makes an empty file; false where there is one already.
+    ///
+    /// \throws error with errc::io, naming the file
+    static bool create_empty(std::string const& path);
+
     file_descriptor(file_descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     file_descriptor& operator=(file_descriptor&& other) noexcept;
     ~file_descriptor();

@@ -114,6 +114,8 @@ public:
                                              files_.plan().metadata.files.front().path,
                                          resolved(target_path_), how_.replace);
             copy_beside(beside);
+            if (base_)
+                base_->check_there(*sealed.delta);
             put_record(target_.target(), files_.plan(), sealed, how_.sync);
         });
         if (!files_.plan().is_file)

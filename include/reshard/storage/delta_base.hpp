@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +55,11 @@ public:
     /// Where the bytes of one of its files, as they were opened, are among the sources.
     std::vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
 
+    /// Refuses a base that was removed or replaced since it was opened, if a delta needs it.
+    ///
+    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save
+    RESHARD_DECL void check_there(record_delta const& delta) const;
+
 private:
     void add_source(std::filesystem::path const& directory, std::string_view save,
                     recorded_file const& file);
@@ -61,7 +67,10 @@ private:
     /// \pre the record lists a file of that name
     std::vector<delta_run> runs_of(std::string const& file) const;
 
+    std::shared_ptr<file_store const> files_;
     std::filesystem::path target_;
+    /// The directories of the base and of its bases, by the ids of their saves.
+    std::map<std::string, std::filesystem::path> directories_;
     checkpoint_metadata metadata_;
     save_record record_;
     std::vector<base_file> sources_;

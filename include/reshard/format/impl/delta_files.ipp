@@ -11,8 +11,10 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/os/file.hpp>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -39,15 +41,15 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
 /// A file that is put together from runs of others; refers to them.
 class pieced_file : public file_store::file {
 public:
-    pieced_file(std::vector<delta_run> const& runs,
-                std::map<std::uint32_t, std::shared_ptr<file const>> sources)
-        : runs_(runs), sources_(std::move(sources)) {}
+    pieced_file(delta_files const& all, std::vector<delta_run> const& runs,
+                std::set<std::uint32_t> sources)
+        : all_(all), runs_(runs), sources_(std::move(sources)) {}
 
     /// Its number is a digest of which files the sources are, and when they were written to.
     file_store::identity facts() const override {
         hasher digest;
-        for (auto const& [number, source] : sources_) {
-            file_store::identity const one = source->facts();
+        for (std::uint32_t const number : sources_) {
+            file_store::identity const one = all_.source(number)->facts();
             for (std::uint64_t const fact : {std::uint64_t{number}, one.device, one.number,
                                              one.bytes, static_cast<std::uint64_t>(one.written_s),
                                              static_cast<std::uint64_t>(one.written_ns)})
@@ -67,7 +69,7 @@ public:
             std::uint64_t const begin = run == runs_.begin() ? 0 : std::prev(run)->end;
             auto const count = static_cast<std::size_t>(
                 std::min<std::uint64_t>(target.size(), run->end - position));
-            sources_.at(run->source)->read(run->position + (position - begin), target.first(count));
+            all_.source(run->source)->read(run->position + (position - begin), target.first(count));
             target = target.subspan(count);
             position += count;
             ++run;
@@ -75,16 +77,14 @@ public:
     }
 
 private:
+    delta_files const& all_;
     std::vector<delta_run> const& runs_;
-    std::map<std::uint32_t, std::shared_ptr<file const>> sources_;
+    std::set<std::uint32_t> sources_;
 };
 
 RESHARD_DECL delta_files::delta_files(std::shared_ptr<file_store const> below,
                                       std::filesystem::path directory, save_record record)
-    : below_(std::move(below)),
-      directory_(std::move(directory) / ""),
-      record_(std::move(record)),
-      sources_(record_.delta->files.size() + record_.delta->bases.size()) {
+    : below_(std::move(below)), directory_(std::move(directory) / ""), record_(std::move(record)) {
     for (recorded_file const& one : record_.files)
         numbers_.emplace(directory_ / one.name, numbers_.size());
 }
@@ -119,9 +119,8 @@ delta_files::list(std::filesystem::path const& directory) const {
     return paths;
 }
 
-/// Refuses a file that is not the one that a record means.
-inline void check_source(file_store::file const& opened, recorded_file const& expected,
-                         std::string const& what) {
+RESHARD_DECL void check_source(file_store::file const& opened, recorded_file const& expected,
+                               std::string const& what) {
     std::uint64_t const bytes = opened.facts().bytes;
     if (bytes != expected.bytes)
         fail(errc::corrupt_file, what, " has ", bytes, " bytes, and had ", expected.bytes,
@@ -176,11 +175,15 @@ delta_files::open_source(std::uint32_t number) const {
 RESHARD_DECL std::shared_ptr<file_store::file const>
 delta_files::source(std::uint32_t number) const {
     std::lock_guard const lock(mutex_);
-    if (auto opened = sources_[number].lock())
-        return opened;
-    auto opened = open_source(number);
-    sources_[number] = opened;
-    return opened;
+    auto const known = std::find_if(open_.begin(), open_.end(),
+                                    [&](auto const& one) { return one.first == number; });
+    if (known != open_.end())
+        open_.splice(open_.begin(), open_, known);
+    else
+        open_.emplace_front(number, open_source(number));
+    if (open_.size() > std::max<std::size_t>(1, most_kept_files()))
+        open_.pop_back();
+    return open_.front().second;
 }
 
 RESHARD_DECL std::unique_ptr<file_store::file>
@@ -189,11 +192,12 @@ delta_files::open(std::filesystem::path const& path) const {
     if (!number)
         return below_->open(path);
     std::vector<delta_run> const& runs = record_.delta->runs[*number];
-    std::map<std::uint32_t, std::shared_ptr<file const>> needed;
+    std::set<std::uint32_t> needed;
     for (delta_run const& run : runs)
-        if (!needed.contains(run.source))
-            needed.emplace(run.source, source(run.source));
-    return std::make_unique<pieced_file>(runs, std::move(needed));
+        needed.insert(run.source);
+    for (std::uint32_t const one : needed)
+        source(one); // each is there, and the one that is meant
+    return std::make_unique<pieced_file>(*this, runs, std::move(needed));
 }
 
 RESHARD_DECL std::shared_ptr<file_store const>

@@ -78,6 +78,14 @@ RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int 
     return file;
 }
 
+RESHARD_DECL bool file_descriptor::create_empty(std::string const& path) {
+    int const flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    file_descriptor const file(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
+    if (!file.is_open() && errno != EEXIST)
+        fail_io(path);
+    return file.is_open();
+}
+
 RESHARD_DECL bool file_descriptor::try_lock() const {
     return uninterrupted([&] { return ::flock(number_, LOCK_EX | LOCK_NB); }) == 0;
 }

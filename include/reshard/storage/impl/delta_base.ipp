@@ -25,7 +25,7 @@ inline std::filesystem::path real_path(std::filesystem::path const& path) {
 RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path,
                                     std::filesystem::path const& target)
-    : target_(real_path(target)) {
+    : files_(files), target_(real_path(target)) {
     files = store_of_checkpoint(std::move(files), path);
     metadata_ = open_in(*files, path, {});
     if (metadata_.save.empty())
@@ -41,13 +41,32 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
              "without digests, so what changed is not known");
     std::filesystem::path const directory = real_path(path);
+    directories_[record_.save] = path;
     for (recorded_file const& file : files_on_disk(record_))
         add_source(directory, record_.save, file);
     if (record_.delta)
-        for (base_file const& base : record_.delta->bases)
+        for (base_file const& base : record_.delta->bases) {
+            directories_[base.save] = path / base.directory;
             add_source((directory / base.directory).lexically_normal(), base.save, base.file);
+        }
     for (checkpoint_file const& file : metadata_.files)
         runs_.push_back(runs_of(file.path.filename().string()));
+}
+
+RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
+    for (base_file const& needed : delta.bases) {
+        std::filesystem::path directory = directories_.at(needed.save);
+        if (files_->find(directory / save_record_name) != file_store::kind::file)
+            directory = directory.lexically_normal();
+        std::filesystem::path const record = directory / save_record_name;
+        if (files_->find(record) != file_store::kind::file)
+            fail(errc::missing_file, directory.string(), ": the save ", needed.save,
+                 ", which the delta needs, was removed while the delta was written; write all");
+        if (std::string const save = read_record_head(*files_, record).save; save != needed.save)
+            fail(errc::corrupt_file, directory.string(), ": the save ", needed.save,
+                 ", which the delta needs, was replaced by the save ", save,
+                 " while the delta was written; write all");
+    }
 }
 
 RESHARD_DECL std::vector<delta_run> delta_base::runs_of(std::string const& file) const {

@@ -104,6 +104,14 @@ void agree_on_files(group auto const& world, checkpoint_plan const& files, save_
     agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
 }
 
+/// What of the options a plan of files depends on: saves that differ in the rest share it.
+inline save_options options_of_plan(save_options how) {
+    how.writing.replace = how.writing.sync = false;
+    how.writing.program.clear();
+    how.writing.base.clear();
+    return how;
+}
+
 /// A digest of what all ranks hold, of how it is saved and of which rank this one is, whose pieces
 /// the plan has.
 ///
@@ -113,7 +121,7 @@ std::uint64_t digest_of_save(group auto const& world, source_tensors const& have
     std::string const shards = list_to_bytes(have.tensors.descriptors());
     std::uint64_t const mine = digest_of_all(digest_of_bytes(std::as_bytes(std::span(shards))),
                                              have.layout ? digest_of(*have.layout) : 0);
-    std::uint64_t all = digest_of_all(how, world.size(), world.rank());
+    std::uint64_t all = digest_of_all(options_of_plan(how), world.size(), world.rank());
     for (std::uint64_t const of_rank : gather_values(world, mine))
         all = digest_of_all(all, of_rank);
     return all;

@@ -184,6 +184,8 @@ inline save_report complete(save_task const& task, runs_by_rank const& runs) {
         files.sync();
     if (!task.how.writing.files)
         remove_notes(task.shared());
+    if (task.base)
+        task.base->check_there(*sealed.delta);
     put_record(*task.output, plan, sealed, task.how.writing.sync);
     if (!task.how.writing.files)
         remove_claim(task.shared());
@@ -313,7 +315,7 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
                                                            save_options const& how, int size) {
     std::string const bytes = to_bytes(all);
     std::uint64_t const digest =
-        digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))), how, size);
+        digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))), options_of_plan(how), size);
     if (auto const known = how.writing.writer ? nullptr : state.known_files.find(digest))
         return *known;
     if (how.writing.single_file)

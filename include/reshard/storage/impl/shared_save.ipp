@@ -107,12 +107,25 @@ inline void drop_claim(shared_save const& save) {
         std::filesystem::remove(save.target / claim_path(save).filename(), ignored);
 }
 
+/// Makes the file that claims a save; false where there is one, or no place for it any more.
+///
+/// \throws error with errc::io where that fails again and again: waiting would not end
+inline bool create_claim(shared_save const& save) {
+    local_error problem;
+    for (int tries = 0; tries < 3; ++tries) {
+        bool is_made = false;
+        problem =
+            attempt([&] { is_made = file_descriptor::create_empty(claim_path(save).string()); });
+        if (!problem || !is_at(save.seen, save.temporary.string()))
+            return is_made;
+    }
+    throw error(*problem);
+}
+
 RESHARD_DECL bool claim(shared_save const& save) {
     std::string const directory = save.temporary.string();
-    if (!is_at(save.seen, directory) || attempt([&] {
-            file_descriptor::open(claim_path(save).string(), O_WRONLY | O_CREAT | O_EXCL);
-        }))
-        return false; // another one has it
+    if (!is_at(save.seen, directory) || !create_claim(save))
+        return false; // another one has it, or has completed the save
     if (is_at(save.seen, directory) && has_all_notes(save))
         return true;
     drop_claim(save);

@@ -77,6 +77,22 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
     if (!options.numbers.empty())
         fail(errc::usage, "one file has no record, which would have the number '",
              options.numbers.begin()->first, "'; leave out the numbers, or single_file");
+    if (!options.program.empty())
+        fail(errc::usage, "one file has no record, which would have the program; leave out "
+                          "write_options.program, or single_file");
+}
+
+/// Refuses what has no meaning without a layout, or beside something else.
+inline void check_replicas_wanted(std::optional<layout> const& wanted,
+                                  write_options const& options) {
+    if (!options.replicas)
+        return;
+    if (!wanted)
+        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
+                          "give a layout, or leave out replicas");
+    if (options.writer)
+        fail(errc::usage, "write_options.writer chooses who writes a replica, and with replicas "
+                          "each rank writes its own; leave one of them out");
 }
 
 /// Refuses what no file could be read with again.
@@ -100,9 +116,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     check_numbers(options.numbers);
     check_program(options.program);
     check_chunk_bytes(options);
-    if (options.replicas && !wanted)
-        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
-                          "give a layout, or leave out replicas");
+    check_replicas_wanted(wanted, options);
     file_choices const choices{
         .chunk_bytes = options.digests ? static_cast<std::uint64_t>(options.chunk_bytes) : 0,
         .aliases = aliases,
