@@ -144,7 +144,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
         "  reshard convert model fused --program fuse.aoa\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
-    add_written(*command, "TARGET", options->directory, "The directory that is to be written");
+    add_written(*command, "TARGET", options->directory,
+                "The directory that is to be written; its parent exists");
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,

@@ -22,7 +22,11 @@ using namespace tool;
 void add_commands(CLI::App& app, invocation& chosen) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "reshard 0.1.0");
-    app.footer("Each command has its own --help. Several processes: mpiexec -n P reshard ...");
+    app.footer(
+        "Each command has its own --help. Several processes: mpiexec -n P reshard ...\n"
+        "Where a checkpoint is read, DIR/@latest is the newest complete one in the directory DIR.\n"
+        "Exit status: 0; 1 if the answer is no; 2 for wrong usage; 3 for refused input; 4 if the\n"
+        "system could not read or write.");
     add_inspect(app, chosen);
     add_synthesize(app, chosen);
     add_expand(app, chosen);

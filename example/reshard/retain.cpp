@@ -37,6 +37,10 @@ json::object json_of(detail::retained_save const& save) {
             {"pinned", save.pinned}};
 }
 
+std::string complaint_about_count(std::string const& text) {
+    return text.starts_with('-') ? "'" + text + "' is negative; give 0 or more" : "";
+}
+
 /// The bytes, and the number of checkpoints, that go or stay.
 std::string sum_of(retention_report const& report, bool goes) {
     std::size_t count = 0;
@@ -92,11 +96,11 @@ void add_retain(CLI::App& app, invocation& chosen) {
     command->add_option("DIR", options->directory, "A directory with a directory a checkpoint")
         ->required();
     command->add_option("--last", options->rules.last, "So many of the newest stay")
-        ->check(CLI::NonNegativeNumber, "");
+        ->check(complaint_about_count, "");
     CLI::Option* const best =
         command
             ->add_option("--best", options->rules.best, "So many of the best stay, by their --by")
-            ->check(CLI::NonNegativeNumber, "");
+            ->check(complaint_about_count, "");
     CLI::Option* const by = command->add_option(
         "--by", options->rules.by, "A number of the records that --best goes by, such as loss");
     best->needs(by);

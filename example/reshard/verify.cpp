@@ -43,6 +43,15 @@ std::string text_of(verification const& found) {
     return text;
 }
 
+std::string verdict_on(verification const& found, std::size_t files) {
+    if (!found.ok())
+        return bold("changed");
+    if (found.unverified.empty())
+        return "as it was saved";
+    return found.unverified.size() == files ? "no digests to compare with"
+                                            : "as it was saved where there are digests";
+}
+
 struct verify_command {
     std::string path;
     progress_when progress = progress_when::on_terminal;
@@ -66,9 +75,8 @@ outcome verify_checkpoint(processes const& world, verify_command const& options,
                              {"bad", json_of(found.bad)},
                              {"unverified", json_texts(found.unverified)}},
                             status);
-    std::string const verdict = found.ok() ? "as it was saved" : bold("changed");
-    return {text_of(found) + options.path + ": " + counted(files, "file") + ", " + verdict + "\n" +
-                closing_line(found.bytes, watch.seconds()) + "\n",
+    return {text_of(found) + options.path + ": " + counted(files, "file") + ", " +
+                verdict_on(found, files) + "\n" + closing_line(found.bytes, watch.seconds()) + "\n",
             status};
 }
 

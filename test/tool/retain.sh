@@ -36,7 +36,8 @@ checks=$((checks + 1))
 
 refuses 2 "^no checkpoint has a number 'los'; their numbers are 'loss', 'step'" retain out --best 1 --by los --apply
 refuses 2 '^reshard retain: .*--by' retain out --best 1
-refuses 2 '^reshard retain: .*--last' retain out --last -1
+refuses 2 "^reshard retain: --last: '-1' is negative; give 0 or more; see" retain out --last -1
+refuses 2 "^reshard retain: --best: '-2' is negative; give 0 or more; see" retain out --best -2 --by loss
 refuses 3 '^nowhere: there is no such directory' retain nowhere --last 1
 
 # @latest, wherever a checkpoint is read.
