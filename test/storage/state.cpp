@@ -76,7 +76,6 @@ BOOST_AUTO_TEST_CASE(every_kind_of_entry_is_saved_and_loaded_as_it_should_be) {
     model_state state{{"my_weight", target.entry()},
                       {"my_generator", stored_object{{"rng", {size}, {next}}, "old"}},
                       {"lr", stored_value{"5"}},
-                      {"gone", stored_value{"is not in the checkpoint"}},
                       {"timer", unsaved_value{std::string("kept")}}};
     auto const checkpoint = open_checkpoint(world(), directory / "saved");
     load_state(world(), checkpoint, state);
@@ -85,7 +84,6 @@ BOOST_AUTO_TEST_CASE(every_kind_of_entry_is_saved_and_loaded_as_it_should_be) {
                std::string(static_cast<std::size_t>(3 + next), 'a'));
     BOOST_TEST(std::get<stored_value>(state.at("lr")).bytes == "0.1");
     BOOST_TEST(std::get<stored_value>(state.at("empty")).bytes == "");
-    BOOST_TEST(!state.contains("gone"));
     BOOST_TEST(std::any_cast<std::string>(std::get<unsaved_value>(state.at("timer")).value) ==
                "kept");
 
@@ -226,6 +224,19 @@ BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is
     });
     BOOST_TEST(bytes_of_object(state, "generator") == "old");
     BOOST_TEST(std::get<stored_value>(state.at("lr")).bytes == "5");
+
+    model_state more{{"lr", stored_value{"5"}}, {"step", stored_value{"7"}}};
+    for (std::optional<strictness> const mode :
+         {std::optional<strictness>(), std::optional(strictness::assume_ok_unexpected),
+          std::optional(strictness::raise_all)})
+        BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, more, {.strict = mode}), error,
+                              mentions(errc::unknown_key, "common/step"));
+    BOOST_TEST(std::get<stored_value>(more.at("lr")).bytes == "5");
+    auto const verdict =
+        load_state(world(), checkpoint, more, {.strict = strictness::return_unexpected});
+    BOOST_TEST(std::get<stored_value>(more.at("lr")).bytes == "0.1");
+    BOOST_TEST(std::get<stored_value>(more.at("step")).bytes == "7");
+    BOOST_TEST((verdict.give_back.unexpected == std::vector<std::string>{"common/step"}));
 
     model_state other{{"lr", unsaved_value{}}};
     BOOST_CHECK_EXCEPTION(

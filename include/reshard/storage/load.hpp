@@ -12,7 +12,10 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/model_state.hpp>
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -70,6 +73,17 @@ struct state_load {
 /// Refuses a common value of a checkpoint whose name the state has for something else.
 RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes);
 
+/// What becomes of the common values that a state has and a checkpoint lacks: they are unexpected
+/// keys, and an error unless `strict` skips such keys.
+///
+/// \throws error with errc::unknown_key
+RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const& stored,
+                                         std::optional<strictness> strict);
+
+/// Adds unexpected keys to those that a verdict lists.
+RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
+                                 std::vector<std::string> const& returned);
+
 /// Loads into the state that `state_of` gives, which then stays where it is.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -79,15 +93,21 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
     Group const world = with_deadline(caller, how.deadline);
     state_load wanted;
     model_state* state = nullptr;
+    strict_verdict values;
     agree_to_run(world, call_on("load a state from", source), 0, attempt([&] {
                      state = &state_of();
                      at_path(source.metadata().path, [&] {
                          wanted.prepare(*state, source.files_layout());
                          check_names(*state, wanted.bytes);
+                         values = judge_values(*state, source.files_layout(), how.strict);
                      });
                  }));
     strict_verdict verdict = load(world, source, wanted.tensors, how);
     auto const taken = gather_values(world, wanted.cells());
+    auto const logged = gather_values(world, values.log.unexpected);
+    auto const returned = gather_values(world, values.give_back.unexpected);
+    for (std::size_t rank = 0; rank < logged.size(); ++rank)
+        add_unexpected(verdict, logged[rank], returned[rank]);
     if (!how.strict)
         verdict.log.missing = cells_left(source.files_layout(), taken);
     agree_on(world, [&] { wanted.finish(*state); });
@@ -101,11 +121,12 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
 /// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
 /// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The
-/// common values become those of the checkpoint, whatever they were; unsaved values stay.
+/// common values become those of the checkpoint, whatever they were; those that it lacks are
+/// unexpected keys, as tensors are that it lacks. Unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object that the checkpoint does not have and
+///         errc::unknown_key for an object or a value that the checkpoint does not have and
 ///         errc::shape_mismatch for one of an array of another number of axes, errc::usage for a
 ///         name that stands for two things, and what `build` throws; what `merge` throws comes
 ///         later

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_LOAD_IPP
 #define RESHARD_STORAGE_IMPL_LOAD_IPP
 
+#include <algorithm>
 #include <reshard/storage/load.hpp>
 
 #include <reshard/bind/bind.hpp>
@@ -177,9 +178,6 @@ RESHARD_DECL std::vector<std::string> state_load::cells() const {
 RESHARD_DECL void state_load::finish(model_state& state) {
     for (auto const& [deferred, shards] : built)
         merge(*deferred, shards);
-    std::erase_if(state, [](auto const& named) {
-        return std::holds_alternative<stored_value>(named.second);
-    });
     for (bytes_to_load& loaded : bytes) {
         auto const [place, is_new] = state.try_emplace(loaded.name, stored_value{});
         if (auto* const object = std::get_if<stored_object>(&place->second))
@@ -187,6 +185,32 @@ RESHARD_DECL void state_load::finish(model_state& state) {
         else
             place->second = stored_value{std::move(loaded.bytes)};
     }
+}
+
+RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const& stored,
+                                         std::optional<strictness> strict) {
+    key_mismatch lacking;
+    for (auto const& [name, entry] : state)
+        if (std::string key = std::string(common_prefix) + name;
+            std::holds_alternative<stored_value>(entry) && !stored.find(key))
+            lacking.unexpected.push_back(std::move(key));
+    auto mode = strict.value_or(strictness::raise_unexpected);
+    if (mode == strictness::assume_ok_unexpected) // the load itself refuses what it cannot find
+        mode = strictness::raise_unexpected;
+    strict_verdict const verdict = judge(mode, lacking);
+    raise(verdict);
+    return verdict;
+}
+
+RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
+                                 std::vector<std::string> const& returned) {
+    auto const add = [](std::vector<std::string>& all, std::vector<std::string> const& more) {
+        for (std::string const& key : more)
+            if (std::ranges::find(all, key) == all.end())
+                all.push_back(key);
+    };
+    add(verdict.log.unexpected, logged);
+    add(verdict.give_back.unexpected, returned);
 }
 
 RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
