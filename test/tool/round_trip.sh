@@ -6,9 +6,10 @@
 source "$(dirname "$0")/support/common.bash"
 models=$here/../../example/models
 
-# A record without when the save was completed, and without its digest of itself.
+# A record without when the save was completed, what program made it, how many ranks its layout names (of
+# which some may hold nothing), and without its digest of itself.
 lasting() {
-    grep -v '^  "completed": \|^  "digest": ' "$1/reshard.json"
+    grep -v '^  "completed": \|^  "program": \|^  "layout": \|^  "digest": ' "$1/reshard.json"
 }
 
 same() {
