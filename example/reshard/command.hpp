@@ -71,10 +71,14 @@ outcome on_first(processes const& world, std::function<outcome()> const& work);
 /// Says on standard error what was noticed when a checkpoint was opened; how many warnings.
 std::size_t say_warnings(processes const& world, reshard::checkpoint const& source);
 
-/// What a conversion did, below its headline, or as JSON where that is empty; what it removed and
-/// copied is said on standard error.
+/// What a conversion did: as JSON, or below a headline that names both checkpoints; what it removed
+/// and carried is noted.
 outcome converted(processes const& world, reshard::convert_report const& report, double seconds,
-                  std::string const& headline);
+                  std::string const& headline, bool as_json);
+
+/// `TARGET: 2 keys from SOURCE`.
+std::string headline_of(std::string const& target, std::string const& source,
+                        reshard::index_t keys);
 
 void add_inspect(CLI::App& app, invocation& chosen);
 void add_synthesize(CLI::App& app, invocation& chosen);

@@ -81,11 +81,6 @@ void read_again(processes const& world, convert_command const& options) {
              "read again after it was written: ", detail::describe(found.bad.front()));
 }
 
-std::string headline(convert_command const& options, index_t keys, std::size_t warnings) {
-    return options.directory + ": " + counted(static_cast<std::size_t>(keys), "key") + " from " +
-           options.files.source + (warnings > 0 ? ", " + counted(warnings, "warning") : "");
-}
-
 /// What a delta saves.
 std::string reuse_text(convert_report const& report, std::string const& base) {
     std::string const all = reshard::byte_text(report.bytes);
@@ -107,8 +102,9 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         read_again(world, options);
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
-    return converted(world, report, watch.seconds(),
-                     as_json ? "" : headline(options, report.keys, warnings));
+    std::string const headline = headline_of(options.directory, options.files.source, report.keys) +
+                                 (warnings > 0 ? ", " + counted(warnings, "warning") : "");
+    return converted(world, report, watch.seconds(), headline, as_json);
 }
 
 } // namespace
@@ -120,13 +116,17 @@ std::size_t say_warnings(processes const& world, checkpoint const& source) {
     return source.metadata().warnings.size();
 }
 
+std::string headline_of(std::string const& target, std::string const& source, index_t keys) {
+    return target + ": " + counted(static_cast<std::size_t>(keys), "key") + " from " + source;
+}
+
 outcome converted(processes const& world, convert_report const& report, double seconds,
-                  std::string const& headline) {
+                  std::string const& headline, bool as_json) {
     if (world.rank() == 0 && !report.removed.empty())
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
-    if (!headline.empty())
+    if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},
                          {"bytes", report.bytes},

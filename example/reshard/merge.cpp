@@ -40,10 +40,8 @@ outcome merge(processes const& world, merge_command const& options, bool as_json
     say_warnings(world, source);
     convert_report const report = with_force_hint(
         options.file, options.force, [&] { return run_merge(world, options, source); });
-    std::string const headline = options.file + ": " +
-                                 counted(static_cast<std::size_t>(report.keys), "key") + " from " +
-                                 options.source;
-    return converted(world, report, watch.seconds(), as_json ? "" : headline);
+    return converted(world, report, watch.seconds(),
+                     headline_of(options.file, options.source, report.keys), as_json);
 }
 
 } // namespace

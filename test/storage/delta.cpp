@@ -66,6 +66,15 @@ save_options delta_of(std::filesystem::path const& base, save_form form = save_f
     return {.form = form, .writing = {.base = base.string()}};
 }
 
+/// A state, and then a delta of it: `a` and `b`, which has what is returned.
+held save_twice(shared_directory const& directory) {
+    held tensors = state();
+    save(world(), tensors.tensors(), directory / "a");
+    change_a_byte(tensors);
+    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    return tensors;
+}
+
 std::uint64_t bytes_of(std::filesystem::path const& directory) {
     std::uint64_t bytes = 0;
     for (auto const& entry : std::filesystem::directory_iterator(directory))
@@ -128,10 +137,7 @@ BOOST_AUTO_TEST_CASE(what_did_not_change_at_all_is_a_delta_too) {
 
 BOOST_AUTO_TEST_CASE(a_delta_of_a_delta_needs_only_saves_that_have_its_bytes) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    held tensors = save_twice(directory);
     tensors.memory(0)[5] ^= std::byte{1}; // another chunk
     auto const third = content(tensors);
     save(world(), tensors.tensors(), directory / "c", delta_of(directory / "b"));
@@ -233,11 +239,8 @@ BOOST_AUTO_TEST_CASE(a_save_in_the_background_can_be_a_delta) {
 
 BOOST_AUTO_TEST_CASE(converting_makes_a_delta_whole_and_can_write_one) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
+    held tensors = save_twice(directory);
     auto const second = content(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
     checkpoint const delta = open_checkpoint(world(), directory / "b");
     convert_options how{.wanted = delta.files_layout()};
     convert(world(), delta, directory / "whole", how);
@@ -272,10 +275,7 @@ BOOST_AUTO_TEST_CASE(a_base_that_is_gone_or_another_one_is_named) {
 
 BOOST_AUTO_TEST_CASE(a_changed_byte_of_the_base_is_found) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    save_twice(directory);
     auto const file = directory / "a" / "shard-00001-model-00001-of-00001.safetensors";
     on_first_rank([&] {
         std::string bytes = read_file(file);
@@ -324,11 +324,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_base_is_not_replaced_or_deleted_while_a_delta_needs_it) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
+    held tensors = save_twice(directory);
     auto const second = content(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
     save_options const replacing{.writing = {.replace = true}};
     BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), directory / "a", replacing), error,
                           mentions(errc::already_exists, "/b is a delta that needs it"));
@@ -344,10 +341,7 @@ BOOST_AUTO_TEST_CASE(a_base_is_not_replaced_or_deleted_while_a_delta_needs_it) {
 
 BOOST_AUTO_TEST_CASE(a_base_that_goes_while_a_delta_is_written_is_noticed) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    held tensors = save_twice(directory);
     detail::delta_base const base(detail::files_of_system(), directory / "b", directory / "c");
     detail::record_delta const needed{{}, base.sources(), {}};
     base.check_there(needed);
@@ -365,10 +359,7 @@ BOOST_AUTO_TEST_CASE(a_base_that_goes_while_a_delta_is_written_is_noticed) {
 
 BOOST_AUTO_TEST_CASE(a_file_of_changes_alone_is_no_checkpoint) {
     shared_directory const directory;
-    held tensors = state();
-    save(world(), tensors.tensors(), directory / "a");
-    change_a_byte(tensors);
-    save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
+    save_twice(directory);
     std::string const alone = problem_of_opening(directory / "b" / "delta-00001.safetensors");
     BOOST_TEST(has(alone, "has only what changed in the save"));
     on_first_rank([&] { std::filesystem::remove(directory / "b" / "reshard.json"); });

@@ -141,6 +141,11 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
 /// it has no such place.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
+/// Puts that digest into the header of a file, when all else of it is known.
+///
+/// \pre `header` has such a place, and the digest there is still zeros
+RESHARD_DECL void set_own_digest(std::span<char> header);
+
 /// Puts a value into the metadata of a header, in the place of one of the same length.
 ///
 /// \pre the metadata has the name, which needs no escapes

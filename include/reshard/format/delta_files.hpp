@@ -57,7 +57,7 @@ public:
     ///         it that is missing, or is not that of the save
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
-    /// A file that the delta or a base of it has, by its number among all of these.
+    /// A file of the delta or of one of its bases, by its number in `delta_run::source`.
     RESHARD_DECL std::shared_ptr<file const> source(std::uint32_t number) const;
 
 private:
@@ -75,12 +75,11 @@ private:
     mutable std::list<std::pair<std::uint32_t, std::shared_ptr<file const>>> open_;
 };
 
-/// Refuses a file that is not the one that a record means.
-///
-/// \param  what begins a sentence: the file, or why it is needed
-/// \throws error with errc::corrupt_file
-RESHARD_DECL void check_source(file_store::file const& opened, recorded_file const& expected,
-                               std::string const& what);
+/// The path by which a store has a file that is seen from a directory by steps back (`..`): as the
+/// file system follows them, or, where nothing is there, without them.
+RESHARD_DECL std::filesystem::path path_in(file_store const& files,
+                                           std::filesystem::path const& directory,
+                                           std::filesystem::path const& path);
 
 /// The store through which the checkpoint at `path` is read: `files`, unless it is a delta.
 ///

@@ -17,6 +17,10 @@
 
 namespace reshard::detail {
 
+/// True for a name under which a file's metadata says what is not for users: which shards it has,
+/// of which save, with which digests.
+RESHARD_DECL bool is_own_name(std::string_view name);
+
 /// True for a name that the metadata of a file has for something else, so that it is no alias.
 RESHARD_DECL bool is_metadata_name(std::string_view name);
 

@@ -102,7 +102,8 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 /// Memory is taken with what is really read, so that a length from the file itself may be asked
 /// for.
 ///
-/// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be read
+/// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be
+///         read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;

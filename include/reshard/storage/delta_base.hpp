@@ -69,7 +69,8 @@ private:
 
     std::shared_ptr<file_store const> files_;
     std::filesystem::path target_;
-    /// The directories of the base and of its bases, by the ids of their saves.
+    std::filesystem::path path_;
+    /// The directories of the base and of its bases, as seen from it, by the ids of their saves.
     std::map<std::string, std::filesystem::path> directories_;
     checkpoint_metadata metadata_;
     save_record record_;

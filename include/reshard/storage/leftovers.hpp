@@ -16,6 +16,11 @@
 
 namespace reshard::detail {
 
+/// The directory that a path is in.
+inline std::filesystem::path directory_of(std::filesystem::path const& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 /// 128 bits that no other call gives, on any machine, as 32 hexadecimal digits.
 RESHARD_DECL std::string random_text();
 

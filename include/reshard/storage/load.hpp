@@ -36,8 +36,8 @@ namespace reshard {
 /// `needs`, `shape_mismatch`, `verify`, `reads` and `deadline` apply; a function gets the catalogs
 /// of the checkpoint and of what all ranks want.
 ///
-/// \throws error with errc::corrupt_file for bytes that are not those that were saved, and errc::io;
-///         then tensors have what was read before. All else before anything is written: as
+/// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
+///         errc::io; then tensors have what was read before. All else before anything is written: as
 ///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
 ///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
 ///         memory, errc::unknown_key for a key that the checkpoint does not have, or where

@@ -97,10 +97,10 @@ namespace detail {
 template <stateful... Objects>
 model_state state_of_all(std::tuple<Objects&...> const& objects) {
     model_state all;
-    auto const add = [&](model_state part) {
-        all.merge(part);
-        if (!part.empty())
-            fail(errc::usage, "'", part.begin()->first,
+    auto const add = [&](model_state more) {
+        all.merge(more);
+        if (!more.empty())
+            fail(errc::usage, "'", more.begin()->first,
                  "' is given by two objects; give it another name in one of them");
     };
     std::apply([&](Objects&... object) { (add(object.state()), ...); }, objects);
@@ -156,8 +156,8 @@ struct bytes_to_load {
 
 /// The cell that a load takes for an object; nothing: it stays as it is.
 ///
-/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint has,
-///         and shall not be; errc::shape_mismatch for an array of another number of axes
+/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
+///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
 RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
                                                      layout const& stored);
 

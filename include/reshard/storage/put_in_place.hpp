@@ -55,7 +55,7 @@ inline void write_whole_file(std::filesystem::path const& target, std::string_vi
         write_new_file(fresh, text);
         if (int const problem = try_rename(fresh, target))
             fail_io(target, "cannot be put in place", problem);
-        sync_directory(target.has_parent_path() ? target.parent_path() : ".");
+        sync_directory(directory_of(target));
     } catch (error const& problem) {
         std::filesystem::remove(fresh, ignored);
         fail(problem.code(), target.string(), ": cannot be written: ", problem.what());
@@ -89,7 +89,7 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
              ": another process created it while the new one was written; give another target");
     if (problem != 0)
         fail_io(target, "cannot be put in place", problem);
-    sync_directory(target.has_parent_path() ? target.parent_path() : ".");
+    sync_directory(directory_of(target));
 }
 
 /// Lets two names change their places; returns 0 or what the system says.

@@ -28,8 +28,8 @@ class async_state;
 /// copies of two saves, which the next ones use again.
 ///
 /// Its destructor waits until this process has written what it had to. A checkpoint is completed by
-/// whichever process is the last to have written, so that a job that ends, or a rank that dies after
-/// it has written, loses nothing.
+/// whichever process is the last to have written, so that a job that ends, or a rank that dies
+/// after it has written, loses nothing.
 class async_saver {
 public:
     async_saver();
@@ -50,8 +50,8 @@ private:
 /// rank's thread waits for the threads of other ranks.
 ///
 /// \return what the save did, or its error, when it is complete, or given up, on every rank
-/// \throws error as `save` does before it writes, and the target is what it was; what an earlier save
-///         of `saver` failed with, once; errc::io where a rank does not see the directory
+/// \throws error as `save` does before it writes, and the target is what it was; what an earlier
+///         save of `saver` failed with, once; errc::io where a rank does not see the directory
 RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,

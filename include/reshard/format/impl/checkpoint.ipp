@@ -319,7 +319,7 @@ public:
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
                          std::inserter(result_.metadata, result_.metadata.end()),
-                         [](auto const& one) { return !describes_shards(one.first); });
+                         [](auto const& one) { return !is_own_name(one.first); });
         return header;
     }
 
@@ -368,8 +368,8 @@ public:
 
     /// Names the files of a directory that hold more of the same checkpoint.
     ///
-    /// \par Source the Unified Checkpoint of PaddleNLP: an index, or a file, of its own for optimizer
-    ///             state and for master weights
+    /// \par Source the Unified Checkpoint of PaddleNLP: an index, or a file, of its own for
+    ///             optimizer state and for master weights
     void find_unread(std::filesystem::path const& directory) {
         for (std::filesystem::path const& path : files_.list(directory)) {
             std::string const name = path.filename().string();
@@ -403,12 +403,6 @@ public:
     bool is_strict() const { return options_.mode == safetensors_mode::strict; }
 
 private:
-    /// True for a key in the metadata of a file that is not for users.
-    static bool describes_shards(std::string_view key) {
-        return key == sharding_info_name || key == reshard_info_name || key == file_number_name ||
-               key == save_id_name || key == chunk_digests_name || key == header_digest_name;
-    }
-
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 

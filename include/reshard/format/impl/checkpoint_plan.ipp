@@ -5,6 +5,7 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 
+#include <reshard/expr/by_name.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
@@ -32,13 +33,6 @@ struct file_contents {
     holder_t rank = 0;
     std::vector<file_shard> shards;
 };
-
-inline std::vector<std::string> keys_in(auto const& tensors) {
-    std::vector<std::string> keys;
-    for (auto const& tensor : tensors)
-        keys.push_back(tensor.key);
-    return keys;
-}
 
 /// The shape in which a shard stands in its file.
 inline index_vector stored_shape(file_shard const& shard) {
@@ -265,7 +259,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
         fail(errc::usage, "write_options.files_per_rank is ", choices.files_per_rank,
              "; a rank has one file at least");
     if (!choices.texts.empty())
-        check_texts(choices.texts, choices.aliases, keys_in(target.tensors));
+        check_texts(choices.texts, choices.aliases, keys_of(target.tensors));
     files_of_rank ranks;
     shard_writers const writers(target, choices);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
@@ -314,26 +308,19 @@ huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, ind
     return files;
 }
 
-/// The bytes of each tensor; adds them up in `all`.
-inline std::vector<index_t> bytes_of_each(catalog const& tensors, index_t& all) {
+/// Adds files of whole tensors to a plan that says what it is to be, and its index, if it has one.
+inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t most_bytes,
+                                  file_choices const& choices) {
+    if (!choices.texts.empty())
+        check_texts(choices.texts, choices.aliases, keys_of(tensors));
     std::vector<index_t> bytes;
+    index_t all = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
         all = checked_add(all, bytes.back(), "the bytes of all tensors");
     }
-    return bytes;
-}
-
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes,
-                                              file_choices const& choices) {
-    if (!choices.texts.empty())
-        check_texts(choices.texts, choices.aliases, keys_in(tensors));
-    index_t all = 0;
-    std::vector<index_t> const bytes = bytes_of_each(tensors, all);
     auto files = huggingface_files(tensors, bytes, most_bytes);
     tensors = {}; // of a million tensors, a quarter of what planning needs
-    checkpoint_plan plan;
-    plan.metadata.format = "huggingface";
     plan.metadata.aliases = choices.aliases;
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
@@ -350,22 +337,19 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_byte
     return plan;
 }
 
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes,
+                                              file_choices const& choices) {
+    checkpoint_plan plan;
+    plan.metadata.format = "huggingface";
+    return plan_whole(std::move(plan), std::move(tensors), most_bytes, choices);
+}
+
 RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choices) {
-    if (!choices.texts.empty())
-        check_texts(choices.texts, choices.aliases, keys_in(tensors));
-    index_t all = 0;
-    auto files = huggingface_files(tensors, bytes_of_each(tensors, all),
-                                   std::numeric_limits<index_t>::max());
-    tensors = {};
     checkpoint_plan plan;
     plan.is_file = true;
     plan.metadata.format = "safetensors";
-    plan.metadata.aliases = choices.aliases;
-    plan.metadata.metadata = choices.texts;
-    plan.metadata.metadata.emplace("format", "pt");
-    add_file(plan, std::move(files.front()), plan.metadata.metadata, choices.chunk_bytes);
-    join_tensors(plan.metadata.tensors);
-    return plan;
+    return plan_whole(std::move(plan), std::move(tensors), std::numeric_limits<index_t>::max(),
+                      choices);
 }
 
 /// The id of a save of these headers and digests.
@@ -437,8 +421,7 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
             set_metadata(header, save_id_name, record.save);
         if (written.files[i].chunk_bytes != 0)
             set_metadata(header, chunk_digests_name, to_text(digests[i]));
-        set_metadata(header, header_digest_name,
-                     own_digest_of(std::string_view(header).substr(8)).value());
+        set_own_digest(header);
         record.files.push_back(recorded_with(
             header, {written.files[i].path.string(), written.files[i].bytes, 0, plan.ranks[i]}));
     }

@@ -172,6 +172,11 @@ RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
     std::copy(value.begin(), value.end(), place + static_cast<std::ptrdiff_t>(before.size()));
 }
 
+RESHARD_DECL void set_own_digest(std::span<char> header) {
+    std::string_view const json = std::string_view(header.data(), header.size()).substr(8);
+    set_metadata(header, header_digest_name, own_digest_of(json).value());
+}
+
 } // namespace reshard::detail
 
 #endif

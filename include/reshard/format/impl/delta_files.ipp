@@ -33,8 +33,7 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
         {std::string(header_digest_name), hex_text(0)}};
     std::string header =
         plan_safetensors(std::span(&chunks, 1), metadata, "delta", delta_data_offset).header;
-    set_metadata(header, header_digest_name,
-                 own_digest_of(std::string_view(header).substr(8)).value());
+    set_own_digest(header);
     return header;
 }
 
@@ -119,8 +118,11 @@ delta_files::list(std::filesystem::path const& directory) const {
     return paths;
 }
 
-RESHARD_DECL void check_source(file_store::file const& opened, recorded_file const& expected,
-                               std::string const& what) {
+/// Refuses a file that is not the one that a record means.
+///
+/// \param what begins a sentence: the file, or why it is needed
+inline void check_source(file_store::file const& opened, recorded_file const& expected,
+                         std::string const& what) {
     std::uint64_t const bytes = opened.facts().bytes;
     if (bytes != expected.bytes)
         fail(errc::corrupt_file, what, " has ", bytes, " bytes, and had ", expected.bytes,
@@ -147,6 +149,13 @@ inline std::filesystem::path path_from(std::filesystem::path const& directory,
     return (real / path).lexically_normal();
 }
 
+RESHARD_DECL std::filesystem::path path_in(file_store const& files,
+                                           std::filesystem::path const& directory,
+                                           std::filesystem::path const& path) {
+    std::filesystem::path const direct = directory / path;
+    return files.find(direct) == file_store::kind::file ? direct : path_from(directory, path);
+}
+
 RESHARD_DECL std::shared_ptr<file_store::file const>
 delta_files::open_source(std::uint32_t number) const {
     record_delta const& delta = *record_.delta;
@@ -158,13 +167,10 @@ delta_files::open_source(std::uint32_t number) const {
         return opened;
     }
     base_file const& base = delta.bases[number - delta.files.size()];
-    std::filesystem::path path = directory_ / base.directory / base.file.name;
-    std::filesystem::path const shown =
-        path_from(directory_, std::filesystem::path(base.directory) / base.file.name);
-    std::string const what =
-        words(record, ": the delta needs the save ", base.save, ", whose file ", shown.string());
-    if (below_->find(path) != kind::file) // links count in a file system, and not elsewhere
-        path = shown;
+    std::filesystem::path const name = std::filesystem::path(base.directory) / base.file.name;
+    std::filesystem::path const path = path_in(*below_, directory_, name);
+    std::string const what = words(record, ": the delta needs the save ", base.save,
+                                   ", whose file ", path_from(directory_, name).string());
     if (below_->find(path) != kind::file)
         fail(errc::missing_file, what, " is missing; put it back, or load another checkpoint");
     std::shared_ptr<file const> opened = below_->open(path);

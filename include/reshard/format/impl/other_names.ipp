@@ -18,11 +18,15 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL bool is_metadata_name(std::string_view name) {
+RESHARD_DECL bool is_own_name(std::string_view name) {
     constexpr std::string_view known[] = {
-        "format",     "DCP_VERSION",      sharding_info_name, reshard_info_name, file_number_name,
-        save_id_name, chunk_digests_name, header_digest_name, delta_name};
+        sharding_info_name, reshard_info_name,  file_number_name, save_id_name,
+        chunk_digests_name, header_digest_name, delta_name};
     return std::ranges::find(known, name) != std::end(known);
+}
+
+RESHARD_DECL bool is_metadata_name(std::string_view name) {
+    return name == "format" || name == "DCP_VERSION" || is_own_name(name);
 }
 
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,

@@ -11,6 +11,7 @@
 #include <reshard/format/text_file.hpp>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace reshard::detail {
@@ -25,13 +26,13 @@ inline std::filesystem::path real_path(std::filesystem::path const& path) {
 RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path,
                                     std::filesystem::path const& target)
-    : files_(files), target_(real_path(target)) {
+    : files_(files), target_(real_path(target)), path_(path) {
     files = store_of_checkpoint(std::move(files), path);
     metadata_ = open_in(*files, path, {});
     if (metadata_.save.empty())
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
              save_record_name, "; save it whole first, as convert does");
-    record_ = read_save_record(*files, path / save_record_name);
+    record_ = read_record_head(*files, path / save_record_name); // all of it was checked above
     if (record_.save != metadata_.save)
         fail(errc::corrupt_file, path.string(), ": the save ", record_.save,
              " took the place of the save ", metadata_.save,
@@ -41,12 +42,12 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
              "without digests, so what changed is not known");
     std::filesystem::path const directory = real_path(path);
-    directories_[record_.save] = path;
+    directories_.try_emplace(record_.save); // seen from itself: nothing
     for (recorded_file const& file : files_on_disk(record_))
         add_source(directory, record_.save, file);
     if (record_.delta)
         for (base_file const& base : record_.delta->bases) {
-            directories_[base.save] = path / base.directory;
+            directories_[base.save] = base.directory;
             add_source((directory / base.directory).lexically_normal(), base.save, base.file);
         }
     for (checkpoint_file const& file : metadata_.files)
@@ -54,17 +55,17 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
 }
 
 RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
-    for (base_file const& needed : delta.bases) {
-        std::filesystem::path directory = directories_.at(needed.save);
-        if (files_->find(directory / save_record_name) != file_store::kind::file)
-            directory = directory.lexically_normal();
-        std::filesystem::path const record = directory / save_record_name;
+    std::set<std::string> needed;
+    for (base_file const& base : delta.bases)
+        needed.insert(base.save);
+    for (std::string const& save : needed) {
+        auto const record = path_in(*files_, path_, directories_.at(save) / save_record_name);
+        std::string const what = words(record.parent_path().string(), ": the save ", save,
+                                       ", which the delta needs, was ");
         if (files_->find(record) != file_store::kind::file)
-            fail(errc::missing_file, directory.string(), ": the save ", needed.save,
-                 ", which the delta needs, was removed while the delta was written; write all");
-        if (std::string const save = read_record_head(*files_, record).save; save != needed.save)
-            fail(errc::corrupt_file, directory.string(), ": the save ", needed.save,
-                 ", which the delta needs, was replaced by the save ", save,
+            fail(errc::missing_file, what, "removed while the delta was written; write all");
+        if (std::string const there = read_record_head(*files_, record).save; there != save)
+            fail(errc::corrupt_file, what, "replaced by the save ", there,
                  " while the delta was written; write all");
     }
 }

@@ -100,8 +100,7 @@ bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& wo
 
 /// What beside `target` has a temporary name of it.
 inline std::vector<std::filesystem::path> temporaries_of(std::filesystem::path const& target) {
-    std::filesystem::path const parent =
-        target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+    std::filesystem::path const parent = directory_of(target);
     std::vector<std::filesystem::path> found;
     std::error_code problem;
     std::string const prefix = prefix_of(target);

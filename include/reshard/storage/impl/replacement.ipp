@@ -9,6 +9,7 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/leftovers.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -173,11 +174,6 @@ RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
                  " is a delta that needs it; convert that to a whole checkpoint first, or give "
                  "another target");
     }
-}
-
-/// The directory that a file is in.
-inline std::filesystem::path directory_of(std::filesystem::path const& file) {
-    return file.has_parent_path() ? file.parent_path() : ".";
 }
 
 /// True for a directory all of whose files of tensors are shards of one checkpoint.
