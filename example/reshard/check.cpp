@@ -278,6 +278,7 @@ void add_check(CLI::App& app, invocation& chosen) {
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
     add_partial(*command, *files, "target");
+    add_cut_fused(*command, *files);
     add_strict(*command, *files);
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {

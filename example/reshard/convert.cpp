@@ -65,7 +65,8 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .writing = writing,
                               .progress = std::ref(bar),
                               .verify = !options.no_verify,
-                              .carry = !options.no_carry};
+                              .carry = !options.no_carry,
+                              .cut_fused = options.files.cut_fused};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.directory, how)
                            : convert(solo(), source, options.directory, how);
@@ -155,6 +156,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                    "Write equal shards into the file of each rank that holds them, not once")
         ->needs(wanted);
     add_partial(*command, options->files, "layout");
+    add_cut_fused(*command, options->files);
     add_strict(*command, options->files);
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,

@@ -8,6 +8,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/storage/target_files.hpp>
@@ -130,7 +131,68 @@ detail::layout_table read_table(aoa::program const& written, catalog const& sour
     return detail::table_of(wanted, exports_of(expanded, source, files));
 }
 
-job make_job_with_target(catalog const& source, job_files const& files) {
+/// Whether a key is one that frameworks give to fused weights.
+bool is_named_fused(std::string_view key) {
+    constexpr std::string_view known[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
+    return std::ranges::any_of(known, [&](auto part) { return key.find(part) != key.npos; });
+}
+
+/// `'w' from 3 parts into 2 along axis 0`, where the target cuts a tensor of the source anew;
+/// nothing where it does not.
+std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalog const& source) {
+    mapping_output const* const output = program.find(wanted.key);
+    if (!output || !detail::is_source_box(output->value))
+        return {};
+    std::string_view const key = program.sources().key(output->value.pieces.source(0));
+    catalog_entry const* const from = source.find(key);
+    if (!from || from->shape != wanted.shape)
+        return {};
+    for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
+        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from->parts[axis])
+            return "'" + wanted.key + "' from " +
+                   counted(static_cast<std::size_t>(from->parts[axis]), "part") + " into " +
+                   std::to_string(wanted.parts[axis]) + " along axis " + std::to_string(axis);
+    return {};
+}
+
+/// Notes tensors that are named as fused ones are, where nothing says how they were made.
+void note_seemingly_fused(job& all, catalog const& source) {
+    std::string first;
+    std::size_t others = 0;
+    for (catalog_entry const& wanted : *all.wanted)
+        if (is_named_fused(wanted.key) && !detail::find_fused(all.map().fused(), wanted.key))
+            if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
+                (first.empty() ? first = text : (++others, first));
+    if (!first.empty())
+        all.notes.push_back(
+            "the layout cuts " + first +
+            (others > 0 ? " (and " + counted(others, "more key") + " so)" : "") +
+            ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
+            "and a program has to make it anew (fused_qkv_old, fused_ffn)");
+}
+
+/// Says where the target cuts tensors that are fused, or seem to be.
+void check_fused(job& all, layout const& source, job_files const& files) {
+    detail::carry_fused(all.lowered.map, source);
+    if (!files.cut_fused)
+        note_seemingly_fused(all, catalog_of(source));
+    if (auto const fault = detail::find_fused_fault(all.map(), *all.target)) {
+        bool const is_allowed = files.cut_fused;
+        all.lowered.findings.push_back(
+            {is_allowed ? aoa::severity::note : aoa::severity::error,
+             is_allowed ? "fused" : "bad_layout",
+             {},
+             *fault + (is_allowed ? std::string()
+                                  : "; where a job gathers the parts before it uses them, as FSDP "
+                                    "does, --cut-fused allows it"),
+             {},
+             0});
+        if (!is_allowed && !all.lowered.first_error)
+            all.lowered.first_error = errc::bad_layout;
+    }
+}
+
+job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
     detail::layout_table table = read_table(written, source, files);
@@ -154,6 +216,7 @@ job make_job_with_target(catalog const& source, job_files const& files) {
     detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
     all.target = std::move(completed.target);
     all.notes = std::move(completed.notes);
+    check_fused(all, held, files);
     return all;
 }
 
@@ -202,7 +265,7 @@ std::vector<aoa::finding> job::findings() const {
 job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
     if (!files.target.empty())
-        return make_job_with_target(from, files);
+        return make_job_with_target(source, from, files);
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;

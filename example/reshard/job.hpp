@@ -28,7 +28,8 @@ struct job_files {
     std::string strict;   ///< the name of a strictness, or empty
     reshard::aoa::expand_options expanding = {};
     reshard::aoa::lower_options lowering = {};
-    bool reverse = false; ///< the program is written in the other direction
+    bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
+    bool reverse = false;   ///< the program is written in the other direction
     reshard::aoa::reverse_options reversing = {};
 };
 

@@ -105,6 +105,12 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
                                 " may leave elements out, and its shards may share some");
 }
 
+inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
+    return command.add_flag("--cut-fused", files.cut_fused,
+                            "Fused tensors may be cut otherwise than they were made for, as by "
+                            "FSDP, which gathers them before they are used");
+}
+
 /// `--strict`: the name of a mode.
 inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
     auto const complaint = [](std::string const& text) -> std::string {

@@ -5,6 +5,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/version.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +22,9 @@ using namespace tool;
 
 void add_commands(CLI::App& app, invocation& chosen) {
     app.require_subcommand(1);
-    app.set_version_flag("--version", "reshard 0.1.0");
+    app.set_version_flag("--version", "reshard " + std::to_string(RESHARD_VERSION_MAJOR) + "." +
+                                          std::to_string(RESHARD_VERSION_MINOR) + "." +
+                                          std::to_string(RESHARD_VERSION_PATCH));
     app.footer(
         "Each command has its own --help. Several processes: mpiexec -n P reshard ...\n"
         "Where a checkpoint is read, DIR/@latest is the newest complete one in the directory DIR.\n"

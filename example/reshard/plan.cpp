@@ -309,6 +309,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_target(*command, chosen, options->files)->required();
     add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
+    add_cut_fused(*command, options->files);
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     add_plan_options(*command, *options);
     command->callback([options, &chosen] {

@@ -37,6 +37,7 @@ ROOMS["impl"] = list(ROOMS)
 # The headers beside the rooms, and what each gathers.
 UMBRELLAS = {
     "reshard.hpp": ["core", "group", "layout", "tensor", "copy", "expr", "plan", "bind", "adapt"],
+    "reshard/version.hpp": [],
     "reshard/aoa.hpp": ["aoa"],
     "reshard/model.hpp": ["model"],
     "reshard/typed.hpp": ["layout", "expr", "plan", "bind"],
@@ -69,7 +70,7 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 279
+MOST_HEADERS = 283
 MOST_NAMES = {"reshard": 164, "reshard::aoa": 80, "reshard::model": 80, "reshard::typed": 80}
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"

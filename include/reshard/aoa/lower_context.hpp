@@ -215,6 +215,7 @@ struct lower_context {
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
+    std::vector<statement> fused = {}; ///< those that have made a fused tensor
     lowering result;
 };
 
@@ -223,6 +224,9 @@ struct lower_context {
 ///
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
+
+/// Declares of outputs that fused macros made, under whatever name, how they are interleaved.
+RESHARD_DECL void declare_fused(lower_context& context);
 
 } // namespace reshard::aoa::detail
 

@@ -231,6 +231,9 @@ struct options {
     /// is lacking, or left out by `strict`. Patterns are matched with what the ranks want. A
     /// redistribution takes none.
     std::vector<state_need> needs = {};
+    /// A load may cut fused tensors otherwise than they were made for: where ranks gather a tensor
+    /// before they use it, as with FSDP, any cut is right.
+    bool cut_fused = false;
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {

@@ -9,6 +9,7 @@
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/fused_tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -179,6 +180,7 @@ public:
     detail::mapping_outputs const& outputs() const { return outputs_; }
     std::vector<std::string> const& removed() const { return removed_; }
     std::vector<detail::relation> const& relations() const { return relations_; }
+    std::vector<detail::fused_tensor> const& fused() const { return fused_; }
 
     /// The source tensor of that key as an expression; makes it known where it is new.
     ///
@@ -205,11 +207,14 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
+    /// Declares that the target tensor `one.key` has others interleaved.
+    void fuse(detail::fused_tensor one) { fused_.push_back(std::move(one)); }
+
     /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.sources_, self.outputs_, self.removed_, self.relations_);
+        visit(self.sources_, self.outputs_, self.removed_, self.relations_, self.fused_);
     }
 
     bool operator==(mapping const& other) const;
@@ -226,12 +231,13 @@ private:
     detail::mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<detail::relation> relations_;
+    std::vector<detail::fused_tensor> fused_;
 };
 
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 3};
+inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
 /// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
 /// so it is not that of all members. Equal mappings have equal digests on every machine.

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <boost/container/small_vector.hpp>
@@ -111,6 +112,8 @@ struct checkpoint_metadata {
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};
+    /// How tensors were fused, as the save says.
+    std::vector<detail::fused_tensor> fused{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

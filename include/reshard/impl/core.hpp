@@ -53,6 +53,7 @@
 #include <reshard/core/impl/key_index.ipp>
 #include <reshard/expr/impl/check.ipp>
 #include <reshard/expr/impl/explain.ipp>
+#include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
 #include <reshard/group/impl/agree.ipp>

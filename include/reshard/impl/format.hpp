@@ -11,6 +11,7 @@
 #include <reshard/format/impl/checkpoint_plan.ipp>
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
+#include <reshard/format/impl/fused_text.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
 #include <cstddef>
@@ -61,6 +62,7 @@ struct layout {
     holder_t holders = 0;
     std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
+    std::vector<detail::fused_tensor> fused = {}; ///< what is known of how some were made
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;
@@ -78,7 +80,7 @@ struct layout {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.holders, self.spreads, self.tensors);
+        visit(self.holders, self.spreads, self.tensors, self.fused);
     }
 
     bool operator==(layout const&) const = default;
@@ -87,7 +89,7 @@ struct layout {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<layout>{"layout", 1};
+inline constexpr stored_form form_of<layout>{"layout", 2};
 
 } // namespace detail
 
@@ -115,7 +117,8 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_l
 /// The same of all tensors, in their order.
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank);
 
-/// The catalog of a layout: its tensors without who holds what.
+/// The catalog of a layout: its tensors without who holds what. A fused tensor that has a block for
+/// each rank has as many parts, however it is cut.
 RESHARD_DECL catalog catalog_of(layout const& all);
 
 } // namespace reshard
@@ -125,7 +128,7 @@ namespace reshard::detail {
 /// Makes a layout of tensors that come sorted by key; those that are spread alike share a spread.
 class layout_builder {
 public:
-    explicit layout_builder(holder_t holders) : made_{holders, {}, {}} {}
+    explicit layout_builder(holder_t holders) : made_{holders, {}, {}, {}} {}
 
     void reserve(std::size_t tensors) { made_.tensors.reserve(tensors); }
 

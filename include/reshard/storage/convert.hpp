@@ -64,6 +64,7 @@ struct convert_options {
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};
+    bool cut_fused = false; ///< as `options::cut_fused`
 };
 
 /// What a conversion did, over all ranks.
@@ -99,7 +100,8 @@ struct convert_report {
 ///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
-///         errc::unknown_key where `how.strict` says so. It begins with the source's path, or,
+///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
+///         the layout cuts otherwise than it was made for. It begins with the source's path, or,
 ///         where the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,

@@ -93,9 +93,7 @@ RESHARD_DECL std::uint32_t program::make_attributes(std::vector<attribute> list)
 }
 
 RESHARD_DECL std::uint32_t program::make_origin(aoa::origin const& made) {
-    aoa::origin const& last = origins_.back();
-    if (last.macro != made.macro || last.parent != made.parent || last.where != made.where ||
-        last.is_broken != made.is_broken)
+    if (origins_.back() != made)
         origins_.push_back(made);
     return number(origins_.size() - 1);
 }

@@ -292,6 +292,8 @@ private:
                 value.sources = sources;
             in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
+        if (in_.code.origin(one.origin).blocks > 0)
+            in_.fused.push_back(one);
         if (in_.code.origin(one.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(one, said.code, said.key, said.message);

@@ -9,6 +9,7 @@
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -316,6 +317,9 @@ public:
                  saves_.back(), "; open its directory, where ", save_record_name,
                  " says which saves have the rest");
         note_aliases(aliases_, header);
+        if (auto const fused = header.metadata.find(std::string(fused_name));
+            fused != header.metadata.end() && result_.fused.empty())
+            result_.fused = parse_fused(fused->second, path.string());
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
                          std::inserter(result_.metadata, result_.metadata.end()),

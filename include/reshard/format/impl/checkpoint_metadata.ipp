@@ -18,7 +18,9 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
             shards.push_back(shard.file, shard.region, shard.flat);
         made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
     }
-    return std::move(made).take();
+    layout all = std::move(made).take();
+    all.fused = checkpoint.fused;
+    return all;
 }
 
 } // namespace reshard

@@ -8,6 +8,7 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -223,6 +224,13 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
     }
 }
 
+/// Says in a file's metadata how tensors were fused, if any were.
+inline void note_fused(std::map<std::string, std::string>& metadata,
+                       std::vector<fused_tensor> const& all) {
+    if (!all.empty())
+        metadata.emplace(fused_name, fused_text(all));
+}
+
 /// The shards of a rank in `count` files, or as many as a key needs; none is empty. The largest
 /// shard goes first, into the file with the fewest bytes that does not have its key.
 inline std::vector<file_contents> spread_over(std::vector<file_contents> const& files,
@@ -276,12 +284,14 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
     plan.holders = target.holders;
     plan.metadata.format = "sharded_safetensors";
     plan.metadata.aliases = choices.aliases;
+    plan.metadata.fused = choices.fused;
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
             files[i].name = sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
             metadata.insert(choices.texts.begin(), choices.texts.end());
+            note_fused(metadata, choices.fused);
             add_file(plan, std::move(files[i]), metadata, choices.chunk_bytes);
         }
     plan.metadata.metadata = choices.texts;
@@ -324,12 +334,15 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
     plan.metadata.aliases = choices.aliases;
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
+    plan.metadata.fused = choices.fused;
+    auto metadata = plan.metadata.metadata;
+    note_fused(metadata, choices.fused);
     hf_index index{{}, all};
     for (file_contents& contents : files) {
         for (file_shard const& shard : contents.shards)
             if (files.size() > 1)
                 index.weight_map[shard.key] = contents.name;
-        add_file(plan, std::move(contents), plan.metadata.metadata, choices.chunk_bytes);
+        add_file(plan, std::move(contents), metadata, choices.chunk_bytes);
     }
     join_tensors(plan.metadata.tensors);
     if (files.size() > 1)

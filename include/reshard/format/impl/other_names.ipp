@@ -7,6 +7,7 @@
 
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 
@@ -21,7 +22,7 @@ namespace reshard::detail {
 RESHARD_DECL bool is_own_name(std::string_view name) {
     constexpr std::string_view known[] = {
         sharding_info_name, reshard_info_name,  file_number_name, save_id_name,
-        chunk_digests_name, header_digest_name, delta_name};
+        chunk_digests_name, header_digest_name, delta_name,       fused_name};
     return std::ranges::find(known, name) != std::end(known);
 }
 

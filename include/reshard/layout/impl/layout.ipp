@@ -175,6 +175,17 @@ RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spr
     return entry;
 }
 
+/// Gives a tensor as many parts as it has blocks of ranks.
+inline void set_parts(std::vector<catalog_entry>& sorted, fused_tensor const& one) {
+    auto const place = find_tensor(sorted, one.key);
+    auto const axis = static_cast<std::size_t>(one.axis);
+    if (!one.is_by_rank || place == sorted.end() || axis >= place->shape.size())
+        return;
+    catalog_entry& entry = sorted[static_cast<std::size_t>(place - sorted.begin())];
+    entry.parts[axis] = one.blocks;
+    entry.uneven = static_cast<std::uint8_t>(entry.uneven & ~(1u << axis));
+}
+
 } // namespace detail
 
 RESHARD_DECL catalog catalog_of(layout const& all) {
@@ -188,6 +199,8 @@ RESHARD_DECL catalog catalog_of(layout const& all) {
         entries.back().key = one.key;
         entries.back().dtype = one.dtype;
     }
+    for (detail::fused_tensor const& one : all.fused)
+        detail::set_parts(entries, one);
     return catalog(std::move(entries));
 }
 

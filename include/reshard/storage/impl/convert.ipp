@@ -7,6 +7,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -171,6 +172,9 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     local_error const problem = attempt([&] {
         check_all_read(source.metadata());
         program = mapping_of_call(how, source);
+        carry_fused(program, source.files_layout());
+        if (how.wanted && !how.cut_fused)
+            at_path(target, [&] { check_fused(program, *how.wanted); });
         at_path(target, [&] { files = files_of(source, program, how, verdict); });
         digest = digest_of_call(source, program, files, how);
     });

@@ -10,6 +10,7 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -35,7 +36,8 @@ namespace reshard {
 namespace detail {
 
 inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
-    return digest_of_all(digest_of(source.metadata()), digest_of_call(how), how.verify, how.reads);
+    return digest_of_all(digest_of(source.metadata()), digest_of_call(how), how.verify, how.reads,
+                         how.cut_fused);
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
@@ -73,6 +75,9 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
         program = (*how.program.made())(stored, &wanted);
     std::tie(work.program, work.verdict) =
         fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+    carry_fused(work.program, source.files_layout());
+    if (!how.cut_fused)
+        check_fused(work.program, work.wanted);
     check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();

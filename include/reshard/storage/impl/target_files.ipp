@@ -110,6 +110,16 @@ inline void check_program(std::string const& program) {
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
+/// The fused tensors among those that are written.
+inline std::vector<fused_tensor> fused_of(mapping const& program,
+                                          std::optional<layout> const& wanted) {
+    std::vector<fused_tensor> written = program.fused();
+    std::erase_if(written, [&](fused_tensor const& one) {
+        return wanted ? !wanted->find(one.key) : !program.find(one.key);
+    });
+    return written;
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases) {
@@ -123,7 +133,8 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .texts = options.texts,
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
-        .replicas = options.replicas};
+        .replicas = options.replicas,
+        .fused = fused_of(program, wanted)};
     if (options.single_file) {
         check_single_file(wanted, options);
         return plan_file(without_keys(catalog_of(program), aliases), choices);

@@ -129,6 +129,18 @@ public:
         expanded.push_back(context_.make(from, to, like_));
     }
 
+    /// Appends the statement that makes a fused tensor of so many blocks.
+    void append_fused(std::vector<statement>& expanded, std::span<name const> from,
+                      index_t blocks) {
+        origin made = context_.code.origin(like_.origin);
+        made.blocks = blocks;
+        for (attribute const& each : context_.code.attributes(one_))
+            made.attributes += (made.attributes.empty() ? "" : ", ") + attribute_text(each);
+        like_.origin = context_.code.make_origin(made);
+        name const to = right(0);
+        append(expanded, from, {&to, 1});
+    }
+
 private:
     using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
                                                               index_t) const;
@@ -234,9 +246,8 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
         name const projection = fused.right(i);
         fused.append(expanded, heads[i], {&projection, 1});
     }
-    name const to = fused.right(0);
     if (!parts_it)
-        fused.append(expanded, qkv_order(heads, static_cast<std::size_t>(target)), {&to, 1});
+        fused.append_fused(expanded, qkv_order(heads, static_cast<std::size_t>(target)), target);
 }
 
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
@@ -280,7 +291,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
             fused.append(expanded, heads[i], {&projection, 1});
     }
     if (fuses)
-        fused.append(expanded, order, {&whole, 1});
+        fused.append_fused(expanded, order, count.key);
 }
 
 /// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
@@ -321,9 +332,9 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
     auto const gate = fused.pieces("fused_ffn_tmp.GATE_", count);
     auto const up = fused.pieces("fused_ffn_tmp.UP_", count);
     fused.append(expanded, {&from, 1}, ffn_order(gate, up, source));
-    name const first = fused.right(0);
     if (right == 1)
-        return fused.append(expanded, ffn_order(gate, up, target), {&first, 1});
+        return fused.append_fused(expanded, ffn_order(gate, up, target), target);
+    name const first = fused.right(0);
     name const second = fused.right(1);
     fused.append(expanded, gate, {&first, 1});
     fused.append(expanded, up, {&second, 1});

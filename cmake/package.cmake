@@ -1,0 +1,36 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Debian packages of what has been built: `cpack -G DEB` in the build folder makes libreshard-dev,
+# the headers and the compiled twins, and reshard, the command-line tool.
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME reshard)
+set(CPACK_PACKAGE_VENDOR "The developers of Reshard")
+set(CPACK_PACKAGE_CONTACT "The developers of Reshard <reshard@example.org>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL reshard_development reshard_tool)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_NAME libreshard-dev)
+set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_DEPENDS "libboost1.81-dev")
+set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_RECOMMENDS
+    "libboost-mpi1.81-dev, libboost-serialization1.81-dev, libboost-json1.81-dev, libopenmpi-dev, libxxhash-dev")
+set(CPACK_COMPONENT_RESHARD_DEVELOPMENT_DESCRIPTION
+"move the tensors of a model from one parallel layout to another (C++)
+ Reshard is a header-only C++20 library. It describes how the tensors of a
+ model are sharded over the ranks of a job, and moves each element to the rank
+ that needs it, over MPI or between checkpoints on disk.
+ .
+ This package has the headers, static libraries of what is no template, and
+ the files for CMake and pkg-config.")
+set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_NAME reshard)
+set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_RESHARD_TOOL_DESCRIPTION
+"convert the checkpoints of models from one parallel layout to another
+ The command-line tool of the library Reshard inspects, checks, plans and
+ converts checkpoints in the safetensors format, sharded or whole, with
+ programs that rename, fuse, split, transpose and cast tensors on the way.")

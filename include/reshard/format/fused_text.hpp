@@ -1,0 +1,36 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_FUSED_TEXT_HPP
+#define RESHARD_FORMAT_FUSED_TEXT_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/layout/fused_tensor.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Fused tensors as a text of a file's metadata.
+
+namespace reshard::detail {
+
+/// Under which name the metadata of a file says how tensors were fused.
+inline constexpr std::string_view fused_name = "RESHARD_FUSED";
+
+/// A JSON list in which tensors that are alike stand together:
+/// `[{"axis":0,"blocks":3,"by_rank":true,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
+RESHARD_DECL std::string fused_text(std::vector<fused_tensor> const& all);
+
+/// The tensors of such a text.
+///
+/// \throws error with errc::corrupt_file that names `file` and the place
+RESHARD_DECL std::vector<fused_tensor> parse_fused(std::string_view text, std::string_view file);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/fused_text.ipp>
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+
+#include "held.hpp"
+#include "shared_directory.hpp"
+#include "support/says.hpp"
+
+/// \file
+/// A checkpoint of a fused tensor knows for how many parts it was made.
+
+BOOST_AUTO_TEST_SUITE(storage_fused)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+/// `w`, of 60 x 2, in equal parts along its first axis.
+layout rows_of(index_t parts) {
+    std::vector<std::vector<shard_descriptor>> ranks(static_cast<std::size_t>(parts));
+    for (index_t rank = 0; rank < parts; ++rank)
+        ranks[static_cast<std::size_t>(rank)].push_back(
+            shard_of("w", data_type::f32, {60, 2}, {rank * 60 / parts, 0}, {60 / parts, 2}));
+    return layout_of(ranks);
+}
+
+/// This rank's rows, of as many parts as there are ranks.
+held own_rows() {
+    index_t const rank = world().rank(), rows = 60 / world().size();
+    return held({shard_of("w", data_type::f32, {60, 2}, {rank * rows, 0}, {rows, 2})});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_fused_checkpoint_is_cut_as_it_was_made_for_or_not_at_all) {
+    shared_directory const directory;
+    held parts(
+        {whole_of("gate", data_type::f32, {30, 2}), whole_of("up", data_type::f32, {30, 2})});
+    save(world(), parts.tensors(), directory / "model");
+    convert(world(), open_checkpoint(world(), directory / "model"), directory / "fused",
+            {.program = aoa::parse("gate, up -> w, fused_ffn, axis=0"), .wanted = rows_of(5)});
+    auto const source = open_checkpoint(world(), directory / "fused");
+    BOOST_TEST_REQUIRE(source.metadata().fused.size() == 1u);
+    BOOST_TEST(source.metadata().fused[0].blocks == 5);
+
+    held want = own_rows();
+    std::string const sentence = "'w', shape [60, 2], is interleaved in 5 parts along axis 0";
+    if (world().size() > 1)
+        BOOST_CHECK_EXCEPTION(load(world(), source, want.cleared().tensors()), error,
+                              mentions(errc::bad_layout, sentence));
+    load(world(), source, want.cleared().tensors(), {.cut_fused = true});
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "refused", {.wanted = rows_of(2)}),
+                          error, mentions(errc::bad_layout, sentence));
+    for (layout const& wanted : {rows_of(1), rows_of(5)})
+        convert(world(), source, directory / ("made" + std::to_string(wanted.holders)),
+                {.wanted = wanted});
+    convert(world(), source, directory / "cut", {.wanted = rows_of(2), .cut_fused = true});
+    BOOST_TEST(open_checkpoint(world(), directory / "cut").metadata().fused[0].blocks == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

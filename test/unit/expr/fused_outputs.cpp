@@ -1,0 +1,164 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/fused_outputs.hpp>
+
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/expr/algebra.hpp>
+#include <reshard/layout/layout_of.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(expr_fused_outputs)
+
+namespace {
+
+/// `key`, float32 of that shape, in equal parts along an axis.
+layout cut_in(std::string const& key, index_vector const& shape, std::size_t axis, index_t parts) {
+    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(parts));
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+        box region = whole(shape);
+        region.shape[axis] /= parts;
+        region.offset[axis] = static_cast<index_t>(rank) * region.shape[axis];
+        held[rank].push_back({key, data_type::f32, shape, region, {}});
+    }
+    return layout_of(held);
+}
+
+catalog const gate_and_up({{"gate", data_type::f32, {12, 4}, {1, 1}},
+                           {"up", data_type::f32, {12, 4}, {1, 1}},
+                           {"gate.moment1_0", data_type::f32, {12, 4}, {1, 1}},
+                           {"up.moment1_0", data_type::f32, {12, 4}, {1, 1}}});
+
+mapping compiled(std::string const& text, catalog const& source, layout const& target) {
+    catalog const wanted = catalog_of(target);
+    return aoa::mapping_of(aoa::parse(text), source, &wanted);
+}
+
+/// A source that has `w`, float32 of shape 24 x 4, fused so.
+layout stored(fused_tensor one) {
+    layout held = cut_in("w", {24, 4}, 0, 1);
+    held.fused.push_back(std::move(one));
+    return held;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_macro_declares_for_how_many_parts_its_tensor_was_made) {
+    mapping const made =
+        compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, cut_in("w", {24, 4}, 0, 3));
+    fused_tensor const expected{"w", 0, 3, true, "fused_ffn, axis=0"};
+    BOOST_TEST((made.fused() == std::vector{expected}));
+}
+
+BOOST_AUTO_TEST_CASE(an_axis_from_the_end_is_counted_from_the_front) {
+    mapping const made =
+        compiled("gate, up -> w, fused_ffn, axis=-2", gate_and_up, cut_in("w", {24, 4}, 0, 2));
+    BOOST_TEST_REQUIRE(made.fused().size() == 1u);
+    BOOST_TEST(made.fused()[0].axis == 0);
+    BOOST_TEST(made.fused()[0].blocks == 2);
+}
+
+BOOST_AUTO_TEST_CASE(another_name_of_the_tensor_is_declared_too) {
+    mapping const made = compiled("gate, up -> w, fused_ffn, axis=0\nw -> x", gate_and_up,
+                                  cut_in("x", {24, 4}, 0, 1));
+    BOOST_TEST_REQUIRE(made.fused().size() == 1u);
+    BOOST_TEST(made.fused()[0].key == "x");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
+    catalog const source({{"w", data_type::f32, {24, 4}, {3, 1}}});
+    mapping const made =
+        compiled("w -> gate, up, fused_ffn, axis=0", source, cut_in("gate", {12, 4}, 0, 1));
+    BOOST_TEST(made.fused().empty());
+}
+
+BOOST_AUTO_TEST_CASE(heads_may_be_several_a_rank) {
+    catalog const source({{"q", data_type::f32, {8, 4}, {1, 1}},
+                          {"k", data_type::f32, {4, 4}, {1, 1}},
+                          {"v", data_type::f32, {4, 4}, {1, 1}}});
+    std::string const text = "q, k, v -> w, fused_qkv, num_heads=8, num_key_value_groups=4, axis=0";
+    for (index_t const parts : {1, 2, 4}) {
+        layout const target = cut_in("w", {16, 4}, 0, parts);
+        mapping const made = compiled(text, source, target);
+        BOOST_TEST_REQUIRE(made.fused().size() == 1u);
+        BOOST_TEST(made.fused()[0].blocks == 4);
+        BOOST_TEST(!find_fused_fault(made, target).has_value());
+    }
+    layout const target = cut_in("w", {16, 4}, 0, 8);
+    BOOST_TEST(
+        find_fused_fault(compiled(text, source, target), target).value() ==
+        "'w', shape [16, 4], is interleaved in 4 groups of heads along axis 0, and the target "
+        "cuts it there into 8, so that ranks would get elements of wrong heads; cut it into "
+        "a number of parts that divides 4");
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
+    layout const source = stored({"w", 0, 3, true, "fused_ffn, axis=0"});
+    mapping copy(catalog_of(source));
+    copy.define("same", copy.source(0));
+    copy.define("cast", cast(copy.source(0), data_type::bf16));
+    copy.define("turned", transpose(copy.source(0)));
+    copy.define("half", split(copy.source(0), 0, std::size_t{2})[0]);
+    carry_fused(copy, source);
+    BOOST_TEST_REQUIRE(copy.fused().size() == 3u);
+    BOOST_TEST((find_fused(copy.fused(), "same")->axis == 0));
+    BOOST_TEST((find_fused(copy.fused(), "cast")->blocks == 3));
+    BOOST_TEST((find_fused(copy.fused(), "turned")->axis == 1));
+    BOOST_TEST((find_fused(copy.fused(), "half") == nullptr));
+    carry_fused(copy, source);
+    BOOST_TEST(copy.fused().size() == 3u); // once
+}
+
+BOOST_AUTO_TEST_CASE(state_is_fused_as_its_parameter_is) {
+    std::vector<std::vector<shard_descriptor>> held(1);
+    for (char const* const key : {"w", "w.moment1_0"})
+        held[0].push_back({key, data_type::f32, {24, 4}, whole({24, 4}), {}});
+    layout const target = layout_of(held);
+    mapping made = compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, target);
+    carry_fused(made, target);
+    BOOST_TEST_REQUIRE(made.fused().size() == 2u);
+    BOOST_TEST((find_fused(made.fused(), "w.moment1_0")->blocks == 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all) {
+    layout const source = stored({"w", 0, 3, true, "fused_ffn, axis=0"});
+    mapping copy = identity_mapping(catalog_of(source));
+    carry_fused(copy, source);
+    for (index_t const parts : {1, 3})
+        check_fused(copy, cut_in("w", {24, 4}, 0, parts));
+    check_fused(copy, cut_in("w", {24, 4}, 1, 4)); // along another axis
+    check_fused(copy, cut_in("v", {24, 4}, 0, 2)); // another tensor
+    BOOST_CHECK_EXCEPTION(
+        check_fused(copy, cut_in("w", {24, 4}, 0, 6)), error, [](error const& problem) {
+            BOOST_TEST(
+                problem.what() ==
+                std::string(
+                    "'w', shape [24, 4], is interleaved in 3 parts along axis 0, and the target "
+                    "cuts it there into 6, so that ranks would get elements of wrong tensors; "
+                    "make it anew with the statement  w -> w, fused_ffn, axis=0; where the parts "
+                    "are put together before they are used, as by FSDP, cut_fused allows it"));
+            return problem.code() == errc::bad_layout;
+        });
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_refused) {
+    layout const source = stored({"w", 0, 2, true, {}});
+    mapping copy = identity_mapping(catalog_of(source));
+    carry_fused(copy, source);
+    layout const uneven = layout_of({{{"w", data_type::f32, {24, 4}, {{0, 0}, {10, 4}}, {}}},
+                                     {{"w", data_type::f32, {24, 4}, {{10, 0}, {14, 4}}, {}}}});
+    BOOST_TEST(find_fused_fault(copy, uneven).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_catalog_has_the_parts_that_a_tensor_was_made_for) {
+    BOOST_TEST(catalog_of(stored({"w", 0, 3, true, {}})).find("w")->parts == (index_vector{3, 1}));
+    BOOST_TEST(catalog_of(stored({"w", 0, 3, false, {}})).find("w")->parts == (index_vector{1, 1}));
+    BOOST_TEST(catalog_of(stored({"v", 0, 3, true, {}})).find("w")->parts == (index_vector{1, 1}));
+    BOOST_TEST(catalog_of(stored({"w", 2, 3, true, {}})).find("w")->parts == (index_vector{1, 1}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
