@@ -35,4 +35,26 @@ install(FILES
         "${CMAKE_CURRENT_BINARY_DIR}/reshard-config-version.cmake"
         cmake/FindxxHash.cmake
     DESTINATION "${reshard_package_dir}" COMPONENT reshard_development)
-install(FILES LICENSE_1_0.txt DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT reshard_development)
+
+# pkg-config: the headers, which are compiled into the program. With MPI, compile by mpic++.
+set(reshard_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH reshard_prefix_from_pc "/prefix/${reshard_pc_dir}" /prefix)
+function(reshard_install_pc component description requires libs)
+    if(NOT component IN_LIST reshard_components)
+        return()
+    endif()
+    set(reshard_pc_description "${description}")
+    set(reshard_pc_requires "${requires}")
+    set(reshard_pc_libs "${libs}")
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/reshard-${component}.pc")
+    configure_file(cmake/reshard.pc.in "${file}" @ONLY)
+    install(FILES "${file}" DESTINATION "${reshard_pc_dir}" COMPONENT reshard_development)
+endfunction()
+reshard_install_pc(core "layouts, programs and plans of sharded tensors" "" "")
+reshard_install_pc(format "metadata of checkpoints" "reshard-core libxxhash" "-lboost_json")
+reshard_install_pc(mpi "sharded tensors moved over MPI; compile with mpic++" reshard-core
+    "-lboost_mpi -lboost_serialization")
+reshard_install_pc(storage "checkpoints loaded, saved and converted" "reshard-format reshard-mpi" "")
+
+# Not in the Debian packages, which have a file of their own.
+install(FILES LICENSE_1_0.txt DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT reshard_license)

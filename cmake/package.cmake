@@ -34,3 +34,26 @@ set(CPACK_COMPONENT_RESHARD_TOOL_DESCRIPTION
  The command-line tool of the library Reshard inspects, checks, plans and
  converts checkpoints in the safetensors format, sharded or whole, with
  programs that rename, fuse, split, transpose and cast tensors on the way.")
+
+# What Debian asks of every package; part of no other installation.
+configure_file(packaging/debian/changelog.in "${CMAKE_CURRENT_BINARY_DIR}/package/changelog" @ONLY)
+find_program(gzip gzip)
+if(gzip)
+    foreach(name changelog reshard.1)
+        set(file "${CMAKE_CURRENT_BINARY_DIR}/package/${name}")
+        if(name STREQUAL "reshard.1")
+            configure_file(packaging/reshard.1 "${file}" COPYONLY)
+        endif()
+        execute_process(COMMAND "${gzip}" -9nf "${file}" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+    foreach(package "libreshard-dev reshard_development" "reshard reshard_tool")
+        separate_arguments(package UNIX_COMMAND "${package}")
+        list(POP_FRONT package name)
+        install(FILES "${CMAKE_CURRENT_BINARY_DIR}/package/changelog.gz"
+                packaging/debian/copyright
+            DESTINATION "share/doc/${name}" COMPONENT ${package} EXCLUDE_FROM_ALL)
+    endforeach()
+    install(FILES "${CMAKE_CURRENT_BINARY_DIR}/package/reshard.1.gz"
+        DESTINATION share/man/man1 COMPONENT reshard_tool EXCLUDE_FROM_ALL)
+endif()
+include(CPack)

@@ -24,6 +24,29 @@ else()
     set(consumers core mpi compiled)
 endif()
 
+# The same through pkg-config, where there is one.
+find_program(pkg_config pkg-config)
+find_program(mpicxx mpic++)
+if(mode STREQUAL "install" AND pkg_config AND mpicxx)
+    file(GLOB pc_dir LIST_DIRECTORIES true "${work_dir}/moved/lib*/pkgconfig"
+        "${work_dir}/moved/lib*/*/pkgconfig")
+    set(ENV{PKG_CONFIG_PATH} "${pc_dir}")
+    foreach(consumer core storage)
+        set(source ${consumer})
+        set(by "${compiler}")
+        if(consumer STREQUAL "storage")
+            set(source mpi)
+            set(by "${mpicxx}")
+        endif()
+        execute_process(COMMAND "${pkg_config}" --cflags --libs reshard-${consumer}
+            OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        separate_arguments(flags UNIX_COMMAND "${flags}")
+        run("${by}" -std=c++20 "${source_dir}/test/install/${source}.cpp"
+            -o "${work_dir}/by_pkg_config_${consumer}" ${flags})
+    endforeach()
+    run("${work_dir}/by_pkg_config_core")
+endif()
+
 foreach(consumer IN LISTS consumers)
     run("${CMAKE_COMMAND}" -S "${source_dir}/test/${mode}" -B "${work_dir}/${consumer}"
         -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work_dir}/moved"

@@ -19,9 +19,8 @@ namespace reshard::detail {
 /// its axes in any order; and of the state of a fused output what is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
-/// What is wrong with the way in which `target` cuts the first of the fused outputs that it cuts
-/// within a block, or puts several blocks of ranks into one part; with the statement that makes it
-/// what the layout needs. Nothing where none is wrong.
+/// The first of the fused outputs that `target` cuts, and not into the parts that it was made for,
+/// with the statement that makes it what the layout needs; nothing where there is none.
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
                                                          layout const& target);
 

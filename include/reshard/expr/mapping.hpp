@@ -207,14 +207,15 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `one.key` has others interleaved.
+    /// Declares that the target tensor `one.key` has others interleaved. What is stored of a mapping
+    /// does not have it.
     void fuse(detail::fused_tensor one) { fused_.push_back(std::move(one)); }
 
     /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.sources_, self.outputs_, self.removed_, self.relations_, self.fused_);
+        visit(self.sources_, self.outputs_, self.removed_, self.relations_);
     }
 
     bool operator==(mapping const& other) const;
@@ -237,7 +238,7 @@ private:
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 4};
+inline constexpr stored_form form_of<mapping>{"mapping", 3};
 
 /// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
 /// so it is not that of all members. Equal mappings have equal digests on every machine.

@@ -18,9 +18,9 @@ namespace reshard::detail {
 /// Under which name the metadata of a file says how tensors were fused.
 inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
-/// A JSON list in which tensors that are alike stand together:
-/// `[{"axis":0,"blocks":3,"by_rank":true,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
-RESHARD_DECL std::string fused_text(std::vector<fused_tensor> const& all);
+/// A JSON list in which tensors that are alike stand together, by key:
+/// `[{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
+RESHARD_DECL std::string fused_text(std::vector<fused_tensor> all);
 
 /// The tensors of such a text.
 ///

@@ -72,9 +72,6 @@ public:
 
     index_t count() const;
 
-    /// True or false.
-    bool truth() const;
-
     /// Any number; null is NaN.
     double number() const;
 

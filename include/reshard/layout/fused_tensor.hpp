@@ -24,13 +24,11 @@ namespace reshard::detail {
 struct fused_tensor {
     std::string key;
     index_t axis = 0;
-    index_t blocks = 1;
-    /// Each block is what one rank has; else, as with heads, a rank may have several.
-    bool is_by_rank = true;
-    std::string macro; ///< how a program writes it: `fused_ffn, axis=0`
+    index_t blocks = 1; ///< as many as ranks that it was cut for
+    std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.key, self.axis, self.blocks, self.is_by_rank, self.macro);
+        visit(self.key, self.axis, self.blocks, self.macro);
     }
 
     bool operator==(fused_tensor const&) const = default;
@@ -41,11 +39,6 @@ inline void validate(fused_tensor const& one) {
     if (one.axis < 0 || one.blocks < 1)
         fail(errc::bad_layout, "it has '", one.key, "' interleaved in ", one.blocks,
              " blocks along axis ", one.axis);
-}
-
-/// Whether each of equal parts has blocks of its own, or one has all.
-inline bool is_cut_between_blocks(fused_tensor const& one, index_t parts) {
-    return parts == 1 || (one.is_by_rank ? parts == one.blocks : one.blocks % parts == 0);
 }
 
 /// The tensor of that key in a list, or null.

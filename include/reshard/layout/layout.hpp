@@ -62,7 +62,8 @@ struct layout {
     holder_t holders = 0;
     std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
-    std::vector<detail::fused_tensor> fused = {}; ///< what is known of how some were made
+    /// What is known of how some were made; of a checkpoint, and not told to other ranks.
+    std::vector<detail::fused_tensor> fused = {};
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;
@@ -80,7 +81,7 @@ struct layout {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.holders, self.spreads, self.tensors, self.fused);
+        visit(self.holders, self.spreads, self.tensors);
     }
 
     bool operator==(layout const&) const = default;
@@ -89,7 +90,7 @@ struct layout {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<layout>{"layout", 2};
+inline constexpr stored_form form_of<layout>{"layout", 1};
 
 } // namespace detail
 
@@ -117,8 +118,8 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_l
 /// The same of all tensors, in their order.
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank);
 
-/// The catalog of a layout: its tensors without who holds what. A fused tensor that has a block for
-/// each rank has as many parts, however it is cut.
+/// The catalog of a layout: its tensors without who holds what. A fused tensor has as many parts
+/// as it was made for, however it is cut.
 RESHARD_DECL catalog catalog_of(layout const& all);
 
 } // namespace reshard

@@ -50,7 +50,7 @@ layout stored(fused_tensor one) {
 BOOST_AUTO_TEST_CASE(a_macro_declares_for_how_many_parts_its_tensor_was_made) {
     mapping const made =
         compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, cut_in("w", {24, 4}, 0, 3));
-    fused_tensor const expected{"w", 0, 3, true, "fused_ffn, axis=0"};
+    fused_tensor const expected{"w", 0, 3, "fused_ffn, axis=0"};
     BOOST_TEST((made.fused() == std::vector{expected}));
 }
 
@@ -76,28 +76,20 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
     BOOST_TEST(made.fused().empty());
 }
 
-BOOST_AUTO_TEST_CASE(heads_may_be_several_a_rank) {
+BOOST_AUTO_TEST_CASE(heads_are_no_parts_of_ranks) {
     catalog const source({{"q", data_type::f32, {8, 4}, {1, 1}},
                           {"k", data_type::f32, {4, 4}, {1, 1}},
                           {"v", data_type::f32, {4, 4}, {1, 1}}});
-    std::string const text = "q, k, v -> w, fused_qkv, num_heads=8, num_key_value_groups=4, axis=0";
-    for (index_t const parts : {1, 2, 4}) {
-        layout const target = cut_in("w", {16, 4}, 0, parts);
-        mapping const made = compiled(text, source, target);
-        BOOST_TEST_REQUIRE(made.fused().size() == 1u);
-        BOOST_TEST(made.fused()[0].blocks == 4);
-        BOOST_TEST(!find_fused_fault(made, target).has_value());
-    }
-    layout const target = cut_in("w", {16, 4}, 0, 8);
-    BOOST_TEST(
-        find_fused_fault(compiled(text, source, target), target).value() ==
-        "'w', shape [16, 4], is interleaved in 4 groups of heads along axis 0, and the target "
-        "cuts it there into 8, so that ranks would get elements of wrong heads; cut it into "
-        "a number of parts that divides 4");
+    std::string const heads = "num_heads=8, num_key_value_groups=4, axis=0";
+    layout const target = cut_in("w", {16, 4}, 0, 2);
+    BOOST_TEST(compiled("q, k, v -> w, fused_qkv, " + heads, source, target).fused().empty());
+    auto const old = compiled("q, k, v -> w, fused_qkv_old, " + heads, source, target).fused();
+    fused_tensor const expected{"w", 0, 2, "fused_qkv_old, " + heads};
+    BOOST_TEST((old == std::vector{expected}));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
-    layout const source = stored({"w", 0, 3, true, "fused_ffn, axis=0"});
+    layout const source = stored({"w", 0, 3, "fused_ffn, axis=0"});
     mapping copy(catalog_of(source));
     copy.define("same", copy.source(0));
     copy.define("cast", cast(copy.source(0), data_type::bf16));
@@ -125,7 +117,7 @@ BOOST_AUTO_TEST_CASE(state_is_fused_as_its_parameter_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all) {
-    layout const source = stored({"w", 0, 3, true, "fused_ffn, axis=0"});
+    layout const source = stored({"w", 0, 3, "fused_ffn, axis=0"});
     mapping copy = identity_mapping(catalog_of(source));
     carry_fused(copy, source);
     for (index_t const parts : {1, 3})
@@ -146,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_refused) {
-    layout const source = stored({"w", 0, 2, true, {}});
+    layout const source = stored({"w", 0, 2, {}});
     mapping copy = identity_mapping(catalog_of(source));
     carry_fused(copy, source);
     layout const uneven = layout_of({{{"w", data_type::f32, {24, 4}, {{0, 0}, {10, 4}}, {}}},
@@ -155,10 +147,9 @@ BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_catalog_has_the_parts_that_a_tensor_was_made_for) {
-    BOOST_TEST(catalog_of(stored({"w", 0, 3, true, {}})).find("w")->parts == (index_vector{3, 1}));
-    BOOST_TEST(catalog_of(stored({"w", 0, 3, false, {}})).find("w")->parts == (index_vector{1, 1}));
-    BOOST_TEST(catalog_of(stored({"v", 0, 3, true, {}})).find("w")->parts == (index_vector{1, 1}));
-    BOOST_TEST(catalog_of(stored({"w", 2, 3, true, {}})).find("w")->parts == (index_vector{1, 1}));
+    BOOST_TEST(catalog_of(stored({"w", 0, 3, {}})).find("w")->parts == (index_vector{3, 1}));
+    BOOST_TEST(catalog_of(stored({"v", 0, 3, {}})).find("w")->parts == (index_vector{1, 1}));
+    BOOST_TEST(catalog_of(stored({"w", 2, 3, {}})).find("w")->parts == (index_vector{1, 1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,27 +10,24 @@ using namespace reshard::detail;
 BOOST_AUTO_TEST_SUITE(format_fused_text)
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_alike_stand_together) {
-    std::vector<fused_tensor> const all{{"a", 0, 3, true, "fused_ffn, axis=0"},
-                                        {"q\"", 1, 8, false, {}},
-                                        {"b", 0, 3, true, "fused_ffn, axis=0"}};
+    std::vector<fused_tensor> const all{
+        {"b", 0, 3, "fused_ffn, axis=0"}, {"q\"", 1, 8, {}}, {"a", 0, 3, "fused_ffn, axis=0"}};
     std::string const text =
-        R"([{"axis":0,"blocks":3,"by_rank":true,"macro":"fused_ffn, axis=0","keys":["a","b"]},)"
-        R"({"axis":1,"blocks":8,"by_rank":false,"macro":"","keys":["q\""]}])";
+        R"([{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["a","b"]},)"
+        R"({"axis":1,"blocks":8,"macro":"","keys":["q\""]}])";
     BOOST_TEST(fused_text(all) == text);
     auto const read = parse_fused(text, "file");
     BOOST_TEST_REQUIRE(read.size() == 3u);
-    BOOST_TEST((read[0] == all[0] && read[1] == all[2] && read[2] == all[1]));
+    BOOST_TEST((read[0] == all[2] && read[1] == all[0] && read[2] == all[1]));
     BOOST_TEST(fused_text({}) == "[]");
     BOOST_TEST(parse_fused("[]", "file").empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_such_list_is_refused_with_its_file) {
     for (char const* const text :
-         {"", "{}", "[1]", R"([{"axis":0}])",
-          R"([{"axis":-1,"blocks":3,"by_rank":true,"macro":"","keys":["a"]}])",
-          R"([{"axis":0,"blocks":0,"by_rank":true,"macro":"","keys":["a"]}])",
-          R"([{"axis":0,"blocks":3,"by_rank":1,"macro":"","keys":["a"]}])",
-          R"([{"axis":0,"blocks":3,"by_rank":true,"macro":"","keys":[1]}])"})
+         {"", "{}", "[1]", R"([{"axis":0}])", R"([{"axis":-1,"blocks":3,"macro":"","keys":["a"]}])",
+          R"([{"axis":0,"blocks":0,"macro":"","keys":["a"]}])",
+          R"([{"axis":0,"blocks":3,"macro":"","keys":[1]}])"})
         BOOST_CHECK_EXCEPTION(parse_fused(text, "m.safetensors"), error, [&](error const& problem) {
             BOOST_TEST_INFO(text);
             BOOST_TEST(std::string(problem.what()).starts_with("m.safetensors: RESHARD_FUSED"));

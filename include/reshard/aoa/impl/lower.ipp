@@ -90,7 +90,7 @@ inline fused_tensor fused_of(lower_context const& context, statement const& one,
     attribute const* const found = find_attribute(context.code.attributes(one), "axis");
     index_t const axis = std::get<index_t>(found->value);
     return {std::move(key), axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks,
-            made.macro != "fused_qkv", made.macro == "fused_qkv" ? std::string() : made.attributes};
+            made.attributes};
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {

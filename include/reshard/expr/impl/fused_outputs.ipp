@@ -54,26 +54,14 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
             }
 }
 
-/// How the blocks of a tensor are shared, for a sentence.
-inline std::string block_text(fused_tensor const& one) {
-    return std::to_string(one.blocks) + (one.is_by_rank    ? one.blocks == 1 ? " part" : " parts"
-                                         : one.blocks == 1 ? " group of heads"
-                                                           : " groups of heads");
-}
-
 inline std::string fault_text(fused_tensor const& one, catalog_entry const& wanted, index_t parts) {
-    std::string const key = "'" + one.key + "'";
-    std::string text = key + ", shape " + to_string(wanted.shape) + ", is interleaved in " +
-                       block_text(one) + " along axis " + std::to_string(one.axis) +
-                       ", and the target cuts it there into " + std::to_string(parts) +
-                       ", so that ranks would get elements of wrong ";
-    if (!one.is_by_rank)
-        return text + "heads; cut it into a number of parts that divides " +
-               std::to_string(one.blocks);
-    text += "tensors; ";
-    return text + (one.macro.empty() ? "make it anew for as many parts"
-                                     : "make it anew with the statement  " + one.key + " -> " +
-                                           one.key + ", " + one.macro);
+    std::string const statement = one.key + " -> " + one.key + ", " + one.macro;
+    return "'" + one.key + "', shape " + to_string(wanted.shape) + ", is interleaved in " +
+           std::to_string(one.blocks) + (one.blocks == 1 ? " part" : " parts") + " along axis " +
+           std::to_string(one.axis) + ", and the target cuts it there into " +
+           std::to_string(parts) +
+           ", so that ranks would get elements of wrong tensors; make it anew " +
+           (one.macro.empty() ? "for as many parts" : "with the statement  " + statement);
 }
 
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
@@ -87,7 +75,7 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
         if (!entry || axis >= entry->shape.size())
             continue;
         index_t const parts = entry->parts[axis];
-        if (!is_cut_between_blocks(one, parts) || !entry->is_even(axis))
+        if (parts != 1 && (parts != one.blocks || !entry->is_even(axis)))
             return fault_text(one, *entry, parts);
     }
     return std::nullopt;

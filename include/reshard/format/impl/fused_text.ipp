@@ -7,6 +7,7 @@
 
 #include <reshard/format/json_document.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace reshard::detail {
@@ -14,11 +15,11 @@ namespace reshard::detail {
 /// All but the key of a fused tensor, as the members of an object.
 inline std::string fused_members(fused_tensor const& one) {
     return "\"axis\":" + std::to_string(one.axis) + ",\"blocks\":" + std::to_string(one.blocks) +
-           ",\"by_rank\":" + (one.is_by_rank ? "true" : "false") +
            ",\"macro\":" + json_quoted(one.macro);
 }
 
-RESHARD_DECL std::string fused_text(std::vector<fused_tensor> const& all) {
+RESHARD_DECL std::string fused_text(std::vector<fused_tensor> all) {
+    std::ranges::sort(all, {}, &fused_tensor::key);
     std::map<std::string, std::string> keys_of;
     for (fused_tensor const& one : all) {
         std::string& keys = keys_of[fused_members(one)];
@@ -36,11 +37,8 @@ RESHARD_DECL std::vector<fused_tensor> parse_fused(std::string_view text, std::s
     json_cursor const list(document, place, errc::corrupt_file);
     std::vector<fused_tensor> all;
     for (json_cursor const& kind : list.elements()) {
-        fused_tensor one{{},
-                         kind.at("axis").count(),
-                         kind.at("blocks").count(),
-                         kind.at("by_rank").truth(),
-                         kind.at("macro").text()};
+        fused_tensor one{
+            {}, kind.at("axis").count(), kind.at("blocks").count(), kind.at("macro").text()};
         if (one.blocks < 1)
             kind.at("blocks").refuse("a tensor has one block at least");
         for (json_cursor const& key : kind.at("keys").elements()) {

@@ -83,12 +83,6 @@ RESHARD_DECL index_t json_cursor::count() const {
     return value_->get_int64();
 }
 
-RESHARD_DECL bool json_cursor::truth() const {
-    if (!value_->is_bool())
-        refuse("expected true or false, found " + kind());
-    return value_->get_bool();
-}
-
 RESHARD_DECL double json_cursor::number() const {
     if (value_->is_null())
         return std::numeric_limits<double>::quiet_NaN();

@@ -175,11 +175,11 @@ RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spr
     return entry;
 }
 
-/// Gives a tensor as many parts as it has blocks of ranks.
+/// Gives a tensor as many parts as it was made for.
 inline void set_parts(std::vector<catalog_entry>& sorted, fused_tensor const& one) {
     auto const place = find_tensor(sorted, one.key);
     auto const axis = static_cast<std::size_t>(one.axis);
-    if (!one.is_by_rank || place == sorted.end() || axis >= place->shape.size())
+    if (place == sorted.end() || axis >= place->shape.size())
         return;
     catalog_entry& entry = sorted[static_cast<std::size_t>(place - sorted.begin())];
     entry.parts[axis] = one.blocks;

@@ -129,7 +129,7 @@ public:
         expanded.push_back(context_.make(from, to, like_));
     }
 
-    /// Appends the statement that makes a fused tensor of so many blocks.
+    /// Appends the statement that makes a fused tensor of so many blocks, one for each rank.
     void append_fused(std::vector<statement>& expanded, std::span<name const> from,
                       index_t blocks) {
         origin made = context_.code.origin(like_.origin);
@@ -291,7 +291,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
             fused.append(expanded, heads[i], {&projection, 1});
     }
     if (fuses)
-        fused.append_fused(expanded, order, count.key);
+        fused.append(expanded, order, {&whole, 1});
 }
 
 /// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.

@@ -1,0 +1,31 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Reshard in a Spack repository of one's own: repos/ours/packages/reshard/package.py."""
+
+from spack.package import *
+
+
+class Reshard(CMakePackage):
+    """Describe, transform and redistribute sharded tensors over MPI."""
+
+    license("BSL-1.0")
+
+    version("main", branch="main")
+
+    variant("tool", default=True, description="Build the command-line tool")
+
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("boost@1.81:+mpi+serialization+json cxxstd=20")
+    depends_on("mpi")
+    depends_on("xxhash")
+    depends_on("cli11", type="build", when="+tool")
+
+    conflicts("%gcc@:11", msg="C++20 as g++ 12 has it is needed")
+
+    def cmake_args(self):
+        return [
+            self.define("RESHARD_BUILD_TESTS", False),
+            self.define("RESHARD_BUILD_BENCH", False),
+            self.define_from_variant("RESHARD_BUILD_EXAMPLES", "tool"),
+        ]
