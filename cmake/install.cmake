@@ -37,7 +37,7 @@ install(FILES
     DESTINATION "${reshard_package_dir}" COMPONENT reshard_development)
 
 # pkg-config: the headers, which are compiled into the program. With MPI, compile by mpic++.
-set(reshard_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(reshard_pc_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 file(RELATIVE_PATH reshard_prefix_from_pc "/prefix/${reshard_pc_dir}" /prefix)
 function(reshard_install_pc component description requires libs)
     if(NOT component IN_LIST reshard_components)

@@ -20,20 +20,19 @@ set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_RECOMMENDS
     "libboost-mpi1.81-dev, libboost-serialization1.81-dev, libboost-json1.81-dev, libopenmpi-dev, libxxhash-dev")
 set(CPACK_COMPONENT_RESHARD_DEVELOPMENT_DESCRIPTION
 "move the tensors of a model from one parallel layout to another (C++)
- Reshard is a header-only C++20 library. It describes how the tensors of a
- model are sharded over the ranks of a job, and moves each element to the rank
- that needs it, over MPI or between checkpoints on disk.
- .
- This package has the headers, static libraries of what is no template, and
- the files for CMake and pkg-config.")
+Reshard is a header-only C++20 library. It describes how the tensors of a
+model are sharded over the ranks of a job, and moves each element to the rank
+that needs it, over MPI or between checkpoints on disk. This package has the
+headers, static libraries of what is no template, and files for CMake and
+pkg-config.")
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_NAME reshard)
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_RESHARD_TOOL_DESCRIPTION
 "convert the checkpoints of models from one parallel layout to another
- The command-line tool of the library Reshard inspects, checks, plans and
- converts checkpoints in the safetensors format, sharded or whole, with
- programs that rename, fuse, split, transpose and cast tensors on the way.")
+The command-line tool of the library Reshard inspects, checks, plans and
+converts checkpoints in the safetensors format, sharded or whole, with
+programs that rename, fuse, split, transpose and cast tensors on the way.")
 
 # What Debian asks of every package; part of no other installation.
 configure_file(packaging/debian/changelog.in "${CMAKE_CURRENT_BINARY_DIR}/package/changelog" @ONLY)

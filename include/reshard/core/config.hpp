@@ -16,6 +16,10 @@
 #define RESHARD_DECL inline
 #endif
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Reshard is for little-endian machines: it writes tensors to files as they lie in memory"
+#endif
+
 namespace reshard::detail {
 
 // Sources that are compiled in different ways do not link: of a variable that one of them has for
