@@ -240,14 +240,30 @@ std::string counts_text(check_report const& report) {
            (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
 
+std::string shown_text(finding_group const& group) {
+    std::string text = group.first->text;
+    if (!group.others.empty())
+        text += "\n  the same for " + listed(group.others) + all_at_once(group);
+    if (group.nameless > 0)
+        text += "\n  the same " + counted(group.nameless, "more time");
+    return text;
+}
+
+/// A note behind `note: `, as on standard error, where all notes go.
+std::string without_kind(std::string text) {
+    constexpr std::string_view kind = "note: ";
+    if (std::size_t const place = text.find(kind); place != text.npos)
+        text.erase(place, kind.size());
+    return text;
+}
+
 std::string text_of(check_report const& report) {
     std::string text;
     for (finding_group const& group : groups_of(report.findings)) {
-        text += group.first->text + "\n";
-        if (!group.others.empty())
-            text += "  the same for " + listed(group.others) + all_at_once(group) + "\n";
-        if (group.nameless > 0)
-            text += "  the same " + counted(group.nameless, "more time") + "\n";
+        if (group.first->severity == "note")
+            note(without_kind(shown_text(group)));
+        else
+            text += shown_text(group) + "\n";
     }
     for (auto const& [what, keys] :
          {std::pair{"identity", &report.keys.identity}, std::pair{"renamed", &report.keys.renamed},
