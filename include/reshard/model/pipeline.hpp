@@ -89,7 +89,8 @@ public:
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
             fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
-                 " in a pipeline of ", stages_, " stages with ", virtual_stages(), " chunks each");
+                 " in a pipeline of ", detail::counted(stages_, "stage"), " with ",
+                 detail::counted(virtual_stages(), "chunk"), " each");
         auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
         return {begins_[i], begins_[i + 1]};
     }

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(what_people_write_that_is_no_json_is_called_by_its_name) {
     BOOST_TEST(events("[1 2]") == "3: a comma or a colon is missing before '2'");
     BOOST_TEST(events("{\"a\" 1}") == "5: a comma or a colon is missing before '1'");
     BOOST_TEST(events("[[\"tp\", 2], \"rules\": []]") ==
-               "20: ':' cannot stand here in JSON; is a bracket missing before it?");
+               "19: ':' cannot stand here in JSON; is a bracket missing before it?");
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_stops_the_text_with_its_own_words) {

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(metadata_that_contradicts_the_header_is_refused) {
         refusal(header_of({w}, R"({"w":{"saved_offsets":[0,0]},"v":{"saved_offsets":[]}})")) ==
         "s: DCP_SHARDING_INFO: ['v']: the file has no such tensor");
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0]}})")) ==
-               "s: tensor 'w': 1 offsets, but a shape of 2 axes");
+               "s: tensor 'w': 1 offset, but a shape of 2 axes");
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0,-1]}})")) ==
                "s: DCP_SHARDING_INFO: w.saved_offsets[1]: expected an integer from 0 to 2^63 - 1, "
                "found -1");
