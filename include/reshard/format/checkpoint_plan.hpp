@@ -91,6 +91,7 @@ struct file_choices {
     writer_choice writer = {};
     index_t files_per_rank = 1; ///< that a rank's shards are spread over, by bytes
     bool replicas = false;      ///< each rank that holds a shard has it in its own file
+    bool per_rank = false;      ///< the same, in files that are named after their ranks
 };
 
 /// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the

@@ -91,6 +91,13 @@ inline std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
            five_digits(count) + ".safetensors";
 }
 
+/// `rank-00000.safetensors` for rank 0; with several files a rank, `rank-00000-00001-of-00002`.
+inline std::string rank_file_name(std::size_t rank, std::size_t number = 0, std::size_t count = 1) {
+    return "rank-" + five_digits(rank) +
+           (count == 1 ? "" : "-" + five_digits(number + 1) + "-of-" + five_digits(count)) +
+           ".safetensors";
+}
+
 /// True where the metadata of a file says which shards its tensors are, as torch writes it.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
