@@ -4,13 +4,16 @@
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
+#include "page/check_page.hpp"
 #include "spec.hpp"
 #include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/words.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -240,14 +243,30 @@ std::string counts_text(check_report const& report) {
            (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
 
+std::string shown_text(finding_group const& group) {
+    std::string text = group.first->text;
+    if (!group.others.empty())
+        text += "\n  the same for " + listed(group.others) + all_at_once(group);
+    if (group.nameless > 0)
+        text += "\n  the same " + counted(group.nameless, "more time");
+    return text;
+}
+
+/// A note behind `note: `, as on standard error, where all notes go.
+std::string without_kind(std::string text) {
+    constexpr std::string_view kind = "note: ";
+    if (std::size_t const place = text.find(kind); place != text.npos)
+        text.erase(place, kind.size());
+    return text;
+}
+
 std::string text_of(check_report const& report) {
     std::string text;
     for (finding_group const& group : groups_of(report.findings)) {
-        text += group.first->text + "\n";
-        if (!group.others.empty())
-            text += "  the same for " + listed(group.others) + all_at_once(group) + "\n";
-        if (group.nameless > 0)
-            text += "  the same " + counted(group.nameless, "more time") + "\n";
+        if (group.first->severity == "note")
+            note(without_kind(shown_text(group)));
+        else
+            text += shown_text(group) + "\n";
     }
     for (auto const& [what, keys] :
          {std::pair{"identity", &report.keys.identity}, std::pair{"renamed", &report.keys.renamed},
@@ -260,8 +279,18 @@ std::string text_of(check_report const& report) {
     return text + counts_text(report) + "\n";
 }
 
-outcome check_job(job_files const& files, bool as_json) {
+void write_page(std::string const& path, check_report const& report, job_files const& files) {
+    std::vector<std::string> texts;
+    for (reported const& one : report.findings)
+        texts.push_back(one.text);
+    detail::write_whole_file(path, check_page(json_of(report), texts, files.program,
+                                              detail::read_text_file(files.program)));
+}
+
+outcome check_job(job_files const& files, std::string const& page, bool as_json) {
     check_report const report = make_report(files);
+    if (!page.empty())
+        write_page(page, report, files);
     int const status = report.ok() ? done : no;
     return as_json ? json_outcome(json_of(report), status) : outcome{text_of(report), status};
 }
@@ -270,6 +299,7 @@ outcome check_job(job_files const& files, bool as_json) {
 
 void add_check(CLI::App& app, invocation& chosen) {
     auto const files = std::make_shared<job_files>();
+    auto const page = std::make_shared<std::string>();
     CLI::App* const command = add_command(
         app, chosen, "check", "Report all that is wrong with a program before any byte moves",
         "  reshard check --program fuse.aoa --source model\n"
@@ -280,9 +310,10 @@ void add_check(CLI::App& app, invocation& chosen) {
     add_partial(*command, *files, "target");
     add_cut_fused(*command, *files);
     add_strict(*command, *files);
-    command->callback([files, &chosen] {
-        chosen.run = [files, &chosen](processes const& world) {
-            return on_first(world, [&] { return check_job(*files, chosen.json); });
+    add_report(*command, *page, "that shows all findings with their source text");
+    command->callback([files, page, &chosen] {
+        chosen.run = [files, page, &chosen](processes const& world) {
+            return on_first(world, [&] { return check_job(*files, *page, chosen.json); });
         };
     });
 }

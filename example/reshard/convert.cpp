@@ -33,6 +33,7 @@ struct convert_command {
     bool no_carry = false;
     std::string base;
     bool replicas = false;
+    bool per_rank = false;
     progress_when progress = progress_when::on_terminal;
     std::map<std::string, double> numbers;
 };
@@ -58,7 +59,8 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .numbers = options.numbers,
                                         .program = program_text(options.files),
                                         .base = options.base,
-                                        .replicas = options.replicas};
+                                        .replicas = options.replicas,
+                                        .per_rank = options.per_rank};
     progress_bar bar(world.rank() == 0, options.progress);
     convert_options const how{.program = all.map(),
                               .wanted = std::move(all.target),
@@ -150,11 +152,11 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
-                 "A layout file or a checkpoint; without it, a Hugging Face directory");
-    command
-        ->add_flag("--replicas", options->replicas,
-                   "Write equal shards into the file of each rank that holds them, not once")
-        ->needs(wanted);
+                 "A layout file or a checkpoint: the target gets a file for each rank that writes, "
+                 "shard-00001-model-... for rank 0 and so on; equal shards are in one of them. "
+                 "Without it, a Hugging Face directory");
+    for (CLI::Option* const option : add_replicas(*command, options->replicas, options->per_rank))
+        option->needs(wanted);
     add_partial(*command, options->files, "layout");
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);

@@ -1,13 +1,16 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "job_options.hpp"
 #include "json.hpp"
+#include "page/inspect_page.hpp"
 #include "summary.hpp"
 
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -29,6 +32,7 @@ struct inspect_options {
     std::string path;
     bool compatible = false;
     bool all = false;
+    std::string report; ///< a file, or empty
 };
 
 index_t bytes_of(checkpoint_metadata const& checkpoint) {
@@ -163,6 +167,8 @@ outcome inspect(inspect_options const& options, bool as_json) {
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     for (std::string const& warning : checkpoint.warnings)
         note(warning);
+    if (!options.report.empty())
+        detail::write_whole_file(options.report, inspect_page(checkpoint, json_of(checkpoint)));
     return as_json ? json_outcome(json_of(checkpoint))
                    : outcome{text_of(detail::without_aliases(checkpoint), options.all)};
 }
@@ -180,6 +186,7 @@ void add_inspect(CLI::App& app, invocation& chosen) {
                       "Accept what the reference reader of safetensors accepts");
     command->add_flag("--all", options->all,
                       "Show every tensor, also those that differ in numbers");
+    add_report(*command, options->report, "that shows what it holds");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return inspect(*options, chosen.json); });

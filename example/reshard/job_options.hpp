@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "job.hpp"
+#include "page/html.hpp"
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -109,6 +110,26 @@ inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
     return command.add_flag("--cut-fused", files.cut_fused,
                             "Fused tensors may be cut otherwise than they were made for, as by "
                             "FSDP, which gathers them before they are used");
+}
+
+/// `--replicas` and `--per-rank`.
+inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas, bool& per_rank) {
+    return {command.add_flag("--replicas", replicas,
+                             "Write equal shards into the file of each rank that holds them, not "
+                             "once into that of one of them"),
+            command.add_flag("--per-rank", per_rank,
+                             "The same, in files named after ranks: rank-00000.safetensors is of "
+                             "rank 0, where shard-00001-model-... is without this option")};
+}
+
+/// `--report`: the name of a page.
+inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string const& what) {
+    return command
+        .add_option("--report", path,
+                    "Write a page " + what +
+                        " to a file that ends in .html, to be opened in a browser; one that is "
+                        "there is replaced")
+        ->check(complaint_about_report, "");
 }
 
 /// `--strict`: the name of a mode.

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <iostream>
 #include <sstream>
@@ -28,8 +29,10 @@ void add_commands(CLI::App& app, invocation& chosen) {
     app.footer(
         "Each command has its own --help. Several processes: mpiexec -n P reshard ...\n"
         "Where a checkpoint is read, DIR/@latest is the newest complete one in the directory DIR.\n"
+        "Results go to standard output; errors, warnings, notes and progress to standard error.\n"
+        "Ranks are counted from 0.\n"
         "Exit status: 0; 1 if the answer is no; 2 for wrong usage; 3 for refused input; 4 if the\n"
-        "system could not read or write.");
+        "system could not read or write; 141 if nobody reads the output any more.");
     add_inspect(app, chosen);
     add_synthesize(app, chosen);
     add_expand(app, chosen);
@@ -63,6 +66,22 @@ void check_command(CLI::App const& app, int argc, char** argv) {
                       "; the commands are " + known + "; see reshard --help");
 }
 
+/// The first word of the command line that looks like an option and is none, with the option that
+/// is nearest to it; nothing where all are known.
+std::string unknown_option(CLI::App const& command) {
+    for (std::string const& word : command.remaining()) {
+        if (!word.starts_with("-"))
+            continue;
+        std::string const name = word.substr(0, word.find('='));
+        reshard::detail::nearest_text nearest(name, false);
+        for (CLI::Option const* const option : command.get_options())
+            for (std::string const& known : option->get_lnames())
+                nearest.look_at("--" + known);
+        return "unknown option '" + name + "'" + nearest.question();
+    }
+    return {};
+}
+
 /// Reads the command line; what asks for help becomes a command that prints it.
 ///
 /// \throws error with errc::usage for a command line that cannot be understood
@@ -74,10 +93,12 @@ void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
         std::ostringstream text, problem;
         if (app.exit(stop, text, problem) != 0) {
             auto const commands = app.get_subcommands();
-            std::string const name =
-                commands.empty() ? "reshard" : "reshard " + commands.front()->get_name();
-            reshard::fail(reshard::errc::usage,
-                          name + ": " + stop.what() + "; see " + name + " --help");
+            CLI::App const& command = commands.empty() ? app : *commands.front();
+            std::string const name = commands.empty() ? "reshard" : "reshard " + command.get_name();
+            std::string const unknown = unknown_option(command);
+            reshard::fail(reshard::errc::usage, name + ": " +
+                                                    (unknown.empty() ? stop.what() : unknown) +
+                                                    "; see " + name + " --help");
         }
         chosen.run = [help = text.str()](processes const&) { return outcome{help, done}; };
     }
@@ -91,6 +112,29 @@ std::uint64_t digest_of(int argc, char** argv) {
     return digest.value();
 }
 
+/// Writes to standard output. False where nobody reads it any more, as behind `| head`: that is no
+/// error to report.
+bool print(std::string const& text) {
+    errno = 0;
+    if (std::cout << text << std::flush)
+        return true;
+    if (errno == EPIPE)
+        return false;
+    reshard::fail(reshard::errc::io, "standard output: cannot be written");
+}
+
+/// Prints a result on the first process; the exit status, the same on all.
+int finish(processes const& world, outcome const& result) {
+    constexpr int nobody_reads = 128 + SIGPIPE; // what a shell shows for programs that SIGPIPE ends
+    int status = result.status;
+    reshard::agree_on(world, [&] {
+        std::string const text = result.is_program ? result.text : without_controls(result.text);
+        if (world.rank() == 0 && !print(text))
+            status = nobody_reads;
+    });
+    return std::stoi(world.all_gather(std::to_string(status)).front());
+}
+
 int run(processes const& world, int argc, char** argv) {
     CLI::App app("Describe, check, transform and redistribute checkpoints of sharded tensors.",
                  "reshard");
@@ -101,13 +145,7 @@ int run(processes const& world, int argc, char** argv) {
         reshard::detail::attempt([&] { parse(app, chosen, argc, argv); }));
     for (std::string* const path : chosen.checkpoints)
         resolve_latest(world, *path);
-    outcome const result = chosen.run(world);
-    reshard::agree_on(world, [&] {
-        std::string const text = result.is_program ? result.text : without_controls(result.text);
-        if (world.rank() == 0 && !(std::cout << text << std::flush))
-            reshard::fail(reshard::errc::io, "standard output: cannot be written");
-    });
-    return result.status;
+    return finish(world, chosen.run(world));
 }
 
 } // namespace

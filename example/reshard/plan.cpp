@@ -1,9 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "conversion.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
+#include "page/plan_page.hpp"
+#include "picture/byte_text.hpp"
 #include "plan_picture.hpp"
 #include "spec.hpp"
 #include "summary.hpp"
@@ -12,6 +15,8 @@
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -34,6 +39,9 @@ struct plan_command {
     bool key_details = false;
     std::optional<index_t> budget;
     std::string picture; ///< a file, or empty
+    bool replicas = false;
+    bool per_rank = false;
+    std::string report; ///< a file, or empty
 };
 
 /// What a plan gives and moves for one target tensor.
@@ -53,6 +61,10 @@ struct dry_run {
     plan_cost cost;
     std::vector<detail::process_memory> memory;
     detail::plan_rounds rounds;
+    std::optional<heat_bins> bins;   ///< where there is a report
+    std::optional<conversion> files; ///< where the source is a checkpoint
+    double seconds = 0;              ///< that planning took
+    index_t planning_bytes = 0;      ///< of memory that planning needed
 };
 
 bool has_elements(detail::tensor_shards const& shards, std::size_t i) {
@@ -101,6 +113,19 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
     return by_key;
 }
 
+/// What `convert` does with the files; nothing where the source has none, or where they are too many
+/// to be listed.
+std::optional<conversion> make_conversion(source_spec const& source, job const& all,
+                                          dry_run const& run, plan_command const& options) {
+    constexpr index_t most_pieces = 2'000'000;
+    if (!source.checkpoint || run.target_pieces > most_pieces)
+        return std::nullopt;
+    return conversion_of(source, all,
+                         {.partial = options.files.partial,
+                          .replicas = options.replicas,
+                          .per_rank = options.per_rank});
+}
+
 dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
     layout const& target = *all.target;
     detail::plan_problem const problem = problem_of(all.map(), source.held, target);
@@ -117,6 +142,9 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     result.by_key = key_costs(flows);
     result.memory = memory_of(problem, ranks);
     result.rounds = make_rounds(flows, ranks, options);
+    result.files = make_conversion(source, all, result, options);
+    if (!options.report.empty())
+        result.bins = result.files ? result.files->bins : bins_of(flows);
     if (!options.picture.empty())
         write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget);
     return result;
@@ -165,22 +193,26 @@ json::array json_of_rounds(dry_run const& run) {
 }
 
 json::object json_of(dry_run const& run, bool key_details) {
-    json::object document{{"source_ranks", run.source_ranks},
-                          {"target_ranks", run.target_ranks},
-                          {"keys", run.keys.size()},
-                          {"source_pieces", run.source_pieces},
-                          {"target_pieces", run.target_pieces},
-                          {"transfers", run.cost.transfers},
-                          {"messages", run.cost.messages},
-                          {"bytes", run.cost.bytes},
-                          {"bytes_local", run.cost.bytes_local},
-                          {"peak_extra_bytes", run.cost.peak_extra_bytes},
-                          {"imbalance",
-                           {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
-                            {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
-                          {"least_memory_budget", run.rounds.least_budget},
-                          {"rounds", json_of_rounds(run)},
-                          {"by_rank", json_of_ranks(run)}};
+    json::object document{
+        {"source_ranks", run.source_ranks},
+        {"target_ranks", run.target_ranks},
+        {"keys", run.keys.size()},
+        {"source_pieces", run.source_pieces},
+        {"target_pieces", run.target_pieces},
+        {"transfers", run.cost.transfers},
+        {"messages", run.cost.messages},
+        {"bytes", run.cost.bytes},
+        {"bytes_local", run.cost.bytes_local},
+        {"peak_extra_bytes", run.cost.peak_extra_bytes},
+        {"imbalance",
+         {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
+          {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
+        {"least_memory_budget", run.rounds.least_budget},
+        {"rounds", json_of_rounds(run)},
+        {"by_rank", json_of_ranks(run)},
+        {"planning", {{"seconds", run.seconds}, {"peak_extra_bytes", run.planning_bytes}}}};
+    if (run.files)
+        document["convert"] = json_of(*run.files);
     if (!key_details)
         return document;
     json::object details;
@@ -246,9 +278,14 @@ std::string ratio_text(double ratio) {
     return text;
 }
 
+/// Above what else is said of a checkpoint, which has no ranks.
+constexpr char const in_memory_text[] =
+    "the same among ranks, if file i of the checkpoint were in the memory of rank i:\n";
+
 std::string text_of(dry_run const& run, plan_command const& options) {
-    std::string text =
-        std::to_string(run.source_ranks) + " ranks to " + std::to_string(run.target_ranks) + ", " +
+    std::string text = run.files ? text_of(*run.files) + in_memory_text : std::string();
+    text +=
+        counted(run.source_ranks, "rank") + " to " + counted(run.target_ranks, "rank") + ", " +
         counted(run.keys.size(), "key") + ": " + grouped(run.source_pieces) + " source pieces, " +
         grouped(run.target_pieces) + " target pieces\n" + grouped(run.cost.transfers) +
         " transfers of " + grouped(run.cost.bytes) + " bytes, " + grouped(run.cost.bytes_local) +
@@ -270,14 +307,49 @@ std::string text_of(dry_run const& run, plan_command const& options) {
     return text + table(rows);
 }
 
+/// How long planning took, and how much memory.
+std::string planning_text(dry_run const& run) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3f", run.seconds);
+    return "planned in " + std::string(seconds) + " s with " + byte_text(run.planning_bytes) +
+           " of memory\n";
+}
+
+/// The mesh of a layout file, if it has one.
+std::optional<mesh> mesh_of(job_files const& files) {
+    detail::layout_file const target = read_target(files.target);
+    auto const* const rules = std::get_if<detail::layout_rules>(&target);
+    return rules ? std::optional(rules->ranks) : std::nullopt;
+}
+
+void write_page(plan_command const& options, source_spec const& source, job const& all,
+                dry_run const& run) {
+    std::vector<std::string> remarks;
+    for (aoa::finding const& one : all.findings())
+        remarks.push_back(text_of(all, one, options.files, kind_of(one) + ": "));
+    remarks.insert(remarks.end(), all.notes.begin(), all.notes.end());
+    if (!all.unwritten.empty())
+        remarks.push_back(all.unwritten);
+    json::object const document = json_of(run, options.key_details);
+    detail::write_whole_file(
+        options.report,
+        plan_page({options.files.source, options.files.target, document, source, *all.target,
+                   mesh_of(options.files), *run.bins, run.rounds.rounds, options.budget, remarks}));
+}
+
 outcome plan_dry(plan_command const& options, bool as_json) {
+    stopwatch const watch;
+    detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
     print_notes(all, options.files);
-    dry_run const run =
-        with_files(options.files, [&] { return make_dry_run(source, all, options); });
+    dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
+    run.seconds = watch.seconds();
+    run.planning_bytes = memory.most_bytes();
+    if (!options.report.empty())
+        write_page(options, source, all, run);
     return as_json ? json_outcome(json_of(run, options.key_details))
-                   : outcome{text_of(run, options)};
+                   : outcome{text_of(run, options) + planning_text(run)};
 }
 
 /// `--memory-budget` and `--picture`.
@@ -301,7 +373,9 @@ void add_plan_options(CLI::App& command, plan_command& options) {
 void add_plan(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<plan_command>();
     CLI::App* const command =
-        add_command(app, chosen, "plan", "Show who would send what, without sending it",
+        add_command(app, chosen, "plan",
+                    "Show who would send what, without sending it; of a checkpoint, what convert "
+                    "reads and writes with the target as its --layout",
                     "  reshard plan --source six.json --target two.json --picture plan.svg\n"
                     "  reshard plan --source model --target layout.json --program fuse.aoa "
                     "--memory-budget 80GB --json");
@@ -310,8 +384,11 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
+    add_replicas(*command, options->replicas, options->per_rank);
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     add_plan_options(*command, *options);
+    add_report(*command, options->report,
+               "that shows who holds what, who sends whom, and the rounds");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });

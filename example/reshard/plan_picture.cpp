@@ -4,7 +4,6 @@
 
 #include "report.hpp"
 
-#include "picture/heat_map.hpp"
 #include "picture/timeline.hpp"
 #include <reshard/storage/put_in_place.hpp>
 
@@ -13,8 +12,6 @@
 namespace tool {
 
 using namespace reshard;
-
-namespace {
 
 heat_bins bins_of(plan_flows const& flows) {
     heat_bins bins(std::max<holder_t>(1, flows.problem().source_holders),
@@ -27,6 +24,8 @@ heat_bins bins_of(plan_flows const& flows) {
     return bins;
 }
 
+namespace {
+
 /// What a reader who does not see the picture should know.
 std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
@@ -37,7 +36,8 @@ std::string description_of(heat_bins const& bins, std::vector<detail::plan_round
            (bins.width() == 1 ? std::string("ranks")
                               : "bins of " + std::to_string(bins.width()) + " ranks") +
            ", the darker the more one sends the other, at most " + byte_text(bins.most_bytes()) +
-           "; what stays on a rank is left out. Below, " + counted(rounds.size(), "round") +
+           "; what stays on a rank has a colour of its own. Below, " +
+           counted(rounds.size(), "round") +
            ", as wide as what they write and as high as the memory that the neediest rank has, at "
            "most " +
            byte_text(most) + (budget ? " of a budget of " + byte_text(*budget) : std::string()) +
@@ -58,7 +58,7 @@ void write_plan_picture(std::string const& path, plan_flows const& flows,
                         std::optional<index_t> budget) {
     heat_bins const bins = bins_of(flows);
     std::string const title = "Who sends whom: " + std::to_string(bins.sources()) + " to " +
-                              std::to_string(bins.targets()) + " ranks";
+                              counted(bins.targets(), "rank");
     svg_point const size{heat_map_size.x, heat_map_size.y + timeline_size.y + 40};
     std::string const body = svg_text({size.x / 2, 24}, title, "middle") +
                              draw_heat_map(bins, {0, 30}) +

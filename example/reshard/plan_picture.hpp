@@ -3,6 +3,8 @@
 #ifndef RESHARD_TOOL_PLAN_PICTURE_HPP
 #define RESHARD_TOOL_PLAN_PICTURE_HPP
 
+#include "picture/heat_map.hpp"
+
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/rounds.hpp>
 
@@ -17,6 +19,9 @@ namespace tool {
 
 /// Returns why a name is not that of a picture, or an empty text.
 std::string complaint_about_picture(std::string const& path);
+
+/// Who sends whom how much.
+reshard::heat_bins bins_of(reshard::plan_flows const& flows);
 
 /// Draws who sends whom, and the rounds below it, with a line at the budget.
 ///

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_unified_checkpoint_is_read_in_part_and_never_converted) {
     BOOST_TEST(source.metadata().warnings[0] ==
                (directory / "model").string() +
                    ": this is a Unified Checkpoint; only its model is read, not "
-                   "optimizer-00001-of-00001.safetensors and 1 more files of optimizer state and "
+                   "optimizer-00001-of-00001.safetensors and 1 more file of optimizer state and "
                    "master weights");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));

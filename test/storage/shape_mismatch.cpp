@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(without_the_option_another_shape_is_an_error) {
         load(world(), source, target.tensors()), error,
         says(errc::shape_mismatch, path + ": 'words' has the shape [8, 2] in the target, and the "
                                           "program yields [5, 2]"));
-    BOOST_CHECK_EXCEPTION(
-        load(world(), source, target.tensors(), {.shape_mismatch = {"wodrs"}}), error,
-        says(errc::unknown_key, path +
-                                    ": options.shape_mismatch: 'wodrs' matches none of the 1 keys "
-                                    "of the target (did you mean 'words'?)"));
+    BOOST_CHECK_EXCEPTION(load(world(), source, target.tensors(), {.shape_mismatch = {"wodrs"}}),
+                          error,
+                          says(errc::unknown_key,
+                               path + ": options.shape_mismatch: 'wodrs' matches none of the 1 key "
+                                      "of the target (did you mean 'words'?)"));
     BOOST_TEST(target.elements == before, boost::test_tools::per_element());
 }
 

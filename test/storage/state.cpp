@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(common_values_that_differ_are_not_saved) {
     model_state const state{{"seed", stored_value{std::to_string(world().rank())}}};
     BOOST_CHECK_EXCEPTION(save_state(world(), state, directory / "saved"), error,
                           says(errc::ranks_disagree,
-                               "the common value 'seed' differs: it has 1 bytes on rank 0 and "
-                               "1 other bytes on rank 1"));
+                               "the common value 'seed' differs: it has 1 byte on rank 0 and "
+                               "1 other byte on rank 1"));
     BOOST_TEST(directory.names().empty());
 }
 

@@ -22,6 +22,15 @@ layout() {
 halves='{"rank": 0, "offset": [0, 0], "shape": [2, 6]}, {"rank": 1, "offset": [2, 0], "shape": [2, 6]}'
 layout good.json w F32 '[4, 6]' "$halves"
 
+# Layouts that are no JSON: line, column, and what is wrong.
+printf '{"tensors": {"w": {"dtype": "F32", "shape": [4, 6],\n "shards": [{"rank": 0, "offset": [0, 0], "shape": [4, 6]},]}}}\n' >comma.json
+refuses 3 "^comma.json:2:59: the comma before ']' has nothing behind it; remove it" convert model out/x --layout comma.json
+echo "{'tensors': {}}" >quotes.json
+refuses 3 '^quotes.json:1:2: names and texts stand between double quotes' plan --source model --target quotes.json
+layout one.json w F32 '[4, 6]' '{"rank": 1, "offset": [0, 0], "shape": [4, 6]}'
+sed 's/^{/{"ranks": 1, /' one.json >ranks.json
+refuses 3 "^ranks.json: 'w' has a shard on rank 1, but there is 1 rank$" plan --source model --target ranks.json
+
 # Sources that are not there, or no checkpoints.
 refuses 3 '^nowhere: there is no such file' convert nowhere out/x
 refuses 3 '^good.json: .*not end in .safetensors' convert good.json out/x

@@ -19,7 +19,12 @@ done
 
 refuses 2 '^reshard: no command is given; the commands are inspect, .*; see reshard --help'
 refuses 2 "^reshard: unknown command 'frobnicate'; the commands are inspect, " frobnicate
-refuses 2 "^reshard convert: .* --nonsense" convert a b --nonsense
+refuses 2 "^reshard convert: unknown option '--nonsense'; see reshard convert --help" convert a b --nonsense
+refuses 2 "^reshard: unknown command 'convrt' \(did you mean 'convert'\?\); the commands are" convrt
+refuses 2 "^reshard convert: unknown option '--layuot' \(did you mean '--layout'\?\)" convert a b --layuot c.json
+refuses 2 "^reshard convert: unknown option '--no-verfy' \(did you mean '--no-verify'\?\)" convert a b --no-verfy
+# Also before what is missing is missed, and with the value behind a sign.
+refuses 2 "^reshard plan: unknown option '--souce' \(did you mean '--source'\?\)" plan --souce=a --target b
 refuses 2 "^reshard explain: '1:0' is not a box" explain --source a --target b --key k --box 1:0
 refuses 2 "^reshard explain: '0:1,x' is not a box" explain --source a --target b --key k --box 0:1,x
 refuses 2 '^reshard synthesize: DIR is required' synthesize smollm2-135m

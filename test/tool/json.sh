@@ -10,13 +10,13 @@ file() {
     python3 "$here/support/write_safetensors.py" "$1" "$2"
 }
 
-# On one process and on three, the same document.
+# On one process and on three, the same document, but for what planning took.
 document() {
     succeeds 1 "$@" --json
-    cp output alone
+    sed 's/,"planning":{[^}]*}//' output >alone
     succeeds 3 "$@" --json
     checks=$((checks + 1))
-    cmp -s alone output || report "three processes print something else: $*"
+    sed 's/,"planning":{[^}]*}//' output | cmp -s alone - || report "three processes print something else: $*"
     [ -s errors ] && messages errors
 }
 
@@ -204,7 +204,7 @@ cat >wanted.json <<'END'
                               {"rank": 2, "offset": [4, 0], "shape": [0, 3]}]}}}
 END
 document plan --source source.json --target wanted.json
-expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "least_memory_budget", "rounds")}' \
+expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "least_memory_budget", "rounds", "planning")}' \
     "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
 expects output '[(r["rank"], r["bytes_in"], r["bytes_local"], r["messages_in"]) for r in d["by_rank"]]' \
     '[(0, 12, 24, 1), (1, 12, 0, 1), (2, 0, 0, 0), (3, 0, 0, 0)]'

@@ -28,28 +28,28 @@ public:
     /// The most bins that a side has.
     static constexpr holder_t most = 64;
 
-    /// \pre there are ranks on both sides
-    heat_bins(holder_t sources, holder_t targets)
-        : sources_(sources),
+    /// \param giver what those that give are, one of them
+    /// \pre   there are ranks on both sides
+    heat_bins(holder_t sources, holder_t targets, std::string giver = "rank")
+        : giver_(std::move(giver)),
+          sources_(sources),
           targets_(targets),
           width_((std::max(sources, targets) - 1) / most + 1),
-          bytes_(std::size_t{rows()} * columns(), 0) {
+          bytes_(std::size_t{rows()} * columns(), 0),
+          kept_(bytes_) {
         BOOST_ASSERT(sources > 0 && targets > 0);
     }
 
-    /// What stays on a rank is not counted.
+    /// What stays on a rank is counted apart.
     ///
     /// \pre    both ends are ranks
     /// \throws error with errc::overflow when all bytes of a bin do not fit 64 bits
-    void add(detail::flow const& one) {
-        if (one.source == one.target)
-            return;
-        BOOST_ASSERT(one.source < sources_ && one.target < targets_);
-        index_t& sum = bytes_[std::size_t{one.source / width_} * columns() + one.target / width_];
-        constexpr auto what = "the bytes of all transfers";
-        sum = detail::checked_add(sum, detail::checked_multiply(one.bytes, one.count, what), what);
-    }
+    void add(detail::flow const& one) { add_to(one.source == one.target ? kept_ : bytes_, one); }
 
+    /// The same where a source and a target of one number are not the same.
+    void add_between(detail::flow const& one) { add_to(bytes_, one); }
+
+    std::string const& giver() const { return giver_; }
     holder_t sources() const { return sources_; }
     holder_t targets() const { return targets_; }
     /// How many ranks a bin has; the last one may have fewer.
@@ -58,21 +58,40 @@ public:
     holder_t columns() const { return (targets_ - 1) / width_ + 1; }
 
     /// \pre `row < rows()` and `column < columns()`
-    index_t bytes(holder_t row, holder_t column) const {
-        return bytes_[std::size_t{row} * columns() + column];
+    index_t bytes(holder_t row, holder_t column) const { return bytes_[place(row, column)]; }
+    /// The bytes that stay on their rank there.
+    index_t kept(holder_t row, holder_t column) const { return kept_[place(row, column)]; }
+    bool keeps_any() const {
+        return std::any_of(kept_.begin(), kept_.end(), [](index_t bytes) { return bytes > 0; });
     }
     index_t most_bytes() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
 
 private:
+    void add_to(std::vector<index_t>& sums, detail::flow const& one) {
+        BOOST_ASSERT(one.source < sources_ && one.target < targets_);
+        index_t& sum = sums[place(one.source / width_, one.target / width_)];
+        constexpr auto what = "the bytes of all transfers";
+        sum = detail::checked_add(sum, detail::checked_multiply(one.bytes, one.count, what), what);
+    }
+
+    std::size_t place(holder_t row, holder_t column) const {
+        return std::size_t{row} * columns() + column;
+    }
+
+    std::string giver_;
     holder_t sources_;
     holder_t targets_;
     holder_t width_;
     std::vector<index_t> bytes_; ///< by row, then by column
+    std::vector<index_t> kept_;  ///< the same
 };
 
 namespace detail {
 
-/// From near white to dark blue: also without colours, darker is more. Nothing at all is grey.
+/// What stays on its rank: another colour than what is sent.
+inline constexpr char const kept_colour[] = "#ecd9a6";
+
+/// From light to dark blue: also without colours, darker is more. Nothing at all is grey.
 inline std::string heat_colour(index_t bytes, index_t most) {
     if (bytes == 0)
         return "#f2f2f2";
@@ -81,22 +100,36 @@ inline std::string heat_colour(index_t bytes, index_t most) {
         return static_cast<int>(std::lround(light + (dark - light) * share));
     };
     char text[8];
-    std::snprintf(text, sizeof text, "#%02x%02x%02x", mixed(0xdc, 0x08) & 0xff,
-                  mixed(0xe9, 0x30) & 0xff, mixed(0xf6, 0x6b) & 0xff);
+    std::snprintf(text, sizeof text, "#%02x%02x%02x", mixed(0xc6, 0x08) & 0xff,
+                  mixed(0xdb, 0x30) & 0xff, mixed(0xef, 0x6b) & 0xff);
     return text;
 }
 
 /// `rank 3`, or `ranks 8 to 15`.
-inline std::string bin_text(holder_t bin, holder_t width, holder_t ranks) {
+inline std::string bin_text(holder_t bin, holder_t width, holder_t ranks,
+                            std::string const& noun = "rank") {
     holder_t const first = bin * width;
     holder_t const last = std::min(first + width, ranks) - 1;
-    return first == last ? "rank " + std::to_string(first)
-                         : "ranks " + std::to_string(first) + " to " + std::to_string(last);
+    return first == last ? noun + " " + std::to_string(first)
+                         : noun + "s " + std::to_string(first) + " to " + std::to_string(last);
 }
 
 /// The side of a cell: cells are square, and the longer side of the map has the same length always.
 inline double cell_side(heat_bins const& bins) {
     return 400.0 / std::max(bins.rows(), bins.columns());
+}
+
+/// What a cell stands for, or nothing.
+inline std::string cell_text(heat_bins const& bins, holder_t row, holder_t column) {
+    index_t const bytes = bins.bytes(row, column), kept = bins.kept(row, column);
+    std::string const giver = bin_text(row, bins.width(), bins.sources(), bins.giver());
+    std::string text;
+    if (bytes > 0)
+        text = giver + " to " + bin_text(column, bins.width(), bins.targets()) + ": " +
+               byte_text(bytes);
+    if (kept > 0)
+        text += (text.empty() ? "" : "; ") + giver + ": " + byte_text(kept) + " stay there";
+    return text;
 }
 
 inline std::string draw_cells(heat_bins const& bins, svg_point corner) {
@@ -105,12 +138,11 @@ inline std::string draw_cells(heat_bins const& bins, svg_point corner) {
     for (holder_t row = 0; row < bins.rows(); ++row)
         for (holder_t column = 0; column < bins.columns(); ++column) {
             index_t const bytes = bins.bytes(row, column);
+            bool const only_keeps = bytes == 0 && bins.kept(row, column) > 0;
             cells += svg_box({corner.x + side * column, corner.y + side * row},
-                             {side * 0.96, side * 0.96}, heat_colour(bytes, bins.most_bytes()),
-                             bytes == 0 ? ""
-                                        : bin_text(row, bins.width(), bins.sources()) + " to " +
-                                              bin_text(column, bins.width(), bins.targets()) +
-                                              ": " + byte_text(bytes));
+                             {side * 0.96, side * 0.96},
+                             only_keeps ? kept_colour : heat_colour(bytes, bins.most_bytes()),
+                             cell_text(bins, row, column));
         }
     return cells;
 }
@@ -129,18 +161,28 @@ inline std::string draw_bin_labels(heat_bins const& bins, svg_point corner) {
     return labels;
 }
 
-/// Nothing, and then five shades with the bytes that they stand for.
+/// Nothing, and then five shades with the bytes that they stand for, where they differ.
 inline std::string draw_heat_legend(heat_bins const& bins, svg_point corner) {
     std::string legend =
         svg_text(corner, bins.width() == 1 ? "bytes sent"
                                            : "bytes sent by " + std::to_string(bins.width()) +
                                                  " ranks to " + std::to_string(bins.width()));
+    index_t const most = bins.most_bytes();
+    double y = corner.y + 10;
+    auto const add = [&](std::string const& colour, std::string const& words) {
+        legend += svg_box({corner.x, y}, {18, 18}, colour);
+        legend += svg_text({corner.x + 26, y + 13}, words);
+        y += 22;
+    };
+    index_t before = -1;
     for (int i = 0; i <= 5; ++i) {
-        index_t const bytes = bins.most_bytes() / 5 * i + bins.most_bytes() % 5 * i / 5;
-        double const y = corner.y + 10 + 22 * i;
-        legend += svg_box({corner.x, y}, {18, 18}, heat_colour(bytes, bins.most_bytes()));
-        legend += svg_text({corner.x + 26, y + 13}, byte_text(bytes));
+        index_t const bytes = most / 5 * i + most % 5 * i / 5;
+        if (bytes != before)
+            add(heat_colour(bytes, most), byte_text(bytes));
+        before = bytes;
     }
+    if (bins.keeps_any())
+        add(kept_colour, "stays on its rank");
     return legend;
 }
 
@@ -155,8 +197,12 @@ inline std::string draw_heat_map(heat_bins const& bins, svg_point corner) {
     std::string const every =
         bins.width() == 1 ? "" : ", in bins of " + std::to_string(bins.width());
     return svg_text({map.x + 200, corner.y + 20}, "ranks that get" + every, "middle") +
-           svg_upright_text({corner.x + 20, map.y + 200}, "ranks that give" + every) +
+           svg_upright_text({corner.x + 20, map.y + 200}, bins.giver() + "s that give" + every) +
            detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map) +
+           (bins.most_bytes() > 0 ? ""
+                                  : svg_text({map.x + 430, map.y - 20},
+                                             bins.keeps_any() ? "nothing is sent: all bytes stay"
+                                                              : "nothing is sent")) +
            detail::draw_heat_legend(bins, {map.x + 430, map.y + 10});
 }
 

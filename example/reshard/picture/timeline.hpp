@@ -87,15 +87,17 @@ inline std::string draw_bars(std::vector<timeline_bar> const& bars, timeline_sca
     return drawn;
 }
 
-/// Five lines with the bytes that they stand for along each axis.
+/// Up to five lines with the bytes that they stand for along each axis.
 inline std::string draw_grid(timeline_scale const& scale) {
     std::string grid;
     for (int i = 0; i <= 4; ++i) {
         index_t const memory = scale.memory / 4 * i, written = scale.bytes / 4 * i;
         double const x = scale.x(written), y = scale.y(memory);
-        grid += svg_line({scale.corner.x, y}, {scale.corner.x + scale.size.x, y}, "#ddd") +
-                svg_text({scale.corner.x - 6, y + 4}, byte_text(memory), "end") +
-                svg_text({x, scale.corner.y + 16}, byte_text(written), "middle");
+        if (i == 0 || memory > 0)
+            grid += svg_line({scale.corner.x, y}, {scale.corner.x + scale.size.x, y}, "#ddd") +
+                    svg_text({scale.corner.x - 6, y + 4}, byte_text(memory), "end");
+        if (i == 0 || written > 0)
+            grid += svg_text({x, scale.corner.y + 16}, byte_text(written), "middle");
     }
     return grid;
 }
@@ -125,6 +127,11 @@ inline std::string draw_timeline(std::vector<detail::plan_round> const& rounds,
                           {scale.corner.x + scale.size.x, scale.y(*budget)}, "#c2410c", "6 4") +
                  svg_text({scale.corner.x + scale.size.x, scale.y(*budget) - 5},
                           "memory budget: " + byte_text(*budget), "end");
+    bool const is_empty = std::all_of(
+        bars.begin(), bars.end(), [](detail::timeline_bar const& bar) { return bar.bytes == 0; });
+    if (is_empty)
+        drawn += svg_text({scale.corner.x + 280, scale.corner.y - 95}, "no round writes anything",
+                          "middle");
     return drawn +
            svg_text({scale.corner.x + 280, scale.corner.y + 36},
                     "written so far; each bar is a round", "middle") +

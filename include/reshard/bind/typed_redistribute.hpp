@@ -46,8 +46,8 @@ public:
     ///         holds it with gaps between the elements
     explicit addresses(std::span<detail::basic_state_dict<view_type> const> held) {
         if (held.size() != ranks)
-            fail(errc::bad_layout, "state dicts of ", held.size(), " ranks for a layout of ",
-                 ranks);
+            fail(errc::bad_layout, "state dicts of ", reshard::detail::counted(held.size(), "rank"),
+                 " for a layout of ", ranks);
         for (holder_t rank = 0; rank < ranks; ++rank)
             add(rank, held[rank]);
     }

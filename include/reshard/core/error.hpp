@@ -180,6 +180,17 @@ std::string words(Words const&... all) {
     return joined({word_of(all)...});
 }
 
+/// `1 rank`, `3 ranks`; `1 axis`, `2 axes`.
+template <class Count>
+std::string counted(Count const& count, std::string_view noun) {
+    std::string text = words(count, " ", noun);
+    if (count == Count(1))
+        return text;
+    if (noun == "axis")
+        text[text.size() - 2] = 'e';
+    return noun == "axis" ? text : text + "s";
+}
+
 } // namespace detail
 
 /// Throws an `error` with that code; the words make the sentence: texts, numbers, and anything that

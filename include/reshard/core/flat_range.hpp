@@ -65,8 +65,8 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
 ///             enclosing box (too large, and wrong from three axes on), here the exact union
 constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
     if (range.begin < 0 || range.end < range.begin || range.end > element_count(shape))
-        fail(errc::shape_mismatch, "flat range ", range, " exceeds the ", element_count(shape),
-             " elements of a box of shape ", shape);
+        fail(errc::shape_mismatch, "flat range ", range, " exceeds the ",
+             counted(element_count(shape), "element"), " of a box of shape ", shape);
     std::vector<box> boxes;
     for (index_t position = range.begin; position < range.end;) {
         boxes.push_back(contiguous_box(position, range.end, shape));

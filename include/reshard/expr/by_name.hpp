@@ -61,7 +61,7 @@ inline mapping fit_shapes(mapping program, layout const& target,
     if (unused != used.end()) {
         std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
         fail(errc::unknown_key, "options.shape_mismatch: '", text, "' matches none of the ",
-             target.tensors.size(), " keys of the target",
+             counted(target.tensors.size(), "key"), " of the target",
              did_you_mean_key(text, target.tensors, &tensor_layout::key));
     }
     return program;

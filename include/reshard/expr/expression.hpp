@@ -37,16 +37,14 @@ struct expression {
 /// \throws error with errc::bad_layout where pieces do not have the axes of the tensor
 constexpr void validate(expression const& value) {
     if (value.pieces.ndim() != value.shape.size())
-        fail(errc::bad_layout, "it has pieces of ", value.pieces.ndim(),
-             " axes of a tensor of shape ", value.shape);
+        fail(errc::bad_layout, "it has pieces of ", detail::counted(value.pieces.ndim(), "axis"),
+             " of a tensor of shape ", value.shape);
 }
 
 namespace detail {
 
 /// `1 axis`, `2 axes`: how many a tensor has, for messages.
-inline std::string axis_count(std::size_t ndim) {
-    return std::to_string(ndim) + (ndim == 1 ? " axis" : " axes");
-}
+inline std::string axis_count(std::size_t ndim) { return counted(ndim, "axis"); }
 
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {

@@ -173,8 +173,9 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
                              detail::piece_limit& limit) {
     index_t const count = element_count(shape);
     if (count != element_count(tensor.shape))
-        fail(errc::shape_mismatch, "the shape ", tensor.shape, " has ", element_count(tensor.shape),
-             " elements, and ", shape, " has ", count);
+        fail(errc::shape_mismatch, "the shape ", tensor.shape, " has ",
+             detail::counted(element_count(tensor.shape), "element"), ", and ", shape, " has ",
+             count);
     expression result{shape, tensor.dtype, detail::piece_list(shape.size())};
     if (count == 0)
         return result;

@@ -31,7 +31,8 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
     for (std::size_t i = 0; i < sizes.size(); left -= sizes[i++])
         if (sizes[i] < 0 || sizes[i] > left)
             fail(errc::shape_mismatch, extent(), ", and part ", i + 1, " takes ", sizes[i],
-                 " of the ", left, " elements that are left");
+                 " of the ", counted(left, "element"),
+                 left == 1 ? " that is left" : " that are left");
     if (left != 0)
         fail(errc::shape_mismatch, extent(), ", and the sizes sum to ", tensor.shape[axis] - left);
 }

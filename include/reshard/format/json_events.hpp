@@ -5,6 +5,7 @@
 
 #include <boost/json/basic_parser_impl.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -126,6 +127,40 @@ private:
     }
 };
 
+/// The place of the last character before `position` that is no white space, or `npos`.
+inline std::size_t before_space(std::string_view text, std::size_t position) {
+    return text.substr(0, position).find_last_not_of(" \t\r\n");
+}
+
+/// What is wrong where a text is no JSON: what people write by hand most often, by name.
+inline json_fault syntax_fault(std::string_view text, std::size_t position) {
+    position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
+    std::size_t const last = before_space(text, position);
+    char const found = position < text.size() ? text[position] : '\0';
+    char const before = last < text.size() ? text[last] : '\0';
+    bool const ends_list = found == ']' || found == '}';
+    std::string const shown = "'" + std::string(1, found) + "'";
+    if (before == ',' && ends_list)
+        return {last, "the comma before " + shown + " has nothing behind it; remove it"};
+    if (before == ',' && found == ',')
+        return {position, "there are two commas with nothing between them; remove one"};
+    if (found == '\'')
+        return {position, "names and texts stand between double quotes, not single ones"};
+    if (found == '/' || found == '#')
+        return {position, "JSON has no comments; remove it"};
+    bool const is_value_before =
+        before == '"' || before == ']' || before == '}' || (before >= '0' && before <= '9');
+    bool const begins_value = found == '"' || found == '[' || found == '{' || found == '-' ||
+                              (found >= '0' && found <= '9');
+    if (is_value_before && begins_value)
+        return {position, "a comma or a colon is missing before " + shown};
+    if (found == ':')
+        return {position, "':' cannot stand here in JSON; is a bracket missing before it?"};
+    if (found > ' ' && found < 0x7F)
+        return {position, shown + " cannot stand here in JSON"};
+    return {position, "what stands here is not JSON"};
+}
+
 inline std::string sentence(boost::json::error_code ec) {
     if (ec == boost::json::error::too_deep)
         return "arrays and objects are nested too deeply";
@@ -149,6 +184,8 @@ std::optional<json_fault> send_json_events(std::string_view text, Handler& handl
     std::size_t const read = parser.write_some(false, text.data(), text.size(), ec);
     if (ec) {
         std::string const refusal = handler.refusal();
+        if (refusal.empty() && ec == boost::json::error::syntax)
+            return syntax_fault(text, read);
         return json_fault{read, refusal.empty() ? sentence(ec) : refusal};
     }
     if (read < text.size())

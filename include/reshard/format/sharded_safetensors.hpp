@@ -91,6 +91,13 @@ inline std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
            five_digits(count) + ".safetensors";
 }
 
+/// `rank-00000.safetensors` for rank 0; with several files a rank, `rank-00000-00001-of-00002`.
+inline std::string rank_file_name(std::size_t rank, std::size_t number = 0, std::size_t count = 1) {
+    return "rank-" + five_digits(rank) +
+           (count == 1 ? "" : "-" + five_digits(number + 1) + "-of-" + five_digits(count)) +
+           ".safetensors";
+}
+
 /// True where the metadata of a file says which shards its tensors are, as torch writes it.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
@@ -119,29 +126,31 @@ inline void check_flat(file_shard const& shard, index_vector const& stored, auto
         fail(errc::corrupt_file, what(), "flat range ", *shard.flat, text);
     };
     if (stored != index_vector{shard.flat->size()})
-        wrong(" has " + std::to_string(shard.flat->size()) +
-              " elements, but the tensor in the file has the shape " + to_string(stored));
+        wrong(" has " + counted(shard.flat->size(), "element") +
+              ", but the tensor in the file has the shape " + to_string(stored));
     index_t const elements = element_count_of(shard.region.shape, what);
     if (shard.flat->end > elements)
-        wrong(" exceeds its region of " + std::to_string(elements) + " elements");
+        wrong(" exceeds its region of " + counted(elements, "element"));
 }
 
 inline void check_region(file_shard const& shard, auto&& what) {
     std::size_t const ndim = shard.region.shape.size();
     if (shard.region.offset.size() != ndim)
-        fail(errc::corrupt_file, what(), shard.region.offset.size(), " offsets, but a shape of ",
-             ndim, " axes");
+        fail(errc::corrupt_file, what(), counted(shard.region.offset.size(), "offset"),
+             ", but a shape of ", counted(ndim, "axis"));
     if (shard.global_shape && shard.global_shape->size() != ndim)
-        fail(errc::corrupt_file, what(), "a global shape of ", shard.global_shape->size(),
-             " axes, but a shard of ", ndim, " axes");
+        fail(errc::corrupt_file, what(), "a global shape of ",
+             counted(shard.global_shape->size(), "axis"), ", but a shard of ",
+             counted(ndim, "axis"));
     for (std::size_t axis = 0; axis < ndim; ++axis) {
         index_t const offset = shard.region.offset[axis];
         index_t const room = (shard.global_shape ? (*shard.global_shape)[axis]
                                                  : std::numeric_limits<index_t>::max()) -
                              offset;
         if (room < shard.region.shape[axis])
-            fail(errc::corrupt_file, what(), "axis ", axis, ": ", shard.region.shape[axis],
-                 " elements from ", offset, " on exceed the global extent ", offset + room);
+            fail(errc::corrupt_file, what(), "axis ", axis, ": ",
+                 counted(shard.region.shape[axis], "element"), " from ", offset,
+                 " on exceed the global extent ", offset + room);
     }
 }
 

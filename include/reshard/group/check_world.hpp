@@ -151,8 +151,7 @@ void check_world(group auto const& world, mesh const& ranks) {
 ///         do something else; on every rank alike
 void check_world(group auto const& world, layout const& held) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
-                     check_ranks("a layout of " + std::to_string(held.tensors.size()) +
-                                     (held.tensors.size() == 1 ? " tensor" : " tensors"),
+                     check_ranks("a layout of " + counted(held.tensors.size(), "tensor"),
                                  held.holders, world.size());
                  }));
 }

@@ -69,8 +69,9 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
     index_t const extent = shard.region.shape[axis];
     index_t const global = shard.global_shape[axis];
     if (first < 0 || extent < 0 || first > global || extent > global - first)
-        fail(errc::bad_layout, "'", shard.key, "': axis ", axis, ": a shard of ", extent,
-             " elements at offset ", first, " exceeds the global extent ", global);
+        fail(errc::bad_layout, "'", shard.key, "': axis ", axis, ": a shard of ",
+             counted(extent, "element"), " at offset ", first, " exceeds the global extent ",
+             global);
 }
 
 /// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is flat, too
@@ -79,9 +80,9 @@ constexpr void check_cycles(shard_descriptor const& shard) {
         fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat, " and blocks along",
              to_string(shard.cycles), "; a shard has one or the other");
     if (axis_cycle const* const bad = find_bad_cycle(shard.region, shard.cycles))
-        fail(errc::bad_layout, "'", shard.key, "': axis ", bad->axis, ": blocks of ", bad->block,
-             " elements, ", bad->period, " apart, are not those of a region of shape ",
-             shard.region.shape);
+        fail(errc::bad_layout, "'", shard.key, "': axis ", bad->axis, ": blocks of ",
+             counted(bad->block, "element"), ", ", bad->period,
+             " apart, are not those of a region of shape ", shard.region.shape);
 }
 
 /// True where all elements can be counted, `each` for each.
@@ -135,7 +136,7 @@ constexpr void check(shard_descriptor const& shard) {
     if (shard.flat && (shard.flat->begin < 0 || shard.flat->end < shard.flat->begin ||
                        shard.flat->end > element_count(shard.region)))
         fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat,
-             " exceeds a region of ", element_count(shard.region), " elements");
+             " exceeds a region of ", detail::counted(element_count(shard.region), "element"));
     detail::check_cycles(shard);
 }
 

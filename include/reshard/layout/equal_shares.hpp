@@ -42,7 +42,7 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
         fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the extent ", extent);
     if (extent > std::numeric_limits<index_t>::max() / share.count)
         fail(errc::overflow, "'", key, "': axis ", share.axis, ": ", share.count, " shares of ",
-             extent, " elements do not fit in 64 bits");
+             counted(extent, "element"), " do not fit in 64 bits");
 }
 
 } // namespace detail

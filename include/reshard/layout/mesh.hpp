@@ -163,8 +163,10 @@ public:
     constexpr rank_mesh(mesh const& grid, std::vector<holder_t> ranks)
         : grid_(grid), ranks_(std::move(ranks)) {
         if (ranks_.size() != grid.rank_count())
-            fail(errc::bad_layout, "the mesh ", grid, " has ", grid.rank_count(), " places, but ",
-                 ranks_.size(), " ranks are listed");
+            fail(errc::bad_layout, "the mesh ", grid, " has ",
+                 detail::counted(grid.rank_count(), "place"), ", but ",
+                 detail::counted(ranks_.size(), "rank"),
+                 ranks_.size() == 1 ? " is listed" : " are listed");
         std::vector<holder_t> sorted = ranks_;
         std::sort(sorted.begin(), sorted.end());
         auto const twice = std::adjacent_find(sorted.begin(), sorted.end());

@@ -86,7 +86,8 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
             continue;
         if (i >= ranks.ndim())
             fail(errc::bad_layout, "'", key, "': mesh axis ", i,
-                 " shares flat slices, but the mesh has ", ranks.ndim(), " axes (", ranks, ")");
+                 " shares flat slices, but the mesh has ", counted(ranks.ndim(), "axis"), " (",
+                 ranks, ")");
         if (segment.how.placements()[i].what != placement::kind::replicate)
             fail(errc::bad_layout, "'", key, "': mesh axis '", ranks.all_axes[i].name(),
                  "' shares flat slices, so it must replicate, not ", segment.how.placements()[i]);
@@ -100,16 +101,18 @@ constexpr void check_flat(std::string const& key, sharding_part const& segment) 
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.how.placements())
         if (each.what == placement::kind::cyclic)
-            fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ", each.block,
-                 " elements are dealt out, so ", count, " ranks cannot share them in flat slices");
+            fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ",
+                 counted(each.block, "element"), " are dealt out, so ", counted(count, "rank"),
+                 " cannot share them in flat slices");
     if (!segment.flat->slices)
         return;
     auto const [begin, length] = *segment.flat->slices;
     index_t const elements = element_count(largest_region(segment.how));
     if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
         begin > count * length - elements)
-        fail(errc::bad_layout, "'", key, "': ", elements, " elements at offset ", begin,
-             " of a buffer exceed its ", count, " slices of ", length, " elements");
+        fail(errc::bad_layout, "'", key, "': ", counted(elements, "element"), " at offset ", begin,
+             " of a buffer exceed its ", counted(count, "slice"), " of ",
+             counted(length, "element"));
 }
 
 } // namespace detail

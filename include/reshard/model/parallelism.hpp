@@ -25,8 +25,8 @@ struct expert_numbers {
     /// \throws error with errc::bad_layout where the experts cannot be shared equally
     constexpr expert_numbers(index_t all, index_t ranks) : experts_(all), ranks_(ranks) {
         if (all < 0 || ranks < 1 || all % ranks != 0)
-            fail(errc::bad_layout, all, " experts cannot be shared equally by ep=", ranks,
-                 " ranks");
+            fail(errc::bad_layout, detail::counted(all, "expert"),
+                 " cannot be shared equally by ep=", detail::counted(ranks, "rank"));
     }
 
     /// How many a rank holds.
@@ -158,8 +158,9 @@ constexpr std::vector<std::string_view> names_in_order(model::parallelism const&
 constexpr index_t expert_copies(model::parallelism const& job) {
     index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
     if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
-        fail(errc::bad_layout, "the ", stage, " ranks of a stage (tp=", job.tp, " cp=", job.cp,
-             " dp=", job.dp, ") cannot be divided by ep=", job.ep, " times etp=", job.etp);
+        fail(errc::bad_layout, "the ", counted(stage, "rank"), " of a stage (tp=", job.tp,
+             " cp=", job.cp, " dp=", job.dp, ") cannot be divided by ep=", job.ep,
+             " times etp=", job.etp);
     return stage / (job.ep * job.etp);
 }
 
@@ -208,8 +209,8 @@ constexpr mesh expert_mesh(parallelism const& job) {
     mesh const experts(axes);
     index_t const apart = detail::distance_along(dense, "pp");
     if (job.pp > 1 && detail::distance_along(experts, "pp") != apart)
-        fail(errc::bad_layout, "in the order '", job.order, "', stages are ", apart,
-             " ranks apart, but ", detail::distance_along(experts, "pp"),
+        fail(errc::bad_layout, "in the order '", job.order, "', stages are ",
+             detail::counted(apart, "rank"), " apart, but ", detail::distance_along(experts, "pp"),
              " for experts; name 'pp' first or last");
     return experts;
 }

@@ -43,7 +43,8 @@ public:
                  " pipeline stages");
         for (std::size_t i = 0; i < counts.size(); ++i) {
             if (counts[i] < 0)
-                fail(errc::bad_layout, "chunk ", i, " of the pipeline has ", counts[i], " layers");
+                fail(errc::bad_layout, "chunk ", i, " of the pipeline has ",
+                     detail::counted(counts[i], "layer"));
             begins_.push_back(detail::checked_add(begins_.back(), counts[i], "the layers"));
         }
     }
@@ -76,8 +77,9 @@ public:
     constexpr index_t layer_at(layer_place const& place) const {
         auto const [first, last] = layers_of(place.stage, place.chunk);
         if (place.local < 0 || place.local >= last - first)
-            fail(errc::bad_layout, "stage ", place.stage, " has ", last - first,
-                 " layers in chunk ", place.chunk, ", so no layer ", place.local);
+            fail(errc::bad_layout, "stage ", place.stage, " has ",
+                 detail::counted(last - first, "layer"), " in chunk ", place.chunk,
+                 ", so no layer ", place.local);
         return first + place.local;
     }
 
@@ -87,7 +89,8 @@ public:
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
             fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
-                 " in a pipeline of ", stages_, " stages with ", virtual_stages(), " chunks each");
+                 " in a pipeline of ", detail::counted(stages_, "stage"), " with ",
+                 detail::counted(virtual_stages(), "chunk"), " each");
         auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
         return {begins_[i], begins_[i + 1]};
     }
@@ -107,8 +110,9 @@ namespace reshard::detail {
 constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
     constexpr index_t most = 1 << 20;
     if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
-        fail(errc::bad_layout, "a pipeline of ", layers, " layers on ", stages, " stages of ",
-             chunks, " chunks is not possible");
+        fail(errc::bad_layout, "a pipeline of ", detail::counted(layers, "layer"), " on ",
+             detail::counted(stages, "stage"), " of ", detail::counted(chunks, "chunk"),
+             " is not possible");
 }
 
 } // namespace reshard::detail
@@ -122,7 +126,7 @@ constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
     if (layers % chunks != 0)
-        fail(errc::bad_layout, layers, " layers cannot be cut into ", chunks,
+        fail(errc::bad_layout, detail::counted(layers, "layer"), " cannot be cut into ", chunks,
              " equal chunks; use uneven_pipeline or give counts");
     return {stages, std::vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
 }
@@ -147,8 +151,9 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
                              ? -1
                              : layers - first - last;
     if (stages < 2 || left < 0 || (between == 0 ? left != 0 : left % between != 0))
-        fail(errc::bad_layout, layers, " layers less ", first, " on the first stage and ", last,
-             " on the last cannot be divided equally among the ", between, " stages between");
+        fail(errc::bad_layout, detail::counted(layers, "layer"), " less ", first,
+             " on the first stage and ", last, " on the last cannot be divided equally among the ",
+             between, " stages between");
     std::vector<index_t> counts(static_cast<std::size_t>(stages),
                                 between == 0 ? 0 : left / between);
     counts.front() = first;

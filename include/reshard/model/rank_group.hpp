@@ -78,8 +78,8 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     index_t const extent = axes[place].extent;
     if (outer < 1 || extent % outer != 0)
-        fail(errc::bad_layout, "mesh axis '", axis, "' of ", extent, " ranks cannot be split into ",
-             outer, " equal groups");
+        fail(errc::bad_layout, "mesh axis '", axis, "' of ", detail::counted(extent, "rank"),
+             " cannot be split into ", detail::counted(outer, "equal group"));
     axes[place].extent = outer;
     axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                 mesh_axis(inner_name, extent / outer));

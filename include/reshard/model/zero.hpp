@@ -83,8 +83,9 @@ constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
         fail(errc::bad_layout, "invalid buffer rules: alignment ", rules.alignment,
              ", end multiple ", rules.end_multiple, ", target ", rules.target, " elements");
     if (ranks < 1 || rules.end_multiple % ranks != 0)
-        fail(errc::bad_layout, "buffers that end at multiples of ", rules.end_multiple,
-             " elements cannot be shared equally by ", ranks, " ranks");
+        fail(errc::bad_layout, "buffers that end at multiples of ",
+             detail::counted(rules.end_multiple, "element"), " cannot be shared equally by ",
+             detail::counted(ranks, "rank"));
 }
 
 namespace model {

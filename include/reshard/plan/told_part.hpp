@@ -36,7 +36,7 @@ inline constexpr stored_form form_of<told_part>{"part of a plan", 9};
 inline void validate(told_part const& told) {
     if (told.sources.size() != told.part.source_dtypes.size())
         fail(errc::bad_layout, "it has numbers for ", told.sources.size(), " of ",
-             told.part.source_dtypes.size(), " sources");
+             counted(told.part.source_dtypes.size(), "source"));
 }
 
 /// Takes transfers out of a plan, in their order.

@@ -55,6 +55,9 @@ struct write_options {
     /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
     /// there; else equal shards are written once.
     bool replicas = false;
+    /// As `replicas`, in files that are named after their ranks, counted from 0:
+    /// `rank-00000.safetensors`.
+    bool per_rank = false;
     /// More for each file's metadata, by names that the files do not have already: the opened
     /// checkpoint gives it back in `metadata().metadata`.
     std::map<std::string, std::string> texts = {};
@@ -72,7 +75,7 @@ struct write_options {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.replace, self.partial, self.sync, self.digests, self.chunk_bytes,
               self.most_file_bytes, self.program, self.base, self.single_file, self.replicas,
-              self.texts, self.files_per_rank);
+              self.per_rank, self.texts, self.files_per_rank);
     }
 };
 

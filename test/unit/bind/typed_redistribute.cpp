@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_by_tensor_and_rank) {
 
 BOOST_AUTO_TEST_CASE(other_numbers_of_ranks_are_refused) {
     BOOST_CHECK_EXCEPTION(addresses_of({dict_of(rows_from(0), {3, 1})}), error,
-                          says(errc::bad_layout, "state dicts of 1 ranks for a layout of 2"));
+                          says(errc::bad_layout, "state dicts of 1 rank for a layout of 2"));
 }
 
 BOOST_AUTO_TEST_CASE(shards_of_others_are_refused) {

@@ -48,6 +48,15 @@ BOOST_AUTO_TEST_CASE(a_sentence_has_an_end) {
     BOOST_TEST(sentence_of(std::string(65'536, 'x')) == std::string(65'536, 'x'));
 }
 
+BOOST_AUTO_TEST_CASE(one_is_singular) {
+    BOOST_TEST(detail::counted(1, "rank") == "1 rank");
+    BOOST_TEST(detail::counted(0, "rank") == "0 ranks");
+    BOOST_TEST(detail::counted(std::size_t{12}, "more key") == "12 more keys");
+    BOOST_TEST(detail::counted(-1, "element") == "-1 elements");
+    BOOST_TEST(detail::counted(1u, "axis") == "1 axis");
+    BOOST_TEST(detail::counted(3u, "axis") == "3 axes");
+}
+
 BOOST_AUTO_TEST_CASE(every_code_has_its_own_name) {
     BOOST_TEST(name(errc::syntax) == "syntax");
     BOOST_TEST(name(errc::deadline) == "deadline");

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(pieces_stay_within_their_tensors) {
     BOOST_TEST(said_of(source_tensor(2, {4, 6}, data_type::f32)) ==
                "error unknown_key x: 'x' refers to source tensor number 2, but there are only 2\n");
     BOOST_TEST(said_of(source_tensor(0, {24}, data_type::f32)) ==
-               "error shape_mismatch x: 'x' takes a box of 1 axes from 'a', shape [4, 6]\n");
+               "error shape_mismatch x: 'x' takes a box of 1 axis from 'a', shape [4, 6]\n");
 }
 
 BOOST_AUTO_TEST_CASE(data_types_are_those_of_sources_and_target) {

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
     BOOST_TEST(
         refusal(directory, errc::missing_file) ==
         index_name +
-            ": 'c' and 1 more tensors are listed in g.safetensors, but there is no such file");
+            ": 'c' and 1 more tensor are listed in g.safetensors, but there is no such file");
     directory.write(index_name, R"({"weight_map":{"b":"f.safetensors","c":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
                index_name + ": 'c' should be in f.safetensors, but is not");
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
     BOOST_TEST(with_second(tensor_file("w", "[1,3]", 6, sharding("w", "[2,0]", "[4,3]"))) ==
                both + "the global shape is [4, 3] in the former and [3, 3] in the latter");
     BOOST_TEST(with_second(tensor_file("w", "[1]", 2, sharding("w", "[2]"))) ==
-               both + "it has 1 axes in the former and 2 in the latter");
+               both + "it has 1 axis in the former and 2 in the latter");
     BOOST_TEST(
         with_second(tensor_file("w", "[2,3]", 12, sharding("w", "[2,0]"))) ==
         both +

@@ -126,6 +126,23 @@ BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
 }
 
+BOOST_AUTO_TEST_CASE(files_are_named_after_ranks_where_that_is_asked_for) {
+    box const all{{0}, {4}};
+    auto const held = test::listed_layout(
+        3, {tensor("a", data_type::u8, {8}, {{0, all}, {2, all}, {2, {{4}, {4}}}})});
+    auto const plan = plan_sharded(held, {.per_rank = true});
+    BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 0", "a 2", "a 2"}),
+               boost::test_tools::per_element());
+    std::vector<std::string> names;
+    for (checkpoint_file const& file : plan.metadata.files)
+        names.push_back(file.path.string());
+    BOOST_TEST(names == (std::vector<std::string>{"rank-00000.safetensors",
+                                                  "rank-00002-00001-of-00002.safetensors",
+                                                  "rank-00002-00002-of-00002.safetensors"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((written_and_opened(plan) == plan.metadata));
+}
+
 BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
     box const all{{0}, {4}};
     auto const held =

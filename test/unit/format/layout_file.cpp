@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_target_takes_its_data_types_from_the_program) {
     BOOST_TEST(completed.target.holders == 6u);
     BOOST_TEST_REQUIRE(completed.notes.size() == 1u);
     BOOST_TEST(completed.notes[0] ==
-               "l.json: 1 keys that the program yields are not in the layout and are "
+               "l.json: 1 key that the program yields is not in the layout and is "
                "not written: 'x'");
 }
 
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_a_tensor_name_it) {
                "l.json: 'w': axis 0: mesh axis 'tp' cannot cut the extent 10 into 3 equal parts; "
                "use a ceil split or give sizes");
     BOOST_TEST(applied(R"({"tp": 1})", {10}) ==
-               "l.json: 'w': mesh axis 'tp' cuts axis 1 of a tensor of 1 axes");
+               "l.json: 'w': mesh axis 'tp' cuts axis 1 of a tensor of 1 axis");
     BOOST_TEST(applied(R"({"tp": {"axis": 0, "split": [5, 5]}})", {10}) ==
                "l.json: 'w': axis 0: mesh axis 'tp' has 3 ranks, but 2 sizes");
     BOOST_TEST(

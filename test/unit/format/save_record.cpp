@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
                               test::mentions(errc::corrupt_file, sentence));
     };
     std::vector<delta_run> const b{{200, 1, 0}};
-    refused({{{100, 1, 0}}}, "it has runs of 1 files, and the record has 2 files");
+    refused({{{100, 1, 0}}}, "it has runs of 1 file, and the record has 2 files");
     refused({{{99, 1, 0}}, b}, "the runs end at 99, and the file has 100 bytes");
     refused({{}, b}, "the runs end at 0, and the file has 100 bytes");
     refused({{{101, 1, 0}}, b}, "a run from 0 to 101 of a file of 100 bytes");

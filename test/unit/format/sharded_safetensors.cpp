@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(metadata_that_contradicts_the_header_is_refused) {
         refusal(header_of({w}, R"({"w":{"saved_offsets":[0,0]},"v":{"saved_offsets":[]}})")) ==
         "s: DCP_SHARDING_INFO: ['v']: the file has no such tensor");
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0]}})")) ==
-               "s: tensor 'w': 1 offsets, but a shape of 2 axes");
+               "s: tensor 'w': 1 offset, but a shape of 2 axes");
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0,-1]}})")) ==
                "s: DCP_SHARDING_INFO: w.saved_offsets[1]: expected an integer from 0 to 2^63 - 1, "
                "found -1");
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(metadata_that_contradicts_the_header_is_refused) {
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[5,3]}})")) ==
                "s: tensor 'w': axis 0: 2 elements from 4 on exceed the global extent 5");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[3]}})")) ==
-               "s: tensor 'w': a global shape of 1 axes, but a shard of 2 axes");
+               "s: tensor 'w': a global shape of 1 axis, but a shard of 2 axes");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"x":{"shape":[3]}})")) ==
                "s: RESHARD: ['x']: the file has no such tensor");
     BOOST_TEST(

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(sizes_must_fit_mesh_and_extent) {
 
 BOOST_AUTO_TEST_CASE(placements_must_fit_mesh_and_tensor) {
     refused({{"pp", 2}, {"tp", 3}}, {shard{0}}, {8},
-            "'w': 1 placements on a mesh of 2 axes (pp=2 tp=3); give one for each mesh axis");
+            "'w': 1 placement on a mesh of 2 axes (pp=2 tp=3); give one for each mesh axis");
     refused({{"tp", 3}}, {shard{2}}, {8, 4},
             "'w': mesh axis 'tp' cuts axis 2 of a tensor of 2 axes");
     refused({{"tp", 3}}, {shard{0}}, {}, "'w': mesh axis 'tp' cuts axis 0 of a tensor of 0 axes");

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,
         says(errc::unknown_key,
-             "'layers.3.out.weight' and 1 more keys match no rule; write a rule for each tensor, "
+             "'layers.3.out.weight' and 1 more key match no rule; write a rule for each tensor, "
              "without an axis to replicate it"));
 }
 

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_refused) {
     refused_cut({5, 2}, column_parallel(), 2,
                 "axis 0: mesh axis 'tp' cannot cut the extent 5 into 2 equal parts; use a ceil "
                 "split or give sizes");
-    refused_cut({5}, row_parallel(), 2, "tensor parallelism cuts axis 1 of a tensor of 1 axes");
+    refused_cut({5}, row_parallel(), 2, "tensor parallelism cuts axis 1 of a tensor of 1 axis");
     refused_cut({10, 2}, vocabulary_parallel(8), 4,
                 "axis 0: a vocabulary of 10 words cannot be padded to 8 for tp=4; use "
                 "padded_vocabulary");

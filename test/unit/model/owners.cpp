@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_the_tensors_does_not_matter) {
 BOOST_AUTO_TEST_CASE(no_ranks_are_refused) {
     BOOST_CHECK_EXCEPTION(
         least_loaded_owners({{"a", 1}}, 0), error,
-        test::says(errc::bad_layout, "1 tensors cannot be distributed over 0 ranks"));
+        test::says(errc::bad_layout, "1 tensor cannot be distributed over 0 ranks"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

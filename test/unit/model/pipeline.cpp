@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
         "3 layer counts are not a multiple of 2 pipeline stages");
     refused_pipeline([] { return pipeline(2, {1, -2}); }, "chunk 1 of the pipeline has -2 layers");
     refused_pipeline([] { return uneven_pipeline(-1, 2); },
-                     "a pipeline of -1 layers on 2 stages of 1 chunks is not possible");
+                     "a pipeline of -1 layers on 2 stages of 1 chunk is not possible");
     refused_pipeline(
         [] { return uneven_pipeline(4, std::numeric_limits<index_t>::max(), 2); },
         "a pipeline of 4 layers on 9223372036854775807 stages of 2 chunks is not possible");
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_place_that_is_not_there_is_refused) {
         },
         "stage 1 has 2 layers in chunk 0, so no layer 2");
     refused_pipeline([&] { return stages.layers_of(2); },
-                     "there is no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunks each");
+                     "there is no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunk each");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -57,6 +57,9 @@ BOOST_AUTO_TEST_CASE(many_rounds_share_bars) {
 
 BOOST_AUTO_TEST_CASE(rounds_that_write_nothing_are_drawn) {
     BOOST_TEST(shows(draw_timeline({round_of(0, 0, 0)}, 0, {}), "round 1: 0 B written"));
+    for (auto const& rounds : {std::vector<plan_round>(), std::vector{round_of(0, 0, 0)}})
+        BOOST_TEST(shows(draw_timeline(rounds, {}, {}), ">no round writes anything<"));
+    BOOST_TEST(!shows(draw_timeline({round_of(1, 1, 0)}, {}, {}), "no round writes"));
     BOOST_TEST(!shows(draw_timeline({}, {}, {}), "<rect"));
 }
 

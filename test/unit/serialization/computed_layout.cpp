@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of(with_grid(5, two_axes)) == itself + "has shards of 'w' on 6 ranks of 5");
     BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
-               itself + "has a grid of 3 groups of ranks, 1 ranks apart, but a group has 2 ranks");
+               itself + "has a grid of 3 groups of ranks, 1 rank apart, but a group has 2 ranks");
     for (index_t const extent : {0L, 1L, -2L, 4294967295L})
         BOOST_TEST(said_of(with_grid(6, {{shard{0, split_rule::even}, extent, 1}}))
                        .starts_with(itself + "has "),

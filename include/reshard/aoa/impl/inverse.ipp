@@ -152,7 +152,7 @@ inline void refuse_smaller(attribute_step const& step) {
         if (after[axis] < before[axis])
             throw statement_error{errc::not_invertible,
                                   words(step.what->word, " leaves ", after[axis], " of the ",
-                                        before[axis], " elements along axis ", axis),
+                                        counted(before[axis], "element"), " along axis ", axis),
                                   step.what->where};
 }
 

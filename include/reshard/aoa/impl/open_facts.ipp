@@ -128,11 +128,12 @@ private:
             open += !extents.back();
         }
         if (open > 0 && (rest < 0 || rest % open != 0))
-            throw statement_error{errc::shape_mismatch,
-                                  words("the sizes of the operands cannot be determined: ", rest,
-                                        " elements along axis ", axis, " are left for ", open,
-                                        " tensors; a target says what they are"),
-                                  {}};
+            throw statement_error{
+                errc::shape_mismatch,
+                words("the sizes of the operands cannot be determined: ", counted(rest, "element"),
+                      " along axis ", axis, rest == 1 ? " is left for " : " are left for ",
+                      counted(open, "tensor"), "; a target says what they are"),
+                {}};
         open_operands result{{}, open > 1};
         for (auto const& known : extents) {
             result.facts.push_back(whole);

@@ -140,8 +140,9 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
     index_t const product = element_count(said);
     if (extents.size() > said.size() && (product == 0 || count % product != 0))
         throw statement_error{errc::shape_mismatch,
-                              words(count, " elements do not divide by the ", product,
-                                    " of the extents ", said, ", so '*' has no value"),
+                              words(counted(count, "element"), count == 1 ? " does" : " do",
+                                    " not divide by the ", product, " of the extents ", said,
+                                    ", so '*' has no value"),
                               one.where};
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);
@@ -292,10 +293,11 @@ RESHARD_DECL void operation::become(expression made) {
 RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes) const {
     auto const numbers = parse_list(sizes);
     if (numbers.size() != result_count_)
-        throw statement_error{
-            errc::shape_mismatch,
-            words("there are ", numbers.size(), " sizes for ", result_count_, " tensors"),
-            sizes.where};
+        throw statement_error{errc::shape_mismatch,
+                              words(numbers.size() == 1 ? "there is " : "there are ",
+                                    counted(numbers.size(), "size"), " for ",
+                                    counted(result_count_, "tensor")),
+                              sizes.where};
     return numbers;
 }
 

@@ -185,7 +185,7 @@ private:
     void settle(std::uint32_t version, std::optional<index_t>& found, index_t parts) const {
         if (found && *found != parts)
             throw ambiguous(version, "used for tensors of " + std::to_string(*found) + " and of " +
-                                         std::to_string(parts) + " parts");
+                                         counted(parts, "part"));
         found = parts;
     }
 

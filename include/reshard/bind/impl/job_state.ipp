@@ -39,8 +39,9 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
         fail(errc::usage, "options.allocate makes the targets, but ", want.tensors.size(),
              " are given; give the layout of the targets alone");
     if (have.arena || want.arena)
-        fail(errc::usage, "a redistribution in rounds moves ", have.tensors.size(),
-             " sources in messages; leave the arena out, or options.allocate");
+        fail(errc::usage, "a redistribution in rounds moves ",
+             counted(have.tensors.size(), "source"),
+             " in messages; leave the arena out, or options.allocate");
     if (how.cache)
         fail(errc::usage, "the plans of rounds are not kept; leave options.cache out, or "
                           "options.allocate");

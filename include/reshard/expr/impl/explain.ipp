@@ -24,8 +24,9 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const first = region.offset[axis], extent = region.shape[axis];
         if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)
-            fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a box of ", extent,
-                 " elements at offset ", first, " exceeds the extent ", shape[axis]);
+            fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a box of ",
+                 detail::counted(extent, "element"), " at offset ", first, " exceeds the extent ",
+                 shape[axis]);
     }
 }
 

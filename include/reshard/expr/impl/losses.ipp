@@ -40,8 +40,8 @@ inline std::optional<piece_fault> find_source_fault(piece const& p, source_list 
     box const region = p.source_box();
     if (region.offset.size() != source.shape.size() || region.ndim() != source.shape.size())
         return piece_fault{errc::shape_mismatch,
-                           words("takes a box of ", p.extent.size(), " axes from '", key,
-                                 "', shape ", source.shape)};
+                           words("takes a box of ", counted(p.extent.size(), "axis"), " from '",
+                                 key, "', shape ", source.shape)};
     if (!lies_in(region, source.shape))
         return piece_fault{errc::shape_mismatch, words("takes ", extent_text(region), " from '",
                                                        key, "', shape ", source.shape)};
@@ -84,8 +84,8 @@ RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& o
     expression const& value = output.value;
     std::optional<piece_fault> fault;
     if (value.pieces.size() > 0 && value.pieces.ndim() != value.ndim())
-        fault = {errc::shape_mismatch,
-                 words("has ", value.ndim(), " axes, and its pieces have ", value.pieces.ndim())};
+        fault = {errc::shape_mismatch, words("has ", counted(value.ndim(), "axis"),
+                                             ", and its pieces have ", value.pieces.ndim())};
     for (std::size_t i = 0; i < value.pieces.size() && !fault; ++i) {
         fault = find_target_fault(value.pieces[i], value);
         if (!fault)

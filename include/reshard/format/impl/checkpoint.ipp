@@ -222,7 +222,7 @@ private:
                          code(one.dtype), " in the latter"));
         if (one.shape.size() != shard.region.ndim())
             refuse(shard.key, first, file,
-                   words("it has ", shard.region.ndim(), " axes in the former and ",
+                   words("it has ", counted(shard.region.ndim(), "axis"), " in the former and ",
                          one.shape.size(), " in the latter"));
     }
 
@@ -387,8 +387,8 @@ public:
             warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
                                 result_.unread.front() +
                                 (result_.unread.size() > 1
-                                     ? " and " + std::to_string(result_.unread.size() - 1) +
-                                           " more files of optimizer state and master weights"
+                                     ? " and " + counted(result_.unread.size() - 1, "more file") +
+                                           " of optimizer state and master weights"
                                      : ""));
     }
 
@@ -440,9 +440,8 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
                           std::string_view file, index_keys const& keys) {
     if (!is_there(files, index.parent_path() / file))
         fail(errc::missing_file, index.string(), ": '", keys.front(), "'",
-             keys.size() > 1
-                 ? " and " + std::to_string(keys.size() - 1) + " more tensors are listed in "
-                 : " is listed in ",
+             keys.size() > 1 ? " and " + counted(keys.size() - 1, "more tensor") + " are listed in "
+                             : " is listed in ",
              file, ", but there is no such file");
 }
 
@@ -476,7 +475,7 @@ inline void check_total(checkpoint_reader& reader, std::filesystem::path const& 
                         hf_index const& index, std::uint64_t there) {
     if (index.total_bytes && static_cast<std::uint64_t>(*index.total_bytes) != there)
         reader.warn(path, "total_size is " + std::to_string(*index.total_bytes) +
-                              ", but the tensors have " + std::to_string(there) + " bytes");
+                              ", but the tensors have " + counted(there, "byte"));
 }
 
 inline checkpoint_metadata open_index(checkpoint_reader& reader,

@@ -112,7 +112,10 @@ using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
 class shard_writers {
 public:
     shard_writers(layout const& all, file_choices const& how)
-        : all_(all), writer_(how.writer), replicas_(how.replicas), chosen_(all.tensors.size()) {
+        : all_(all),
+          writer_(how.writer),
+          replicas_(how.replicas || how.per_rank),
+          chosen_(all.tensors.size()) {
         for (tensor_spread const& spread : all.spreads) {
             listed_.push_back(blocks_listed(spread));
             different_.push_back(different_shards(listed_.back()));
@@ -287,7 +290,8 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
     plan.metadata.fused = choices.fused;
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
-            files[i].name = sharded_file_name(rank, i, files.size());
+            files[i].name = choices.per_rank ? rank_file_name(rank, i, files.size())
+                                             : sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
             metadata.insert(choices.texts.begin(), choices.texts.end());

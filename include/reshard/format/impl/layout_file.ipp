@@ -110,8 +110,9 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
     for (layout_row const& row : rows)
         for (holder_t const rank : row.shards.holders()) {
             if (stated && rank >= count)
-                root.refuse(words("'", row.key, "' has a shard on rank ", rank, ", but there are ",
-                                  count, " ranks"));
+                root.refuse(words("'", row.key, "' has a shard on rank ", rank,
+                                  count == 1 ? ", but there is " : ", but there are ",
+                                  counted(count, "rank")));
             needed = std::max(needed, rank + 1);
         }
     return stated ? count : needed;

@@ -220,8 +220,8 @@ private:
         for (index_t const count : book_.stages->counts)
             placed += count;
         if (placed > layers_)
-            notes.push_back(book_.file + ": stages.counts place " + std::to_string(placed) +
-                            " layers, but the keys have " + std::to_string(layers_) +
+            notes.push_back(book_.file + ": stages.counts place " + counted(placed, "layer") +
+                            ", but the keys have " + std::to_string(layers_) +
                             " (counted from 0): the last stages lack some of theirs");
     }
 
@@ -268,7 +268,7 @@ private:
             left -= counts[stage];
         }
         fail(errc::bad_layout, book_.file, ": '", key, "' belongs to layer ", layer,
-             ", but stages.counts place only ", layer - left, " layers");
+             ", but stages.counts place only ", counted(layer - left, "layer"));
     }
 
     void add(layout_row& row, std::vector<placement> const& placements) const {

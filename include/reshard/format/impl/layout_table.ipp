@@ -55,8 +55,10 @@ inline std::optional<std::string> unwritten(layout_table const& table, catalog c
         }
     if (count == 0)
         return std::nullopt;
-    return table.file + ": " + std::to_string(count) +
-           " keys that the program yields are not in the layout and are not written: " + keys;
+    return table.file + ": " + counted(count, "key") +
+           (count == 1 ? " that the program yields is not in the layout and is not written: "
+                       : " that the program yields are not in the layout and are not written: ") +
+           keys;
 }
 
 RESHARD_DECL layout source_layout(layout_table const& table) {

@@ -327,7 +327,7 @@ inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t by
                             position = take_number(place, text);
         if (end <= begin || end > bytes)
             place.refuse(
-                words("a run from ", begin, " to ", end, " of a file of ", bytes, " bytes"));
+                words("a run from ", begin, " to ", end, " of a file of ", counted(bytes, "byte")));
         if (source >= sources.size())
             place.refuse(words("a run of source ", source, ", and there are ", sources.size()));
         if (position > sources[source] || end - begin > sources[source] - position)
@@ -337,7 +337,8 @@ inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t by
         begin = end;
     }
     if (begin != bytes)
-        place.refuse(words("the runs end at ", begin, ", and the file has ", bytes, " bytes"));
+        place.refuse(
+            words("the runs end at ", begin, ", and the file has ", counted(bytes, "byte")));
     return runs;
 }
 
@@ -353,8 +354,8 @@ inline record_delta delta_of(json_cursor const& place, std::vector<recorded_file
         sources.push_back(base.file.bytes);
     auto const runs = place.at("runs").elements();
     if (runs.size() != files.size())
-        place.refuse(words("it has runs of ", runs.size(), " files, and the record has ",
-                           files.size(), " files"));
+        place.refuse(words("it has runs of ", counted(runs.size(), "file"), ", and the record has ",
+                           counted(files.size(), "file")));
     for (std::size_t i = 0; i < runs.size(); ++i)
         delta.runs.push_back(runs_of(runs[i], files[i].bytes, sources));
     return delta;

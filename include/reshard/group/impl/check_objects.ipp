@@ -67,9 +67,10 @@ inline void compare_copies(object_copy const& one, object_copy const& next) {
         fail(errc::bad_layout, "'", one.cell.key, "' is an array of shape ", one.cell.array,
              " on rank ", one.rank, " and ", next.cell.array, " on rank ", next.rank);
     if (one.number == next.number && (one.bytes != next.bytes || one.digest != next.digest))
-        fail(errc::overlap, to_string(one.cell), " differs: it has ", one.bytes, " bytes on rank ",
-             one.rank, " and ", next.bytes, one.bytes == next.bytes ? " other bytes" : " bytes",
-             " on rank ", next.rank);
+        fail(errc::overlap, to_string(one.cell), " differs: it has ", counted(one.bytes, "byte"),
+             " on rank ", one.rank, " and ",
+             counted(next.bytes, one.bytes == next.bytes ? "other byte" : "byte"), " on rank ",
+             next.rank);
     if (next.number > one.number + 1)
         fail_missing(one.cell, one.number + 1);
 }

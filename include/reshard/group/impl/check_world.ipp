@@ -50,7 +50,7 @@ RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
 RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys) {
     if (!keys.empty())
         fail(errc::unknown_key, "'", keys.front(), "'",
-             keys.size() > 1 ? " and " + std::to_string(keys.size() - 1) + " more keys match"
+             keys.size() > 1 ? " and " + counted(keys.size() - 1, "more key") + " match"
                              : std::string(" matches"),
              " no rule; write a rule for each tensor, without an axis to replicate it");
 }
@@ -74,14 +74,14 @@ RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
         if (match.matches(tensor.name))
             fail(errc::unknown_key, rule, ": an earlier rule takes '", tensor.name, "'");
     fail(errc::unknown_key, rule, did_you_mean_key(match.text(), tensors, &named_tensor::name),
-         "; rank ", rank, " has ", tensors.size(), tensors.size() == 1 ? " tensor" : " tensors",
+         "; rank ", rank, " has ", counted(tensors.size(), "tensor"),
          layer.prefix.empty() ? "" : " below '" + layer.prefix + "'");
 }
 
 RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there) {
     if (wanted != static_cast<std::size_t>(there))
-        fail(errc::bad_layout, what, " is for ", wanted, wanted == 1 ? " rank" : " ranks",
-             ", and the group has ", there);
+        fail(errc::bad_layout, what, " is for ", counted(wanted, "rank"), ", and the group has ",
+             there);
 }
 
 } // namespace reshard::detail

@@ -28,8 +28,10 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
             only(name, " on rank 0", on_other);
         else if (found->second != value)
             fail(errc::ranks_disagree, "the common value '", name, "' differs: it has ",
-                 value.bytes, " bytes on rank 0 and ", found->second.bytes,
-                 found->second.bytes == value.bytes ? " other bytes" : " bytes", on_other);
+                 counted(value.bytes, "byte"), " on rank 0 and ",
+                 counted(found->second.bytes,
+                         found->second.bytes == value.bytes ? "other byte" : "byte"),
+                 on_other);
     }
     for (auto const& [name, value] : other)
         if (!first.contains(name))

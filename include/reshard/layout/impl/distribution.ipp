@@ -15,7 +15,8 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
     std::string const wanted = std::to_string(fault.wanted);
     std::string const there = std::to_string(fault.there);
     if (fault.what == kind::count)
-        return wanted + " placements on a mesh of " + there + " axes (" + to_string(ranks) +
+        return counted(fault.wanted, "placement") + " on a mesh of " +
+               counted(fault.there, "axis") + " (" + to_string(ranks) +
                "); give one for each mesh axis";
     std::string const name =
         "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
@@ -24,15 +25,17 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
     case kind::coordinate:
         return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
                wanted;
-    case kind::axis: return name + " cuts axis " + wanted + " of a tensor of " + there + " axes";
+    case kind::axis:
+        return name + " cuts axis " + wanted + " of a tensor of " + counted(fault.there, "axis");
     case kind::uneven:
         return axis + name + " cannot cut the extent " + there + " into " + wanted +
                " equal parts; use a ceil split or give sizes";
     case kind::size_count:
-        return axis + name + " has " + there + " ranks, but " + wanted + " sizes";
+        return axis + name + " has " + counted(fault.there, "rank") + ", but " +
+               counted(fault.wanted, "size");
     case kind::block:
-        return axis + name + " deals out blocks of " + wanted + " elements; at least " + there +
-               " is needed";
+        return axis + name + " deals out blocks of " + counted(fault.wanted, "element") +
+               "; at least " + there + " is needed";
     case kind::dealt_out:
         return axis + name + " cuts blocks that mesh axis '" +
                std::string(ranks.axes()[static_cast<std::size_t>(fault.there)].name()) +

@@ -22,8 +22,9 @@ RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
     for (held_axis const& axis : grid.axes) {
         if (axis.extent < 2 || axis.holder_stride <= last || axis.extent > most ||
             axis.holder_stride > most || axis.extent * axis.holder_stride > most)
-            fail(errc::bad_layout, "it has a grid of ", axis.extent, " groups of ranks, ",
-                 axis.holder_stride, " ranks apart, but a group has ", last + 1, " ranks");
+            fail(errc::bad_layout, "it has a grid of ", counted(axis.extent, "group"),
+                 " of ranks, ", counted(axis.holder_stride, "rank"), " apart, but a group has ",
+                 counted(last + 1, "rank"));
         last += (axis.extent - 1) * axis.holder_stride;
     }
     return grid.first_holder + last + 1;
@@ -33,8 +34,8 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
     check_tensor("a grid", data_type::u8, grid.shape);
     end_of_holders(grid); // then no extent is 0
     if (grid.axes.size() > max_ndim)
-        fail(errc::bad_layout, "it has a grid of ", grid.axes.size(), " axes, of ", max_ndim,
-             " at most");
+        fail(errc::bad_layout, "it has a grid of ", counted(grid.axes.size(), "axis"), ", of ",
+             max_ndim, " at most");
     index_vector extents;
     std::vector<placement> placements;
     for (std::size_t i = grid.axes.size(); i-- > 0;) {
@@ -90,7 +91,7 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
     auto const [begin, length] = *flat.sharing->slices;
     if (begin < 0 || length < 0 || length > std::numeric_limits<index_t>::max() / count ||
         begin > count * length - elements)
-        fail(errc::bad_layout, "it has ", elements, " elements from element ", begin,
+        fail(errc::bad_layout, "it has ", counted(elements, "element"), " from element ", begin,
              " of a buffer on in ", count, " slices of ", length);
 }
 

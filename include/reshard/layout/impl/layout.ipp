@@ -35,7 +35,8 @@ inline void check_apart(std::vector<flat_grid> const& grids, std::string const& 
 /// Refuses a holder that there is not.
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
-        fail(errc::bad_layout, "it has shards of '", key, "' on ", end, " ranks of ", holders);
+        fail(errc::bad_layout, "it has shards of '", key, "' on ", detail::counted(end, "rank"),
+             " of ", holders);
 }
 
 inline void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
@@ -53,8 +54,8 @@ inline void check_holders(grid_list const& list, std::string const& key, holder_
 inline void check_shards(shard_table const& shards, std::string const& key,
                          index_vector const& shape) {
     if (shards.ndim() != shape.size())
-        fail(errc::bad_layout, "it has shards of ", shards.ndim(), " axes for '", key, "', shape ",
-             shape);
+        fail(errc::bad_layout, "it has shards of ", detail::counted(shards.ndim(), "axis"),
+             " for '", key, "', shape ", shape);
     for (std::size_t i = 0; i < shards.size(); ++i)
         reshard::check(
             {key, data_type::u8, shape, shards.region(i), shards.flat(i), shards.cycles(i)});

@@ -11,8 +11,9 @@ RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_vie
                                          std::size_t axis) {
     for (std::size_t i = 0; i < tensor.parts.size(); ++i) {
         if (i > 0 && !tensor.parts[i].is_copy)
-            fail(errc::bad_layout, "'", tensor.key, "' has ", tensor.parts.size(),
-                 " parts; only a tensor of one part can be fully sharded");
+            fail(errc::bad_layout, "'", tensor.key, "' has ",
+                 detail::counted(tensor.parts.size(), "part"),
+                 "; only a tensor of one part can be fully sharded");
         tensor.parts[i].how = fully_shard(tensor.parts[i].how, mesh_axis, tensor.key, axis);
     }
     return tensor;

@@ -22,8 +22,8 @@ public:
     std::vector<sharding_part> segments(model::tensor_cut const& cut) {
         using kind = model::tensor_cut::kind;
         if (cut.what != kind::none && cut.axis >= shape_.size())
-            refuse("tensor parallelism cuts axis ", cut.axis, " of a tensor of ", shape_.size(),
-                   " axes");
+            refuse("tensor parallelism cuts axis ", cut.axis, " of a tensor of ",
+                   detail::counted(shape_.size(), "axis"));
         axis_ = cut.axis;
         switch (cut.what) {
         case kind::none: return {segment(0, shape_, on_.ranks, {})};

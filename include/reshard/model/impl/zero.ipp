@@ -19,8 +19,8 @@ namespace reshard::model {
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
                                                       index_t ranks) {
     if (ranks < 1)
-        fail(errc::bad_layout, tensors.size(), " tensors cannot be distributed over ", ranks,
-             " ranks");
+        fail(errc::bad_layout, detail::counted(tensors.size(), "tensor"),
+             " cannot be distributed over ", detail::counted(ranks, "rank"));
     std::vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;

@@ -119,8 +119,8 @@ inline void check_load(checkpoint const& source, target_tensors const& want, opt
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
-        fail(errc::usage, "a load of ", want.tensors.size(),
-             " tensors has no rounds and keeps no plans; leave options.allocate, release, "
+        fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
+             " has no rounds and keeps no plans; leave options.allocate, release, "
              "memory_budget and cache out");
 }
 

@@ -85,7 +85,7 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
 /// Refuses what has no meaning without a layout, or beside something else.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
-    if (!options.replicas)
+    if (!options.replicas && !options.per_rank)
         return;
     if (!wanted)
         fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
@@ -134,6 +134,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
         .replicas = options.replicas,
+        .per_rank = options.per_rank,
         .fused = fused_of(program, wanted)};
     if (options.single_file) {
         check_single_file(wanted, options);

@@ -74,14 +74,18 @@ unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>
 }
 
 RESHARD_DECL std::string writer_of(std::string_view sentence) {
-    constexpr std::string_view start = "shard-";
-    std::size_t const place = sentence.rfind(start);
-    int number = 0;
-    if (place == sentence.npos)
-        return {};
-    std::string_view const digits = sentence.substr(place + start.size());
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return number > 0 ? words(", and rank ", number - 1, " of the save has written it") : "";
+    for (auto const& [start, first] :
+         {std::pair(std::string_view("shard-"), 1), std::pair(std::string_view("rank-"), 0)}) {
+        std::size_t const place = sentence.rfind(start);
+        if (place == sentence.npos)
+            continue;
+        std::string_view const digits = sentence.substr(place + start.size()).substr(0, 5);
+        int number = -1;
+        auto const end = std::from_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        if (end == digits.data() + 5 && number >= first)
+            return words(", and rank ", number - first, " of the save has written it");
+    }
+    return {};
 }
 
 /// A file that other ranks see: only its beginning is here.

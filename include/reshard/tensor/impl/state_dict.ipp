@@ -51,7 +51,7 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
                 expected[axis] = std::max(expected[axis], local_shape(one)[axis]);
         if (expected[axis] != shape[axis])
             fail(errc::shape_mismatch, "'", shards.front().key, "': axis ", axis, ": ",
-                 shards.size(), " shards of extent ", expected[axis],
+                 detail::counted(shards.size(), "shard"), " of extent ", expected[axis],
                  " together in a tensor of extent ", shape[axis]);
     }
 }
@@ -103,10 +103,10 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layou
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_t const count = element_count(elements.shape);
     if (elements.memory != memory_kind::host)
-        fail(errc::unsupported, "'", shard.key, "': ", count,
-             " elements in device memory; copy them to the host");
+        fail(errc::unsupported, "'", shard.key, "': ", counted(count, "element"),
+             " in device memory; copy them to the host");
     if (elements.data == nullptr && count != 0)
-        fail(errc::usage, "'", shard.key, "': ", count, " elements at a null address");
+        fail(errc::usage, "'", shard.key, "': ", counted(count, "element"), " at a null address");
     addresses(elements);
 }
 

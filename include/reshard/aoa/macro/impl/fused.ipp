@@ -218,8 +218,8 @@ inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::siz
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
-        fused.refuse(words("cannot give equal shares of ", count.key, " key/value heads to the ",
-                           parts, " parts that the ", side, " has"),
+        fused.refuse(words("cannot give equal shares of ", counted(count.key, "key/value head"),
+                           " to the ", counted(parts, "part"), " that the ", side, " has"),
                      {});
 }
 

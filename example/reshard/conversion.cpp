@@ -1,0 +1,138 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "conversion.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "summary.hpp"
+
+#include <reshard/plan/flows.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/storage/aliases.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/file_pieces.hpp>
+
+#include <algorithm>
+
+namespace tool {
+
+using namespace reshard;
+namespace json = boost::json;
+
+namespace {
+
+/// Tied weights stay tied; a checkpoint without them need not be opened for that.
+detail::alias_map aliases_of(source_spec const& source, job const& all) {
+    if (source.checkpoint->aliases.empty() && all.map().relations().empty())
+        return {};
+    return detail::aliases_kept(open_checkpoint(solo(), source.path), all.map(), all.target);
+}
+
+/// Who writes what, behind the files, which are the first holders: so what a file gives is told
+/// from zeros that a rank makes itself.
+layout writers_of(detail::checkpoint_plan const& files, holder_t file_count, holder_t ranks) {
+    detail::file_pieces pieces = detail::pieces_by_rank(files, static_cast<int>(ranks));
+    for (detail::file_piece& piece : pieces)
+        piece.process += file_count;
+    return detail::layout_of(files.metadata, pieces, static_cast<int>(file_count + ranks));
+}
+
+/// As if nothing were cast: what is read are the elements as the files have them.
+void widen_targets(detail::plan_problem& problem) {
+    for (auto& target : problem.targets)
+        target.dtype = data_type::f64;
+}
+
+void add_reads(conversion& planned, plan_flows const& flows) {
+    auto const file_count = static_cast<holder_t>(planned.read.size());
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](detail::flow const& one) {
+            if (one.source >= file_count)
+                return;
+            planned.bins.add_between(
+                {one.source, one.target - file_count, one.bytes, flows.count(kind)});
+            index_t const bytes =
+                detail::checked_multiply(one.bytes, flows.count(kind), "the bytes that are read");
+            for (index_t* const sum : {&planned.read[one.source].bytes, &planned.all.bytes_read,
+                                       &planned.by_rank[one.target - file_count].bytes_read})
+                *sum = detail::checked_add(*sum, bytes, "the bytes that are read");
+        });
+}
+
+void add_writes(conversion& planned, detail::checkpoint_plan const& files) {
+    for (std::size_t i = 0; i < files.ranks.size(); ++i)
+        planned.written.push_back({files.metadata.files[i].path.string(), files.ranks[i], 0, 0});
+    for (detail::checkpoint_tensor const& tensor : files.metadata.tensors)
+        for (detail::checkpoint_shard const& shard : tensor.shards) {
+            file_written& file = planned.written[shard.file];
+            auto const bytes = static_cast<index_t>(shard.end - shard.begin);
+            ++file.shards;
+            file.bytes += bytes;
+            planned.by_rank[file.rank].bytes_written += bytes;
+            planned.all.bytes_written += bytes;
+        }
+}
+
+} // namespace
+
+conversion conversion_of(source_spec const& source, job const& all,
+                         detail::write_options const& writing) {
+    detail::checkpoint_plan const files =
+        detail::files_for(all.map(), all.target, writing, aliases_of(source, all));
+    holder_t const ranks = std::max<holder_t>(1, all.target->holders);
+    conversion planned{{}, {}, {}, {}, {std::max<holder_t>(1, source.held.holders), ranks, "file"}};
+    for (detail::checkpoint_file const& file : source.checkpoint->files)
+        planned.read.push_back({file.path.filename().string(), 0});
+    planned.by_rank.resize(ranks);
+    add_writes(planned, files);
+    layout const held = writers_of(files, source.held.holders, ranks);
+    detail::plan_problem problem = problem_of(all.map(), source.held, held);
+    widen_targets(problem);
+    add_reads(planned, plan_flows(problem));
+    return planned;
+}
+
+json::object json_of(conversion const& planned) {
+    json::array read, written, by_rank;
+    for (file_read const& one : planned.read)
+        read.push_back({{"file", json_text(one.file)}, {"bytes", one.bytes}});
+    for (file_written const& one : planned.written)
+        written.push_back({{"file", json_text(one.file)},
+                           {"rank", one.rank},
+                           {"shards", one.shards},
+                           {"bytes", one.bytes}});
+    for (std::size_t rank = 0; rank < planned.by_rank.size(); ++rank)
+        by_rank.push_back({{"rank", rank},
+                           {"bytes_read", planned.by_rank[rank].bytes_read},
+                           {"bytes_written", planned.by_rank[rank].bytes_written}});
+    return {{"bytes_read", planned.all.bytes_read},
+            {"bytes_written", planned.all.bytes_written},
+            {"files_read", std::move(read)},
+            {"files_written", std::move(written)},
+            {"by_rank", std::move(by_rank)}};
+}
+
+std::string text_of(conversion const& planned) {
+    constexpr std::size_t most = 64;
+    std::vector<std::vector<std::string>> read{{"file", "bytes read"}};
+    for (file_read const& one : planned.read)
+        read.push_back({detail::printable(one.file), grouped(one.bytes)});
+    std::vector<std::vector<std::string>> written{
+        {"rank", "bytes read", "bytes written", "file", "shards in it"}};
+    for (file_written const& one : planned.written)
+        written.push_back({std::to_string(one.rank), grouped(planned.by_rank[one.rank].bytes_read),
+                           grouped(one.bytes), one.file, grouped(one.shards)});
+    std::string text = "convert reads " + grouped(planned.all.bytes_read) + " bytes of " +
+                       counted(planned.read.size(), "file") + ", and writes " +
+                       grouped(planned.all.bytes_written) + " bytes to " +
+                       counted(planned.written.size(), "file") + "\n";
+    for (auto* const rows : {&read, &written}) {
+        std::size_t const left_out = rows->size() > most + 1 ? rows->size() - most - 1 : 0;
+        rows->resize(rows->size() - left_out);
+        text += table(*rows);
+        if (left_out > 0)
+            text += "  and " + counted(left_out, "file") + " more; --json lists all\n";
+    }
+    return text;
+}
+
+} // namespace tool

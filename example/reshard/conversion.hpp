@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_CONVERSION_HPP
+#define RESHARD_TOOL_CONVERSION_HPP
+
+#include "job.hpp"
+#include "picture/heat_map.hpp"
+#include "spec.hpp"
+
+#include <reshard/storage/target_files.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// What `convert` will read and write, before it does.
+
+namespace tool {
+
+/// A file of the source, and what is read of its tensors.
+struct file_read {
+    std::string file;
+    reshard::index_t bytes = 0;
+};
+
+/// A file that is written, for which rank of the layout.
+struct file_written {
+    std::string file;
+    reshard::holder_t rank = 0;
+    reshard::index_t shards = 0;
+    reshard::index_t bytes = 0; ///< of tensors
+};
+
+/// What the process that plays a rank does for it.
+struct rank_share {
+    reshard::index_t bytes_read = 0;
+    reshard::index_t bytes_written = 0;
+};
+
+/// Which bytes come from which file, and go to which.
+///
+/// \par Units bytes of tensors: whole chunks that are verified, and headers, are not counted
+struct conversion {
+    std::vector<file_read> read;
+    std::vector<file_written> written;
+    std::vector<rank_share> by_rank;
+    rank_share all;
+    reshard::heat_bins bins; ///< which file gives which rank how much
+};
+
+/// What `convert SOURCE TARGET --layout` does with these files and options.
+///
+/// \pre the source is a checkpoint, and the job has a target
+/// \throws error as `convert` before it writes
+conversion conversion_of(source_spec const& source, job const& all,
+                         reshard::detail::write_options const& writing);
+
+boost::json::object json_of(conversion const& planned);
+
+/// For people: what is read and written, by rank and file.
+std::string text_of(conversion const& planned);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,24 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PAGE_CHECK_PAGE_HPP
+#define RESHARD_TOOL_PAGE_CHECK_PAGE_HPP
+
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// What is wrong with a program, as a page.
+
+namespace tool {
+
+/// \param document of `--json`
+/// \param texts    of its findings, each with the line that it is about
+/// \param program  the file and its text
+std::string check_page(boost::json::object const& document, std::vector<std::string> const& texts,
+                       std::string const& file, std::string const& program);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,76 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "page/inspect_page.hpp"
+#include "page/layout_page.hpp"
+
+#include "picture/byte_text.hpp"
+#include "report.hpp"
+#include "summary.hpp"
+
+#include <reshard/format/other_names.hpp>
+
+#include <algorithm>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+constexpr std::size_t most_tensors = 2000;
+
+html tensors_part(layout const& held) {
+    std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "bytes"}};
+    for (std::size_t i = 0; i < std::min(held.tensors.size(), most_tensors); ++i) {
+        tensor_layout const& tensor = held.tensors[i];
+        index_vector const& shape = held.shape_of(tensor);
+        rows.push_back({tensor.key, std::string(code(tensor.dtype)), to_string(shape),
+                        grouped(byte_count(element_count(shape), tensor.dtype))});
+    }
+    html more;
+    if (held.tensors.size() > most_tensors)
+        more = html_text("and " + counted(held.tensors.size() - most_tensors, "more tensor") +
+                         "; --json lists all");
+    return section("Tensors", on_demand(counted(held.tensors.size(), "tensor"),
+                                        html_table("Tensors", rows) + more, rows.size() < 40));
+}
+
+html texts_part(checkpoint_metadata const& checkpoint) {
+    std::vector<std::vector<std::string>> rows{{"name", "text"}};
+    for (auto const& [name, text] : checkpoint.metadata)
+        rows.push_back({name, text});
+    html all = html_table("Metadata of the first file", rows);
+    if (!checkpoint.aliases.empty()) {
+        std::vector<std::vector<std::string>> names{{"name", "is another name of"}};
+        for (auto const& [alias, key] : checkpoint.aliases)
+            names.push_back({alias, key});
+        all = all + html_table("Tied tensors", names);
+    }
+    for (std::string const& warning : checkpoint.warnings)
+        all = all + element("pre", html_text(warning));
+    return section("What the files say besides", all);
+}
+
+} // namespace
+
+std::string inspect_page(checkpoint_metadata const& checkpoint,
+                         boost::json::object const& document) {
+    layout const held = layout_of(detail::without_aliases(checkpoint));
+    std::vector<std::string> names;
+    for (detail::checkpoint_file const& file : checkpoint.files)
+        names.push_back(file.path.filename().string());
+    html const facts =
+        element("div",
+                fact(checkpoint.format, "format") +
+                    fact(grouped(static_cast<index_t>(held.tensors.size())), "tensors") +
+                    fact(byte_text(document.at("bytes").to_number<index_t>()), "of tensors") +
+                    fact(grouped(static_cast<index_t>(names.size())), "files") +
+                    fact(checkpoint.save.empty() ? "no" : "yes", "a complete save with a record"),
+                "class=\"facts\"");
+    return html_page("Checkpoint " + checkpoint.path.string(),
+                     facts + section("Who holds what", layout_part({held, "file", names})) +
+                         tensors_part(held) + texts_part(checkpoint),
+                     document);
+}
+
+} // namespace tool

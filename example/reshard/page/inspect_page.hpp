@@ -1,0 +1,23 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PAGE_INSPECT_PAGE_HPP
+#define RESHARD_TOOL_PAGE_INSPECT_PAGE_HPP
+
+#include <reshard/format/checkpoint_metadata.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <string>
+
+/// \file
+/// A checkpoint as a page.
+
+namespace tool {
+
+/// \param document of `--json`
+std::string inspect_page(reshard::checkpoint_metadata const& checkpoint,
+                         boost::json::object const& document);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,338 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "page/layout_page.hpp"
+
+#include "picture/byte_text.hpp"
+#include "picture/svg.hpp"
+#include "report.hpp"
+#include "summary.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+/// More than a reader looks at; the text below says what is left out.
+constexpr std::size_t most_holders = 64, most_kinds = 40, most_boxes = 256;
+
+std::string left_out(std::size_t all, std::size_t shown, std::string const& noun) {
+    return all > shown ? "and " + counted(all - shown, "more " + noun) + "; --json lists all" : "";
+}
+
+/// Tensors that differ only in the numbers of their keys, and are spread alike.
+struct tensor_kind {
+    std::string name;
+    tensor_layout const* example = nullptr;
+    std::size_t count = 0;
+    index_t bytes = 0; ///< of one
+};
+
+std::vector<tensor_kind> kinds_of(layout const& held) {
+    std::vector<tensor_kind> kinds;
+    std::map<std::tuple<std::string, data_type, std::uint32_t>, std::size_t> places;
+    for (tensor_layout const& tensor : held.tensors) {
+        std::string name = without_numbers(tensor.key);
+        auto const [place, is_new] =
+            places.emplace(std::tuple(name, tensor.dtype, tensor.spread), kinds.size());
+        if (is_new)
+            kinds.push_back({std::move(name), &tensor, 0,
+                             byte_count(element_count(held.shape_of(tensor)), tensor.dtype)});
+        ++kinds[place->second].count;
+    }
+    return kinds;
+}
+
+/// By holder, the bytes of each name of a kind.
+struct byte_sums {
+    std::vector<std::string> names;          ///< the one with the most bytes first
+    std::vector<std::vector<index_t>> bytes; ///< by holder, then by name
+    std::vector<index_t> all;                ///< by holder
+};
+
+byte_sums bytes_by_kind(layout const& held) {
+    std::map<std::string, std::vector<index_t>> sums;
+    std::vector<index_t> all(held.holders, 0);
+    for (tensor_layout const& tensor : held.tensors) {
+        auto& sum = sums[without_numbers(tensor.key)];
+        sum.resize(held.holders, 0);
+        detail::tensor_shards const shards = held.shards_of(tensor);
+        for (std::size_t i = 0; i < shards.size(); ++i) {
+            index_t const bytes = byte_count(shards.elements(i), tensor.dtype);
+            sum[shards.holder(i)] += bytes;
+            all[shards.holder(i)] += bytes;
+        }
+    }
+    byte_sums result{{}, std::vector<std::vector<index_t>>(held.holders), std::move(all)};
+    auto const total = [&](std::string const& name) {
+        index_t sum = 0;
+        for (index_t const bytes : sums.at(name))
+            sum += bytes;
+        return sum;
+    };
+    for (auto const& [name, bytes] : sums)
+        result.names.push_back(name);
+    std::stable_sort(
+        result.names.begin(), result.names.end(),
+        [&](std::string const& a, std::string const& b) { return total(a) > total(b); });
+    for (std::string const& name : result.names)
+        for (holder_t holder = 0; holder < held.holders; ++holder)
+            result.bytes[holder].push_back(sums.at(name)[holder]);
+    return result;
+}
+
+/// `pp 1, tp 2`: where a rank stands.
+std::string place_of(mesh const& ranks, holder_t rank) {
+    std::vector<std::string> places;
+    auto rest = static_cast<index_t>(rank);
+    for (std::size_t i = ranks.axes().size(); i-- > 0;) {
+        mesh_axis const& axis = ranks.axes()[i];
+        places.insert(places.begin(),
+                      std::string(axis.name()) + " " + std::to_string(rest % axis.extent));
+        rest /= axis.extent;
+    }
+    std::string text;
+    for (std::string const& place : places)
+        text += (text.empty() ? "" : ", ") + place;
+    return text;
+}
+
+/// How many stand in a row: the last axis of the mesh, where that can be read.
+std::size_t columns_of(shown_layout const& shown) {
+    constexpr std::size_t most_columns = 8;
+    std::size_t const holders = shown.held.holders;
+    if (shown.ranks && !shown.ranks->axes().empty() &&
+        shown.ranks->axes().back().extent <= static_cast<index_t>(most_columns))
+        return static_cast<std::size_t>(shown.ranks->axes().back().extent);
+    return std::clamp<std::size_t>(holders, 1, shown.holder == "file" ? 2 : 4);
+}
+
+html holder_grid(shown_layout const& shown, byte_sums const& sums) {
+    html cells;
+    std::size_t const count = std::min<std::size_t>(shown.held.holders, most_holders);
+    for (holder_t holder = 0; holder < count; ++holder) {
+        std::string const where = shown.holder == "file" ? shown.names[holder]
+                                  : shown.ranks          ? place_of(*shown.ranks, holder)
+                                                         : "";
+        cells.text += element("div",
+                              html_text(shown.holder + " " + std::to_string(holder)) +
+                                  element("small", html_text(where)) +
+                                  element("small", html_text(byte_text(sums.all[holder]))),
+                              "style=\"background:" + colour_of(holder) + "\"")
+                          .text;
+    }
+    std::string const what =
+        shown.ranks
+            ? "The mesh " + to_string(*shown.ranks) + ": each row is one along the last axis."
+            : "Each " + shown.holder + " has its colour in the pictures below.";
+    return element("p", html_text(what + " " + left_out(shown.held.holders, count, shown.holder)),
+                   "class=\"soft\"") +
+           element("div", cells,
+                   "class=\"mesh\" style=\"grid-template-columns:repeat(" +
+                       std::to_string(columns_of(shown)) + ",minmax(0,1fr))\"");
+}
+
+html byte_bars(shown_layout const& shown, byte_sums const& sums) {
+    constexpr std::size_t most_names = 12;
+    std::size_t const names = std::min(sums.names.size(), most_names);
+    index_t most = 1;
+    for (index_t const bytes : sums.all)
+        most = std::max(most, bytes);
+    html lines, legend;
+    for (std::size_t i = 0; i < names; ++i)
+        legend.text +=
+            element("span", element("i", {},
+                                    "class=\"dot\" style=\"background:" + colour_of(i + 7) + "\"") +
+                                html_text(sums.names[i]))
+                .text;
+    for (holder_t holder = 0; holder < std::min<std::size_t>(shown.held.holders, most_holders);
+         ++holder) {
+        html parts;
+        for (std::size_t i = 0; i < names; ++i) {
+            index_t const bytes = sums.bytes[holder][i];
+            if (bytes > 0)
+                parts.text +=
+                    element("i", {},
+                            "style=\"width:" +
+                                svg_number(100 * static_cast<double>(bytes) /
+                                           static_cast<double>(most)) +
+                                "%;background:" + colour_of(i + 7) + "\" title=\"" +
+                                html_escaped(sums.names[i] + ": " + byte_text(bytes)) + "\"")
+                        .text;
+        }
+        lines.text += (element("span", html_text(shown.names[holder])) +
+                       element("div", parts, "class=\"bar\"") +
+                       element("span", html_text(byte_text(sums.all[holder])), "class=\"n\""))
+                          .text;
+    }
+    return element("p", legend, "class=\"soft legend\"") + element("div", lines, "class=\"bars\"");
+}
+
+html byte_table(shown_layout const& shown, byte_sums const& sums) {
+    std::vector<std::vector<std::string>> rows{{shown.holder, "kind of tensor", "bytes"}};
+    for (holder_t holder = 0; holder < std::min<std::size_t>(shown.held.holders, most_holders);
+         ++holder) {
+        for (std::size_t i = 0; i < sums.names.size(); ++i)
+            if (sums.bytes[holder][i] > 0)
+                rows.push_back(
+                    {shown.names[holder], sums.names[i], grouped(sums.bytes[holder][i])});
+        rows.push_back({shown.names[holder], "all", grouped(sums.all[holder])});
+    }
+    return on_demand("The same in numbers",
+                     html_table("Bytes by " + shown.holder + " and kind of tensor", rows));
+}
+
+/// Equal boxes of a tensor, and who holds them.
+struct held_box {
+    box region;
+    std::vector<holder_t> holders;
+    bool is_flat = false;
+};
+
+std::vector<held_box> boxes_of(layout const& held, tensor_layout const& tensor) {
+    detail::shard_table const shards = detail::blocks_listed(held.spread_of(tensor));
+    std::vector<held_box> boxes;
+    std::map<std::vector<index_t>, std::size_t> places;
+    for (std::size_t i = 0; i < shards.size() && boxes.size() < most_boxes; ++i) {
+        box const region = shards.region(i);
+        auto const flat = shards.flat(i);
+        std::vector<index_t> place(region.offset.begin(), region.offset.end());
+        place.insert(place.end(), region.shape.begin(), region.shape.end());
+        if (flat)
+            place.insert(place.end(), {flat->begin, flat->end});
+        auto const [found, is_new] = places.emplace(std::move(place), boxes.size());
+        if (is_new)
+            boxes.push_back({region, {}, flat.has_value()});
+        auto& holders = boxes[found->second].holders;
+        if (holders.empty() || holders.back() != shards.holder(i))
+            holders.push_back(shards.holder(i));
+    }
+    return boxes;
+}
+
+/// `0-3`, `0, 2`.
+std::string holders_text(std::vector<holder_t> const& holders) {
+    std::string text;
+    for (std::size_t i = 0; i < holders.size();) {
+        std::size_t last = i;
+        while (last + 1 < holders.size() && holders[last + 1] == holders[last] + 1)
+            ++last;
+        text += (text.empty() ? "" : ", ") + std::to_string(holders[i]) +
+                (last > i + 1 ? "-"
+                 : last > i   ? ", "
+                              : "") +
+                (last > i ? std::to_string(holders[last]) : "");
+        i = last + 1;
+    }
+    return text;
+}
+
+/// The two axes that a picture shows: those that are cut, else the first ones.
+std::pair<std::size_t, std::size_t> shown_axes(std::vector<held_box> const& boxes,
+                                               index_vector const& shape) {
+    std::vector<std::size_t> axes;
+    for (bool const wants_cut : {true, false})
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            bool const is_cut = std::ranges::any_of(
+                boxes, [&](held_box const& one) { return one.region.shape[axis] < shape[axis]; });
+            if (is_cut == wants_cut)
+                axes.push_back(axis);
+        }
+    return std::minmax(axes[0], axes[1]);
+}
+
+/// A length in the picture, of a part of an extent.
+double scaled(index_t part, index_t extent, double length) {
+    return extent == 0 ? 0 : length * static_cast<double>(part) / static_cast<double>(extent);
+}
+
+html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
+                 std::string const& holder) {
+    constexpr double width = 400, row = 34;
+    bool const is_flat = shape.size() < 2;
+    auto const [down, across] =
+        is_flat ? std::pair<std::size_t, std::size_t>(0, 0) : shown_axes(boxes, shape);
+    double const height =
+        is_flat ? row
+                : std::clamp(scaled(shape[down], std::max<index_t>(1, shape[across]), width),
+                             row * 3, width * 0.7);
+    std::string drawn = svg_box({0, 0}, {width, height}, "#f2f2f2");
+    for (held_box const& one : boxes) {
+        if (detail::is_empty(one.region) || shape.empty())
+            continue;
+        double const x = scaled(one.region.offset[across], shape[across], width);
+        double const y = is_flat ? 0 : scaled(one.region.offset[down], shape[down], height);
+        svg_point const size{scaled(one.region.shape[across], shape[across], width),
+                             is_flat ? height
+                                     : scaled(one.region.shape[down], shape[down], height)};
+        std::string const who = holders_text(one.holders);
+        drawn += svg_box({x, y}, {std::max(1.0, size.x - 1.5), std::max(1.0, size.y - 1.5)},
+                         colour_of(one.holders.front()),
+                         holder + " " + who + ": " + to_string(one.region));
+        if (size.y >= 14 && size.x >= 8.0 * static_cast<double>(who.size()) + 6)
+            drawn += "<text class=\"on\" text-anchor=\"middle\" x=\"" + svg_number(x + size.x / 2) +
+                     "\" y=\"" + svg_number(y + size.y / 2 + 5) + "\">" + svg_escaped(who) +
+                     "</text>\n";
+    }
+    return {
+        "<svg class=\"boxes\" role=\"img\" aria-label=\"who holds which elements\" viewBox=\"0 0 " +
+        svg_number(width) + " " + svg_number(height) + "\" font-size=\"13\">\n" + drawn +
+        "</svg>\n"};
+}
+
+html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
+    index_vector const& shape = shown.held.shape_of(*kind.example);
+    std::vector<held_box> const boxes = boxes_of(shown.held, *kind.example);
+    std::vector<std::vector<std::string>> rows{{shown.holder + "s", "elements"}};
+    for (held_box const& one : boxes)
+        rows.push_back({holders_text(one.holders), to_string(one.region)});
+    bool const is_flat = std::ranges::any_of(boxes, &held_box::is_flat);
+    std::string const about =
+        counted(kind.count, "tensor") + " of type " + std::string(code(kind.example->dtype)) +
+        " and shape " + to_string(shape) + ", " + byte_text(kind.bytes) +
+        (kind.count == 1 ? ", in " : " each, in ") +
+        (boxes.size() == 1 ? std::string("1 box")
+                           : grouped(static_cast<index_t>(boxes.size())) + " different boxes") +
+        (is_flat ? "; slices of a box that is flattened show the box" : "") +
+        (boxes.size() >= most_boxes ? "; more are not shown" : "");
+    html const picture =
+        shape.empty() ? html_text("A scalar.") : box_picture(boxes, shape, shown.holder);
+    return on_demand(
+        kind.name,
+        element("p", html_text(about), "class=\"soft\"") + picture +
+            html_table("Who holds which elements; more than one holds equal copies", rows),
+        open);
+}
+
+/// The first of the kinds with most shards: what a reader looks at first.
+std::size_t most_cut(layout const& held, std::vector<tensor_kind> const& kinds) {
+    std::size_t best = 0, most = 0;
+    for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds); ++i)
+        if (std::size_t const boxes = boxes_of(held, *kinds[i].example).size(); boxes > most) {
+            best = i;
+            most = boxes;
+        }
+    return best;
+}
+
+} // namespace
+
+html layout_part(shown_layout const& shown) {
+    byte_sums const sums = bytes_by_kind(shown.held);
+    std::vector<tensor_kind> const kinds = kinds_of(shown.held);
+    html all = holder_grid(shown, sums) +
+               element("h3", html_text("Bytes by " + shown.holder + " and kind of tensor")) +
+               byte_bars(shown, sums) + byte_table(shown, sums) +
+               element("h3", html_text("Boxes of each kind of tensor"));
+    std::size_t const count = std::min(kinds.size(), most_kinds),
+                      open = most_cut(shown.held, kinds);
+    for (std::size_t i = 0; i < count; ++i)
+        all.text += kind_part(shown, kinds[i], i == open).text;
+    return all + element("p", html_text(left_out(kinds.size(), count, "kind")), "class=\"soft\"");
+}
+
+} // namespace tool

@@ -1,0 +1,33 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PAGE_LAYOUT_PAGE_HPP
+#define RESHARD_TOOL_PAGE_LAYOUT_PAGE_HPP
+
+#include "page/html.hpp"
+
+#include <reshard/layout/layout.hpp>
+#include <reshard/layout/mesh.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Who holds what, as a part of a page.
+
+namespace tool {
+
+/// A layout, and how its holders are called.
+struct shown_layout {
+    reshard::layout const& held;
+    std::string holder;                      ///< `rank` or `file`
+    std::vector<std::string> names;          ///< of the holders
+    std::optional<reshard::mesh> ranks = {}; ///< where they are arranged in a grid
+};
+
+/// The holders as a grid, their bytes by kind of tensor, and the boxes of each kind.
+html layout_part(shown_layout const& shown);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,210 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "page/plan_page.hpp"
+#include "page/layout_page.hpp"
+
+#include "picture/byte_text.hpp"
+#include "picture/timeline.hpp"
+#include "report.hpp"
+#include "summary.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tool {
+
+using namespace reshard;
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t most_rows = 64;
+
+/// The value of a member as a reader has it: numbers in groups of three digits.
+std::string shown_value(json::object const& object, char const* name) {
+    json::value const& value = object.at(name);
+    return value.is_string()   ? std::string(value.get_string())
+           : value.is_double() ? std::to_string(value.get_double())
+                               : grouped(value.to_number<index_t>());
+}
+
+/// A table of a list of objects: a column a member, with its heading.
+html list_table(std::string const& caption, json::array const& list,
+                std::vector<std::pair<char const*, char const*>> const& columns) {
+    std::vector<std::vector<std::string>> rows(1);
+    for (auto const& [name, heading] : columns)
+        rows[0].push_back(heading);
+    for (std::size_t i = 0; i < std::min(list.size(), most_rows); ++i) {
+        rows.emplace_back();
+        for (auto const& [name, heading] : columns)
+            rows.back().push_back(shown_value(list[i].as_object(), name));
+    }
+    html more;
+    if (list.size() > most_rows)
+        more = element("p", html_text("and " + counted(list.size() - most_rows, "more row") +
+                                      "; --json has all"));
+    return html_table(caption, rows) + more;
+}
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f s", seconds);
+    return text;
+}
+
+html facts_of(shown_plan const& shown) {
+    json::object const& d = shown.document;
+    json::object const& planning = d.at("planning").as_object();
+    html facts =
+        fact(shown_value(d, "keys"), "keys") +
+        fact(byte_text(d.at("bytes").to_number<index_t>()),
+             "in " + shown_value(d, "transfers") + " transfers") +
+        fact(byte_text(d.at("bytes_local").to_number<index_t>()), "of them within a rank") +
+        fact(shown_value(d, "messages"), "messages") +
+        fact(byte_text(d.at("least_memory_budget").to_number<index_t>()),
+             "least memory budget of a rank") +
+        fact(seconds_text(planning.at("seconds").to_number<double>()),
+             "to plan, with " + byte_text(planning.at("peak_extra_bytes").to_number<index_t>()) +
+                 " of memory");
+    return element("div", facts, "class=\"facts\"");
+}
+
+html heat_picture(heat_bins const& bins) {
+    std::string const every =
+        bins.width() == 1 ? "" : ", in bins of " + std::to_string(bins.width());
+    constexpr double words = 130; // as long as those beside the map
+    svg_point const map{80, 60};
+    double const side = std::max(words, detail::cell_side(bins) * bins.rows());
+    std::string const body =
+        svg_text({map.x + 200, 20}, "ranks that get" + every, "middle") +
+        svg_upright_text({20, map.y + side / 2}, bins.giver() + "s that give" + every) +
+        detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map);
+    std::string const legend = detail::draw_heat_legend(bins, {0, 20});
+    return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends whom\" viewBox=\"0 0 490 " +
+                svg_number(map.y + side) + "\">\n" + body + "</svg>\n"} +
+           html{
+               "<svg class=\"key\" role=\"img\" aria-label=\"what the colours mean\" viewBox=\"0 0 "
+               "190 185\">\n" +
+               legend + "</svg>\n"};
+}
+
+/// The pairs that send most.
+html pair_table(heat_bins const& bins) {
+    struct pair {
+        holder_t giver, taker;
+        index_t bytes;
+    };
+    std::vector<pair> pairs;
+    for (holder_t row = 0; row < bins.rows(); ++row)
+        for (holder_t column = 0; column < bins.columns(); ++column)
+            if (bins.bytes(row, column) > 0)
+                pairs.push_back({row, column, bins.bytes(row, column)});
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](pair const& a, pair const& b) { return a.bytes > b.bytes; });
+    std::vector<std::vector<std::string>> rows{{"from", "to", "bytes"}};
+    for (std::size_t i = 0; i < std::min(pairs.size(), most_rows); ++i)
+        rows.push_back(
+            {detail::bin_text(pairs[i].giver, bins.width(), bins.sources(), bins.giver()),
+             detail::bin_text(pairs[i].taker, bins.width(), bins.targets()),
+             grouped(pairs[i].bytes)});
+    if (pairs.empty())
+        return element("p", html_text("Nothing is sent: all bytes stay where they are."));
+    return on_demand("The pairs that send most", html_table("Who sends whom, largest first", rows));
+}
+
+html conversion_part(json::object const& planned) {
+    return element("p", html_text("convert reads " + shown_value(planned, "bytes_read") +
+                                  " bytes and writes " + shown_value(planned, "bytes_written") +
+                                  " bytes.")) +
+           list_table(
+               "Files that are written; ranks are counted from 0",
+               planned.at("files_written").as_array(),
+               {{"rank", "rank"}, {"file", "file"}, {"shards", "shards"}, {"bytes", "bytes"}}) +
+           list_table("Read and written by rank", planned.at("by_rank").as_array(),
+                      {{"rank", "rank"},
+                       {"bytes_read", "bytes read"},
+                       {"bytes_written", "bytes written"}}) +
+           list_table("Read by file", planned.at("files_read").as_array(),
+                      {{"file", "file"}, {"bytes", "bytes"}});
+}
+
+html rounds_part(shown_plan const& shown) {
+    html const picture{
+        "<svg class=\"time\" role=\"img\" aria-label=\"the rounds\" viewBox=\"-30 20 700 265\">\n" +
+        draw_timeline(shown.rounds, shown.budget, {0, 0}) + "</svg>\n"};
+    return element("p",
+                   html_text(counted(shown.rounds.size(), "round") +
+                             (shown.budget ? " within " + grouped(*shown.budget) + " bytes a rank"
+                                           : ", since no --memory-budget is given") +
+                             ". Each is as wide as what it writes, and as high as the memory that "
+                             "the neediest rank has then."),
+                   "class=\"soft\"") +
+           picture +
+           list_table("Rounds", shown.document.at("rounds").as_array(),
+                      {{"keys", "keys"},
+                       {"first_key", "first key"},
+                       {"bytes", "bytes"},
+                       {"peak_bytes", "peak memory"},
+                       {"peak_rank", "of rank"}});
+}
+
+html by_rank_part(json::object const& document) {
+    return list_table("By rank, in bytes; the peak is the memory of a rank",
+                      document.at("by_rank").as_array(),
+                      {{"rank", "rank"},
+                       {"bytes_in", "in"},
+                       {"bytes_out", "out"},
+                       {"bytes_local", "local"},
+                       {"messages_in", "messages"},
+                       {"peak_bytes", "peak"}});
+}
+
+html remarks_part(std::vector<std::string> const& remarks) {
+    html list;
+    for (std::string const& text : remarks)
+        list.text += element("p", html_text(text)).text;
+    return section("What was noticed", list);
+}
+
+} // namespace
+
+std::string plan_page(shown_plan const& shown) {
+    bool const has_files = shown.from.checkpoint.has_value();
+    std::vector<std::string> files;
+    if (has_files)
+        for (detail::checkpoint_file const& file : shown.from.checkpoint->files)
+            files.push_back(file.path.filename().string());
+    html body =
+        element("p",
+                html_text("From " + shown.source + " (" +
+                          counted(shown.from.held.holders, has_files ? "file" : "rank") + ") to " +
+                          shown.target + " (" + counted(shown.to.holders, "rank") + ")."),
+                "class=\"soft\"") +
+        facts_of(shown);
+    if (!shown.remarks.empty())
+        body = body + remarks_part(shown.remarks);
+    if (auto const* const planned = shown.document.if_contains("convert"))
+        body =
+            body + section("What convert reads and writes", conversion_part(planned->as_object()));
+    body =
+        body + section("Who holds what afterwards",
+                       layout_part({shown.to, "rank", rank_names(shown.to.holders), shown.ranks}));
+    body = body + section("Who holds what before",
+                          layout_part({shown.from.held, has_files ? "file" : "rank",
+                                       has_files ? files : rank_names(shown.from.held.holders)}));
+    body = body + section(has_files ? "Which file gives which rank how much" : "Who sends whom",
+                          heat_picture(shown.bins) + pair_table(shown.bins));
+    html const in_memory =
+        has_files
+            ? element("p",
+                      html_text("As if file i of the checkpoint were in the memory of rank i."),
+                      "class=\"soft\"")
+            : html();
+    body = body + section("Bytes by rank", in_memory + by_rank_part(shown.document)) +
+           section("Rounds", in_memory + rounds_part(shown));
+    return html_page("Plan: " + shown.source + " to " + shown.target, body, shown.document);
+}
+
+} // namespace tool

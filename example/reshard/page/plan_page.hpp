@@ -1,0 +1,41 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PAGE_PLAN_PAGE_HPP
+#define RESHARD_TOOL_PAGE_PLAN_PAGE_HPP
+
+#include "page/html.hpp"
+#include "picture/heat_map.hpp"
+#include "spec.hpp"
+
+#include <reshard/plan/rounds.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// A plan as a page.
+
+namespace tool {
+
+/// What the page shows.
+struct shown_plan {
+    std::string source; ///< as on the command line, here and below
+    std::string target;
+    boost::json::object const& document; ///< of `--json`
+    source_spec const& from;
+    reshard::layout const& to;
+    std::optional<reshard::mesh> ranks; ///< of the target, where its file has a mesh
+    reshard::heat_bins const& bins;     ///< between ranks, or from files to ranks
+    std::vector<reshard::detail::plan_round> const& rounds;
+    std::optional<reshard::index_t> budget;
+    std::vector<std::string> remarks; ///< what was noticed
+};
+
+std::string plan_page(shown_plan const& shown);
+
+} // namespace tool
+
+#endif
