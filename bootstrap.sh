@@ -10,7 +10,8 @@ usage: ./bootstrap.sh COMMAND
   demo    set up, build the command-line tool, and show the library's main job
   test    set up, build everything, and run the tests
   build   set up and build everything
-  tools   set up, and install what .ci/run needs besides: clang 16, its run-time libraries, clang-format 16, lintian
+  tools   set up, and install what .ci/run needs besides: clang 16, its run-time libraries, clang-format 16, lintian,
+          and the libraries of which the adapters are tested
 
 On Debian 12 what is missing is installed by apt-get, as root or through sudo. Elsewhere the needed
 packages are named. Running a command again does only what is left to do.
@@ -24,7 +25,8 @@ END
 packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libxxhash-dev libeigen3-dev"
-tools="clang-16 clang-format-16 libclang-rt-16-dev strace lintian pkg-config"
+tools="clang-16 clang-format-16 libclang-rt-16-dev strace lintian pkg-config
+    libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy"
 
 say() {
     echo "reshard: $*"

@@ -2,6 +2,7 @@
 
 #include <reshard.hpp>
 #include <reshard/layout/equal_shares.hpp>
+#include <reshard/testing/check_adapter.hpp>
 
 #include <iostream>
 #include <vector>
@@ -28,6 +29,9 @@ public:
     double& operator()(std::int64_t row, std::int64_t column) {
         return elements_[static_cast<std::size_t>(row + column * leading())];
     }
+    double operator()(std::int64_t row, std::int64_t column) const {
+        return elements_[static_cast<std::size_t>(row + column * leading())];
+    }
 
 private:
     std::int64_t rows_;
@@ -47,10 +51,23 @@ struct reshard::tensor_traits<my::matrix> {
     static double const* data(my::matrix const& t) { return t.data(); }
 };
 
-static_assert(reshard::tensor<my::matrix>); // the whole conformance test
+static_assert(reshard::tensor<my::matrix>); // tells what is missing
+
+/// Makes matrices of many shapes, and compares what they do with what the adapter says of them.
+void check_my_adapter() {
+    using namespace reshard;
+    testing::check_adapter<my::matrix>(
+        {.make = [](index_vector const& shape,
+                    data_type) { return my::matrix(shape[0], shape[1]); },
+         .write = [](my::matrix& t, index_vector const& i, int number) { t(i[0], i[1]) = number; },
+         .read = [](my::matrix const& t,
+                    index_vector const& i) { return static_cast<int>(t(i[0], i[1])); },
+         .ndims = {2}});
+}
 
 int main() {
     using namespace reshard;
+    check_my_adapter();
 
     // A process has a matrix of 4 x 6 in two halves, by rows; it wants all of it, and halves by columns.
     my::matrix upper(2, 6), lower(2, 6), all(4, 6), left(4, 3), right(4, 3);

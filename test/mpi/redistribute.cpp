@@ -3,6 +3,7 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/counted_row.hpp"
 #include "support/ranks_per_node.hpp"
 
 #include <reshard/expr/algebra.hpp>
@@ -399,6 +400,28 @@ BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) 
     BOOST_TEST(error_of(from, rank == last ? twice : dict(same)) ==
                "memory_overlap: target 'w' and target 'w' share memory; give the target memory of "
                "its own");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
+    index_t const next = (world.rank() + 1) % size;
+    auto const element = [&](index_t i) {
+        return shard_descriptor{"w", data_type::f32, {index_t{size}}, {{i}, {1}}, {}};
+    };
+    test::counted_row mine({static_cast<float>(world.rank())}), wanted({-1});
+    auto const prepared = [&] {
+        state_dict have, want;
+        have.add(element(world.rank()), mine.narrow(0, 1));
+        want.add(element(next), wanted.narrow(0, 1));
+        return prepare(world, have, want);
+    };
+    {
+        job ready = prepared();
+        BOOST_TEST(mine.storage.use_count() == 2);
+        BOOST_TEST(wanted.storage.use_count() == 2);
+        run(ready);
+    }
+    BOOST_TEST(wanted.storage->front() == static_cast<float>(next));
+    BOOST_TEST(mine.storage.use_count() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,7 +46,14 @@ public:
     virtual index_t staging_bytes() const { return 0; }
     virtual plan_rounds const* rounds() const { return nullptr; }
 
+    /// Handles of its tensors stay as long as the job does.
+    void keep_handles(const_state_dict const& have, state_dict const& want) {
+        handles = have.handles();
+        handles.insert(handles.end(), want.handles().begin(), want.handles().end());
+    }
+
     std::shared_ptr<planned_job const> planned;
+    std::vector<std::shared_ptr<void const>> handles;
     process_cost cost;
     bool was_kept = false;
 };
@@ -141,6 +148,7 @@ private:
             want.check();
             for (auto const& [descriptor, tensor] : want)
                 filled.add(descriptor, tensor);
+            filled.keep_handles(want);
             reshard::detail::check_memory({&live, 1}, {&filled, 1});
             moving = bind_(ready, shards_in(live, round.source), want);
         });

@@ -108,7 +108,10 @@ model_state state_of_all(std::tuple<Objects&...> const& objects) {
 }
 
 /// True where every entry is a tensor, now or when it is built; so too where there is no entry,
-/// since a rank may own nothing.
+/// since a rank may own nothing. False where none is.
+///
+/// \throws     error with errc::usage for a mix, naming an entry of each kind
+/// \par Source `is_sharded_state_dict` of PaddlePaddle Flex Checkpoint, false for no entry
 RESHARD_DECL bool is_sharded(model_state const& state);
 
 /// The common values of a state, in the order of names. They refer to it.

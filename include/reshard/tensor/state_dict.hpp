@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,6 +98,8 @@ void check(basic_local_shard<View> const& shard) {
 /// Every function that takes a state dict throws it, on all ranks where there is a group; `check`
 /// throws at once.
 ///
+/// Tensors have to outlive it, but for handles such as `at::Tensor`: of those it keeps a copy.
+///
 /// \invariant every shard that is kept passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
 template <class View>
@@ -109,7 +112,8 @@ public:
     /// The same shards, for reading.
     template <class Other>
         requires(!std::same_as<Other, View> && std::convertible_to<Other, View>)
-    basic_state_dict(basic_state_dict<Other> const& other) : first_error_(other.first_error()) {
+    basic_state_dict(basic_state_dict<Other> const& other)
+        : handles_(other.handles()), first_error_(other.first_error()) {
         shards_.reserve(other.size());
         for (auto const& [descriptor, tensor] : other)
             shards_.push_back({descriptor, tensor});
@@ -125,13 +129,18 @@ public:
         });
     }
 
-    /// Adds a shard whose elements are those of `t`, which has to outlive this.
+    /// Adds a shard whose elements are those of `t`, which has to outlive this; of a handle, also of
+    /// a temporary one, a copy is kept.
     template <class T>
-        requires requires(T&& t) {
-            { view(std::forward<T>(t)) } -> std::convertible_to<View>;
-        }
+        requires(!std::convertible_to<T, View>)
     void add(shard_descriptor descriptor, T&& t) {
-        keep_error([&] { add(std::move(descriptor), View(view(std::forward<T>(t)))); });
+        if constexpr (addable<T, View>)
+            keep_error([&] {
+                View const seen = keep(descriptor.key, std::forward<T>(t));
+                add(std::move(descriptor), seen);
+            });
+        else
+            refuse_to_add<T, View>();
     }
 
     /// Adds the shard that `describe()` gives; an error that it throws is kept, too.
@@ -178,14 +187,24 @@ public:
         });
     }
 
-    /// The same of `t`, which has to outlive this.
+    /// The same of `t`, which has to outlive this, or is a handle.
     template <class T>
-        requires requires(T&& t) {
-            { view(std::forward<T>(t)) } -> std::convertible_to<View>;
-        }
+        requires(!std::convertible_to<T, View>)
     void add(std::string_view key, layout const& all, holder_t rank, T&& t) {
-        keep_error([&] { add(key, all, rank, View(view(std::forward<T>(t)))); });
+        if constexpr (addable<T, View>)
+            keep_error([&] { add(key, all, rank, keep(key, std::forward<T>(t))); });
+        else
+            refuse_to_add<T, View>();
     }
+
+    /// Keeps the elements of the handles that `other` keeps as long as this.
+    template <class Other>
+    void keep_handles(basic_state_dict<Other> const& other) {
+        handles_.insert(handles_.end(), other.handles().begin(), other.handles().end());
+    }
+
+    /// The handles that were added: their elements stay as long as one of these does.
+    std::vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
 
     std::size_t size() const { return shards_.size(); }
     bool empty() const { return shards_.empty(); }
@@ -202,7 +221,7 @@ public:
         return result;
     }
 
-    /// The same shards; errors are not compared.
+    /// The same shards; errors and handles are not compared.
     bool operator==(basic_state_dict const& other) const { return shards_ == other.shards_; }
 
 private:
@@ -215,7 +234,33 @@ private:
         }
     }
 
+    /// The view of a tensor; if that is a handle, a copy of it stays here. Errors of its traits name
+    /// the key.
+    template <class T>
+    View keep(std::string_view key, T&& t) try {
+        using given = std::remove_reference_t<T>;
+        if constexpr (tensor_handle<std::remove_cv_t<given>>) {
+            auto const kept = std::make_shared<given>(std::forward<T>(t));
+            View const seen = see(*kept);
+            handles_.push_back(kept);
+            return seen;
+        } else
+            return see(t);
+    } catch (error const& problem) {
+        throw error(problem.code(), words("'", key, "': ", problem.what()));
+    }
+
+    /// What is only read is seen as const: it may be read-only without its type saying so.
+    template <class T>
+    static View see(T& t) {
+        if constexpr (std::same_as<View, const_tensor_view>)
+            return reshard::view(std::as_const(t));
+        else
+            return reshard::view(t);
+    }
+
     std::vector<value_type> shards_;
+    std::vector<std::shared_ptr<void const>> handles_;
     std::optional<error> first_error_;
 };
 

@@ -16,10 +16,13 @@ namespace reshard {
 /// How to see a `T` as a tensor. Left undefined: specialise it to adapt a tensor type.
 ///
 /// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
-/// `data(t)`, the address of the element at index 0, 0, ... Three more are optional:
+/// `data(t)`, the address of the element at index 0, 0, ... Four more are optional:
 /// - `memory(t)`, where the elements live; host memory without it,
-/// - `dtype(t)`, for types of elements known at run time; `data_type_of<element_type>` without it,
-/// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element.
+/// - `dtype(t)`, for types of elements known at run time; `data_type_of<element_type>` without it.
+///   `element_type` is `std::byte` then, and `data(t)` the address of the first byte,
+/// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element,
+/// - `static constexpr bool is_handle = true`, for counted references such as `at::Tensor`: a copy
+///   shows the same elements and keeps them alive. A state dict keeps one.
 template <class T>
 struct tensor_traits;
 
@@ -69,6 +72,11 @@ template <class T>
 concept borrowed_tensor = tensor<T> && requires { requires tensor_traits<T>::is_borrowed; };
 
 namespace detail {
+
+/// A tensor whose copies show the same elements, and keep them alive.
+template <class T>
+concept tensor_handle =
+    tensor<T> && std::copy_constructible<T> && requires { requires tensor_traits<T>::is_handle; };
 
 /// The data type of the elements of `t`.
 template <tensor T>

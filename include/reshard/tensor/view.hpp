@@ -7,6 +7,7 @@
 #include <reshard/tensor/traits.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -88,6 +89,43 @@ constexpr auto view(T&& t) {
 template <tensor T>
     requires(!borrowed_tensor<T>)
 void view(T const&&) = delete;
+
+namespace detail {
+
+/// The elements of an argument of type `T` are there after the call: it has a name, or owns none, or
+/// is a handle of which a copy keeps them.
+template <class T>
+concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||
+                        tensor_handle<std::remove_cvref_t<T>>;
+
+/// May be seen through `View`: written too, where that is a `tensor_view`.
+template <class T, class View>
+concept seen_through = requires(std::remove_reference_t<T>& t) {
+    { reshard::view(t) } -> std::convertible_to<View>; // xtensor has a `view`, too
+};
+
+/// What `add` takes.
+template <class T, class View>
+concept addable = tensor<std::remove_cvref_t<T>> && outlives_call<T> && seen_through<T, View>;
+
+/// Refuses to compile, with the reason.
+///
+/// \pre not `addable<T, View>`
+template <class T, class View>
+constexpr void refuse_to_add() {
+    constexpr bool has_traits = tensor<std::remove_cvref_t<T>>;
+    static_assert(has_traits, "state_dict::add: this type is no tensor: include its header of "
+                              "reshard/adapt/, or specialise reshard::tensor_traits for it, then "
+                              "static_assert(reshard::tensor<T>) says what is missing");
+    static_assert(!has_traits || outlives_call<T>,
+                  "state_dict::add: this temporary owns its elements, which are gone after the "
+                  "call: give the tensor a name, and let it live as long as the state dict");
+    static_assert(!has_traits || !outlives_call<T> || seen_through<T, View>,
+                  "state_dict::add: a state_dict is written to, and this tensor or its elements "
+                  "are const: add it to a const_state_dict, or pass it without const");
+}
+
+} // namespace detail
 
 /// `bfloat16 [4, 6] strides [6, 1]`; never an address or an element.
 RESHARD_DECL std::string to_string(const_tensor_view const& elements);

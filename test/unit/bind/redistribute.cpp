@@ -3,6 +3,7 @@
 #include <reshard/bind/redistribute.hpp>
 
 #include "support/all_ranks.hpp"
+#include "support/counted_row.hpp"
 #include "support/layouts.hpp"
 #include "support/says.hpp"
 
@@ -165,6 +166,25 @@ BOOST_AUTO_TEST_CASE(a_target_over_its_source_is_refused) {
         return problem.code() == errc::memory_overlap;
     });
     BOOST_TEST(upper[5] == 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
+    test::counted_row row({0, 1, 2}), target({0, 0, 0});
+    auto const prepared = [&] {
+        state_dict have, want;
+        have.add(part("w", {2}, {{0}, {2}}), row.narrow(1, 2));
+        want.add(part("w", {2}, {{0}, {2}}), target.narrow(0, 2));
+        return prepare(solo{}, have, want);
+    };
+    {
+        job ready = prepared();
+        BOOST_TEST(row.storage.use_count() == 2);
+        BOOST_TEST(target.storage.use_count() == 2);
+        run(ready);
+    }
+    BOOST_TEST(*target.storage == (std::vector<float>{1, 2, 0}), boost::test_tools::per_element());
+    BOOST_TEST(row.storage.use_count() == 1);
+    BOOST_TEST(target.storage.use_count() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

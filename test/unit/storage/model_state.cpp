@@ -62,7 +62,7 @@ tensor_factory negative() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_state_of_tensors_is_sharded_and_so_is_an_empty_one) {
+BOOST_AUTO_TEST_CASE(a_state_of_tensors_is_sharded_so_is_an_empty_one_and_a_mix_is_an_error) {
     model_state state;
     BOOST_TEST(is_sharded(state));
     std::vector<float> elements(4);
@@ -70,7 +70,11 @@ BOOST_AUTO_TEST_CASE(a_state_of_tensors_is_sharded_and_so_is_an_empty_one) {
     state["fused"] = deferred_tensor{"mlp", row_of(elements, 2), halves()};
     BOOST_TEST(is_sharded(state));
     state["lr"] = stored_value{"0.1"};
-    BOOST_TEST(!is_sharded(state));
+    BOOST_CHECK_EXCEPTION(is_sharded(state), error,
+                          says(errc::usage, "a state of 3 entries, of which 2 are shards ('fused') "
+                                            "and others are none ('lr'), is neither sharded nor "
+                                            "not; ask for the parts of it"));
+    BOOST_TEST(!is_sharded({{"lr", stored_value{"0.1"}}, {"step", unsaved_value{7}}}));
 }
 
 BOOST_AUTO_TEST_CASE(values_and_objects_are_listed_in_the_order_of_names) {

@@ -5,11 +5,13 @@
 #include <reshard/layout/typed.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
+#include "support/counted_row.hpp"
 #include "support/says.hpp"
 
 #include <reshard/layout/layout_of.hpp>
 
 #include <concepts>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 using adapt::raw_tensor;
+using reshard::test::counted_row;
 using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(tensor_state_dict)
@@ -333,6 +336,82 @@ BOOST_AUTO_TEST_CASE(several_shards_of_a_local_array_stand_one_behind_the_other)
         says(errc::shape_mismatch,
              "'qk': axis 1: 2 shards of extent 3 together in a tensor of extent 2"));
     BOOST_TEST(shards.size() == 2u);
+}
+
+namespace {
+
+shard_descriptor row_of(index_t extent) {
+    return {"row", data_type::f32, {extent}, {{0}, {extent}}, {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_handle_is_kept_also_a_temporary_one) {
+    std::weak_ptr<std::vector<float>> storage;
+    {
+        state_dict shards;
+        {
+            counted_row const row({0, 1, 2, 3, 4});
+            storage = row.storage;
+            shards.add(row_of(3), row.narrow(1, 3));
+        }
+        shards.check();
+        BOOST_TEST(storage.use_count() == 1);
+        BOOST_TEST(static_cast<float*>(shards[0].tensor.data)[2] == 3);
+    }
+    BOOST_TEST(storage.expired());
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_with_a_name_is_kept_too) {
+    state_dict shards;
+    const_state_dict read;
+    {
+        counted_row row({0, 1});
+        shards.add(row_of(2), row);
+        counted_row const constant({2, 3});
+        read.add(row_of(2), constant);
+    }
+    BOOST_TEST(static_cast<float*>(shards[0].tensor.data)[1] == 1);
+    BOOST_TEST(static_cast<float const*>(read[0].tensor.data)[1] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(copies_and_conversions_of_a_state_dict_keep_handles) {
+    std::weak_ptr<std::vector<float>> storage;
+    const_state_dict read, other;
+    {
+        state_dict shards;
+        counted_row row({0, 1});
+        storage = row.storage;
+        shards.add(row_of(2), std::move(row));
+        read = shards;
+        other.keep_handles(shards);
+    }
+    BOOST_TEST(storage.use_count() == 1);
+    read = {};
+    BOOST_TEST(!storage.expired());
+    other = {};
+    BOOST_TEST(storage.expired());
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_is_spread_by_a_layout_too) {
+    layout const all = layout_of({{row_of(2)}});
+    state_dict shards;
+    shards.add("row", all, 0, counted_row({5, 6}));
+    shards.check();
+    BOOST_TEST(static_cast<float*>(shards[0].tensor.data)[1] == 6);
+}
+
+BOOST_AUTO_TEST_CASE(what_traits_refuse_is_kept_as_an_error_that_names_the_key) {
+    counted_row row({0, 1});
+    row.is_read_only = true;
+    const_state_dict read;
+    read.add(row_of(2), row);
+    read.check();
+    state_dict written;
+    written.add(row_of(2), row);
+    BOOST_TEST(written.empty());
+    BOOST_CHECK_EXCEPTION(written.check(), error,
+                          says(errc::usage, "'row': a row of 2 elements is read-only"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -88,6 +88,7 @@ RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors 
     }
     auto state = detail::bind_alone(std::move(ready), have.tensors, want.tensors);
     state->was_kept = was_kept;
+    state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
 

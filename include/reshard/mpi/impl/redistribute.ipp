@@ -47,7 +47,9 @@ RESHARD_DECL job prepare(mpi_group const& caller, source_tensors have, target_te
         return detail::prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program),
                                       how);
     detail::known_plan const plan = detail::plan_of_call(ranks, sides, std::move(program), how);
-    return job(detail::bind_job(ranks, plan, have, want, how.on_node));
+    auto state = detail::bind_job(ranks, plan, have, want, how.on_node);
+    state->keep_handles(have.tensors, want.tensors);
+    return job(std::move(state));
 }
 
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,

@@ -15,11 +15,21 @@
 
 namespace reshard::detail {
 
+inline bool is_shard(state_entry const& entry) {
+    return std::holds_alternative<local_shard>(entry) ||
+           std::holds_alternative<deferred_tensor>(entry);
+}
+
 RESHARD_DECL bool is_sharded(model_state const& state) {
-    return std::all_of(state.begin(), state.end(), [](auto const& named) {
-        return std::holds_alternative<local_shard>(named.second) ||
-               std::holds_alternative<deferred_tensor>(named.second);
-    });
+    auto const is = [](auto const& named) { return is_shard(named.second); };
+    auto const shard = std::ranges::find_if(state, is);
+    auto const other = std::ranges::find_if_not(state, is);
+    if (shard != state.end() && other != state.end())
+        fail(errc::usage, "a state of ", state.size(), " entries, of which ",
+             std::ranges::count_if(state, is), " are shards ('", shard->first,
+             "') and others are none ('", other->first,
+             "'), is neither sharded nor not; ask for the parts of it");
+    return other == state.end();
 }
 
 RESHARD_DECL std::vector<common_value> common_values(model_state const& state) {

@@ -1,0 +1,277 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_ADAPT_DLPACK_HPP
+#define RESHARD_ADAPT_DLPACK_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/tensor/view.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+/// \file
+/// DLPack, in and out: tensors that another framework lends, and tensors lent to one. Both managed
+/// forms, that of version 1 and the older one.
+
+namespace reshard::adapt::dlpack {
+
+/// \name The binary interface of DLPack 1, for programs that include no header of it
+///
+/// Every function here takes the structures of `dlpack/dlpack.h` as well: their members have these
+/// names.
+/// \par Source the specification of DLPack 1.0, "C API"
+/// \{
+struct device {
+    std::int32_t device_type = 1; ///< 1: the processor
+    std::int32_t device_id = 0;
+};
+struct element_type {
+    std::uint8_t code = 0;
+    std::uint8_t bits = 0;
+    std::uint16_t lanes = 1;
+};
+struct tensor {
+    void* data = nullptr;
+    dlpack::device device;
+    std::int32_t ndim = 0;
+    element_type dtype;
+    std::int64_t* shape = nullptr;
+    std::int64_t* strides = nullptr; ///< in elements; null: row-major
+    std::uint64_t byte_offset = 0;
+};
+struct managed {
+    tensor dl_tensor;
+    void* manager_ctx = nullptr;
+    void (*deleter)(managed* self) = nullptr;
+};
+struct version {
+    std::uint32_t major = 1;
+    std::uint32_t minor = 0;
+};
+struct managed_versioned {
+    dlpack::version version;
+    void* manager_ctx = nullptr;
+    void (*deleter)(managed_versioned* self) = nullptr;
+    std::uint64_t flags = 0; ///< bit 0: read-only
+    tensor dl_tensor;
+};
+/// \}
+
+/// `DLManagedTensor`, of any header.
+template <class T>
+concept any_managed = requires(T& t) {
+    t.dl_tensor.byte_offset;
+    t.manager_ctx;
+    t.deleter(&t);
+};
+/// `DLManagedTensorVersioned`, of any header.
+template <class T>
+concept any_versioned = any_managed<T> && requires(T& t) {
+    t.version.major;
+    t.flags;
+};
+
+inline constexpr std::uint64_t read_only_flag = 1;
+
+/// Their codes and bits, and what they are here. Types of less than a byte are left out: how they
+/// are packed is the exporter's choice.
+struct type_row {
+    std::uint8_t code;
+    std::uint8_t bits;
+    data_type dtype;
+};
+inline constexpr type_row types[] = {
+    {0, 8, data_type::i8},           {0, 16, data_type::i16},     {0, 32, data_type::i32},
+    {0, 64, data_type::i64},         {1, 8, data_type::u8},       {1, 16, data_type::u16},
+    {1, 32, data_type::u32},         {1, 64, data_type::u64},     {2, 16, data_type::f16},
+    {2, 32, data_type::f32},         {2, 64, data_type::f64},     {4, 16, data_type::bf16},
+    {5, 64, data_type::c64},         {6, 8, data_type::boolean},  {10, 8, data_type::f8_e4m3},
+    {11, 8, data_type::f8_e4m3fnuz}, {12, 8, data_type::f8_e5m2}, {13, 8, data_type::f8_e5m2fnuz},
+    {14, 8, data_type::f8_e8m0},
+};
+
+/// \throws error with errc::unsupported
+constexpr data_type dtype_of(auto const& given) {
+    for (type_row const& known : types)
+        if (known.code == given.code && known.bits == given.bits && given.lanes == 1)
+            return known.dtype;
+    fail(errc::unsupported, "a DLPack tensor of type code ", int{given.code}, " with ",
+         int{given.bits}, " bits and ", int{given.lanes}, " lanes has no data type here");
+}
+
+/// \throws error with errc::unsupported
+constexpr element_type type_of(data_type dtype) {
+    for (type_row const& known : types)
+        if (known.dtype == dtype)
+            return {known.code, known.bits, 1};
+    fail(errc::unsupported, "DLPack has no ", dtype, " that is exported here");
+}
+
+/// The host's memory, pinned or not: CPU, CUDA host, ROCm host.
+constexpr memory_kind memory_of_device(std::int32_t type) {
+    return type == 1 || type == 3 || type == 11 ? memory_kind::host : memory_kind::device;
+}
+
+} // namespace reshard::adapt::dlpack
+
+namespace reshard::adapt {
+
+/// A tensor that another framework has lent. Counted: its deleter is called once, when the last
+/// copy of this is gone.
+class dlpack_tensor {
+public:
+    /// Takes over a managed tensor, also where it is refused: then the deleter is called at once.
+    ///
+    /// \throws error with errc::usage for null, errc::unsupported for another major version than 1,
+    ///         a data type that is none here, or extents below zero; errc::limit_exceeded for more
+    ///         than `max_ndim` axes
+    template <dlpack::any_managed Managed>
+    explicit dlpack_tensor(Managed* given) {
+        if (!given)
+            fail(errc::usage, "a DLPack tensor at a null address was given");
+        owner_ = std::shared_ptr<void>(given, [](void* held) {
+            auto* const lent = static_cast<Managed*>(held);
+            if (lent->deleter)
+                lent->deleter(lent);
+        });
+        if constexpr (dlpack::any_versioned<Managed>) {
+            if (given->version.major != 1)
+                fail(errc::unsupported, "a DLPack tensor of version ", given->version.major, ".",
+                     given->version.minor, ", and only versions 1.x are read");
+            is_read_only_ = (given->flags & dlpack::read_only_flag) != 0;
+        }
+        look_at(given->dl_tensor);
+    }
+
+    /// Elements that may not be written: as a target it is refused.
+    bool is_read_only() const { return is_read_only_; }
+    /// Its elements, whether they may be written or not.
+    const_tensor_view const& elements() const { return elements_; }
+
+private:
+    void look_at(auto const& t) {
+        if (t.ndim < 0 || (t.ndim > 0 && !t.shape))
+            fail(errc::unsupported, "a DLPack tensor of ", t.ndim, " axes",
+                 t.ndim < 0 ? "" : " whose shape is at a null address");
+        elements_.dtype = dlpack::dtype_of(t.dtype);
+        elements_.memory =
+            dlpack::memory_of_device(static_cast<std::int32_t>(t.device.device_type));
+        elements_.shape = index_vector(t.shape, t.shape + t.ndim);
+        for (std::size_t axis = 0; axis < elements_.ndim(); ++axis)
+            if (elements_.shape[axis] < 0)
+                fail(errc::unsupported, "a DLPack tensor of extent ", elements_.shape[axis],
+                     " along axis ", axis);
+        elements_.strides = t.strides || t.ndim == 0 ? index_vector(t.strides, t.strides + t.ndim)
+                                                     : row_major_strides(elements_.shape);
+        if (t.data)
+            elements_.data = static_cast<std::byte const*>(t.data) + t.byte_offset;
+    }
+
+    std::shared_ptr<void> owner_;
+    const_tensor_view elements_;
+    bool is_read_only_ = false;
+};
+
+} // namespace reshard::adapt
+
+namespace reshard::detail {
+
+/// What the deleter of an exported tensor ends.
+template <class Managed>
+struct dlpack_export {
+    Managed lent{};
+    index_vector shape;
+    index_vector strides;
+    std::shared_ptr<void const> owner;
+};
+
+/// A managed tensor that shows `t`, and keeps `owner`.
+///
+/// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
+template <class Managed>
+Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> owner,
+                     bool is_read_only) {
+    if (t.memory != memory_kind::host)
+        fail(errc::unsupported, "a tensor of ", t.dtype, " ", t.shape,
+             " in device memory is not exported: which device is not known");
+    auto all = std::make_unique<dlpack_export<Managed>>();
+    all->shape = t.shape;
+    all->strides = t.strides;
+    all->owner = std::move(owner);
+    auto& seen = all->lent.dl_tensor;
+    auto const type = adapt::dlpack::type_of(t.dtype);
+    seen.data = element_count(t.shape) == 0 ? nullptr : const_cast<void*>(t.data);
+    seen.device = {static_cast<decltype(seen.device.device_type)>(1), 0};
+    seen.ndim = static_cast<std::int32_t>(t.ndim());
+    seen.dtype = {type.code, type.bits, type.lanes};
+    seen.shape = all->shape.begin();
+    seen.strides = all->strides.begin();
+    seen.byte_offset = 0;
+    if constexpr (adapt::dlpack::any_versioned<Managed>) {
+        all->lent.version = {1, 1};
+        all->lent.flags = is_read_only ? adapt::dlpack::read_only_flag : 0;
+    }
+    all->lent.manager_ctx = all.get();
+    all->lent.deleter = [](Managed* self) {
+        delete static_cast<dlpack_export<Managed>*>(self->manager_ctx);
+    };
+    return &all.release()->lent;
+}
+
+} // namespace reshard::detail
+
+namespace reshard::adapt {
+
+/// A tensor for another framework, which calls its deleter when it needs it no more.
+///
+/// Takes `t` over: pass what owns its elements with `std::move`. A handle is shared, and the
+/// elements of a borrowed tensor have to stay until the deleter is called. Const elements get the
+/// flag that says read-only, which the form without a version does not have: they are refused.
+///
+/// \tparam Managed `DLManagedTensorVersioned` or `DLManagedTensor` of any header, or the structures
+///                 here
+/// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
+template <dlpack::any_managed Managed = dlpack::managed_versioned, tensor T>
+Managed* to_dlpack(T t) {
+    auto const kept = std::make_shared<T>(std::move(t));
+    auto const seen = reshard::view(*kept);
+    constexpr bool is_const = std::same_as<decltype(seen), const_tensor_view const>;
+    static_assert(!is_const || dlpack::any_versioned<Managed>,
+                  "to_dlpack: const elements need DLManagedTensorVersioned, which can say so");
+    return detail::dlpack_lend<Managed>(seen, kept, is_const);
+}
+
+} // namespace reshard::adapt
+
+namespace reshard {
+
+template <>
+struct tensor_traits<adapt::dlpack_tensor> {
+    using element_type = std::byte;
+    static constexpr bool is_handle = true;
+
+    static index_vector shape(adapt::dlpack_tensor const& t) { return t.elements().shape; }
+    static index_vector strides(adapt::dlpack_tensor const& t) { return t.elements().strides; }
+    static data_type dtype(adapt::dlpack_tensor const& t) { return t.elements().dtype; }
+    static memory_kind memory(adapt::dlpack_tensor const& t) { return t.elements().memory; }
+    /// \throws error with errc::usage where they are read-only
+    static std::byte* data(adapt::dlpack_tensor& t) {
+        if (t.is_read_only())
+            fail(errc::usage, "a DLPack tensor of ", t.elements().dtype, " ", t.elements().shape,
+                 " is read-only; add it to a const_state_dict");
+        return const_cast<std::byte*>(data(std::as_const(t)));
+    }
+    static std::byte const* data(adapt::dlpack_tensor const& t) {
+        return static_cast<std::byte const*>(t.elements().data);
+    }
+};
+
+} // namespace reshard
+
+#endif

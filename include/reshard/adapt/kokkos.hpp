@@ -1,0 +1,68 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_ADAPT_KOKKOS_HPP
+#define RESHARD_ADAPT_KOKKOS_HPP
+
+#include <reshard/tensor/traits.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+/// \file
+/// Kokkos views, and whatever has the same members, as tensors.
+
+namespace reshard {
+
+namespace detail {
+
+/// What a `Kokkos::View` has, from version 3.7 on, and nothing else we know of.
+template <class T>
+concept kokkos_view = requires(T const& t) {
+    typename T::memory_space;
+    typename T::execution_space;
+    typename T::array_layout;
+    { static_cast<std::size_t>(T::rank) };
+    { t.extent(0) } -> std::convertible_to<std::size_t>;
+    { t.stride(0) } -> std::convertible_to<std::size_t>;
+    { t.data() } -> std::same_as<typename T::value_type*>;
+    { T::memory_space::name() } -> std::convertible_to<std::string_view>;
+};
+
+/// True for the host's memory, pinned or not. Memory that devices share is a device's: a kernel may
+/// be at work on it.
+constexpr bool is_host_space(std::string_view name) {
+    return name == "Host" || name.ends_with("HostPinned");
+}
+
+} // namespace detail
+
+/// A view is counted; one of memory of others (`MemoryUnmanaged`) keeps nothing alive.
+template <detail::kokkos_view T>
+struct tensor_traits<T> {
+    using element_type = typename T::value_type;
+    static constexpr bool is_handle = true;
+
+    static index_vector shape(T const& t) {
+        index_vector result;
+        for (std::size_t axis = 0; axis < static_cast<std::size_t>(T::rank); ++axis)
+            result.push_back(static_cast<index_t>(t.extent(axis)));
+        return result;
+    }
+    static index_vector strides(T const& t) {
+        index_vector result;
+        for (std::size_t axis = 0; axis < static_cast<std::size_t>(T::rank); ++axis)
+            result.push_back(static_cast<index_t>(t.stride(axis)));
+        return result;
+    }
+    static memory_kind memory(T const&) {
+        return detail::is_host_space(T::memory_space::name()) ? memory_kind::host
+                                                              : memory_kind::device;
+    }
+    static element_type* data(T& t) { return t.data(); }
+    static element_type const* data(T const& t) { return t.data(); }
+};
+
+} // namespace reshard
+
+#endif

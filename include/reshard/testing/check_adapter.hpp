@@ -1,0 +1,300 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TESTING_CHECK_ADAPTER_HPP
+#define RESHARD_TESTING_CHECK_ADAPTER_HPP
+
+#include <reshard/bind/redistribute.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/tensor/own_overlap.hpp>
+#include <reshard/tensor/state_dict.hpp>
+#include <reshard/tensor/view.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+/// \file
+/// The laws of `tensor_traits`, for any tensor type and any test framework.
+
+namespace reshard::testing {
+
+/// What `check_adapter` is told of a tensor type.
+template <tensor T>
+struct adapter_case {
+    /// A new tensor; elements that it does not own have to outlive it.
+    std::function<T(index_vector const& shape, data_type dtype)> make;
+    /// Write and read one element by the type's own means. The numbers are 0 and 1.
+    std::function<void(T& t, index_vector const& index, int number)> write;
+    std::function<int(T const& t, index_vector const& index)> read;
+
+    /// How many axes the type can have.
+    std::vector<std::size_t> ndims = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    /// Shapes to try in place of those that `ndims` gives.
+    std::vector<index_vector> shapes = {};
+    /// Data types to try; for one that is known at compile time, nothing.
+    std::vector<data_type> dtypes = {};
+    /// Where the elements of what `make` returns are. On a device none is touched.
+    memory_kind memory = memory_kind::host;
+};
+
+} // namespace reshard::testing
+
+namespace reshard::testing::detail {
+
+using namespace reshard::detail;
+
+/// A tensor that is looked at without its type.
+struct adapted {
+    index_vector shape; ///< as it was asked for
+    data_type dtype{};
+    const_tensor_view seen;
+    std::optional<tensor_view> writable = {};
+    std::function<void(index_vector const&, int)> write = {};
+    std::function<int(index_vector const&)> read = {};
+
+    index_t count() const { return element_count(shape); }
+    index_vector index(index_t i) const { return unravel_index(i, shape); }
+    std::size_t bytes() const { return static_cast<std::size_t>(bits(dtype)) / 8; }
+
+    std::byte const* element(index_t i) const {
+        return static_cast<std::byte const*>(seen.data) +
+               linear_offset(index(i), seen.strides) * static_cast<index_t>(bytes());
+    }
+    bool has(index_t i, std::vector<std::byte> const& value) const {
+        return std::memcmp(element(i), value.data(), bytes()) == 0;
+    }
+    std::vector<std::byte> copy_of(index_t i) const { return {element(i), element(i) + bytes()}; }
+
+    void set(index_t i, std::vector<std::byte> const& value) const {
+        auto const offset = element(i) - static_cast<std::byte const*>(seen.data);
+        std::memcpy(static_cast<std::byte*>(writable->data) + offset, value.data(), bytes());
+    }
+};
+
+/// Throws that a law does not hold for a tensor.
+template <class... Words>
+[[noreturn]] void broken(std::string_view law, adapted const& t, Words const&... words) {
+    fail(errc::usage, "check_adapter: ", law, ": of a tensor of ", t.dtype, " ", t.shape, ", ",
+         words...);
+}
+
+constexpr std::string_view name_of(memory_kind memory) {
+    return memory == memory_kind::host ? "host" : "device";
+}
+
+inline void check_description(adapted const& t, memory_kind memory) {
+    if (t.seen.shape != t.shape)
+        broken("shape", t, "shape(t) is ", t.seen.shape);
+    if (t.seen.strides.size() != t.shape.size())
+        broken("strides", t, "strides(t) are ", t.seen.strides.size(), ", and the axes ",
+               t.shape.size());
+    if (t.seen.dtype != t.dtype)
+        broken("dtype", t, "dtype(t) is ", t.seen.dtype);
+    if (t.seen.memory != memory)
+        broken("memory", t, "memory(t) is ", name_of(t.seen.memory), ", and ", name_of(memory),
+               " was expected");
+    if (t.seen.data == nullptr && t.count() != 0)
+        broken("data", t, "data(t) is null, and there are ", t.count(), " elements");
+}
+
+/// Two elements at one address would be written twice.
+inline void check_apart(adapted const& t) {
+    if (auto const crowded = own_overlap(t.shape, t.seen.strides); t.writable && crowded)
+        broken("strides", t, "elements share addresses: axis ", crowded->axis, " has stride ",
+               t.seen.strides[crowded->axis], ", and the axes within it span ", crowded->taken,
+               " elements");
+}
+
+/// The element where the view shows another value than `rest`, or -1.
+inline index_t changed_element(adapted const& t, std::vector<std::byte> const& rest) {
+    for (index_t i = 0; i < t.count(); ++i)
+        if (!t.has(i, rest))
+            return i;
+    return -1;
+}
+
+/// What the tensor writes is seen through the view, there and nowhere else.
+inline void check_writes(adapted const& t) {
+    for (index_t i = 0; i < t.count(); ++i)
+        t.write(t.index(i), 0);
+    auto const zero = t.copy_of(0);
+    for (index_t i = 0; i < t.count(); ++i) {
+        t.write(t.index(i), 1);
+        index_t const seen = changed_element(t, zero);
+        if (seen < 0)
+            broken("write", t, "a 1 that the tensor writes to element ", t.index(i),
+                   " is not seen through the view");
+        if (seen != i)
+            broken("write", t, "a 1 that the tensor writes to element ", t.index(i),
+                   " is seen through the view at ", t.index(seen));
+        t.write(t.index(i), 0);
+        if (index_t const left = changed_element(t, zero); left >= 0)
+            broken("write", t, "a 0 that the tensor writes to element ", t.index(i),
+                   " changes element ", t.index(left), " of the view");
+    }
+}
+
+/// What is written through the view, the tensor reads.
+inline void check_reads(adapted const& t) {
+    auto const zero = t.copy_of(0);
+    t.write(t.index(0), 1);
+    auto const one = t.copy_of(0);
+    t.write(t.index(0), 0);
+    for (index_t i = 0; i < t.count(); ++i)
+        for (int const number : {1, 0, 1}) {
+            t.set(i, number == 1 ? one : zero);
+            if (int const read = t.read(t.index(i)); read != number)
+                broken("read", t, "the view writes ", number, " to element ", t.index(i),
+                       ", and the tensor reads ", read);
+        }
+}
+
+/// The elements of a tensor in row-major order, each byte another one than its neighbours'.
+inline std::vector<std::byte> numbered_bytes(adapted const& t) {
+    std::vector<std::byte> all(static_cast<std::size_t>(t.count()) * t.bytes());
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<std::byte>(t.dtype == data_type::boolean ? i % 2 : i % 251);
+    return all;
+}
+
+/// Elements go into the tensor and out of it by `redistribute`.
+inline void check_moves(adapted const& t) {
+    auto bytes = numbered_bytes(t);
+    std::vector<std::byte> back(bytes.size());
+    shard_descriptor const descriptor = replicated("t", t.dtype, t.shape);
+    index_vector const steps = row_major_strides(t.shape);
+    state_dict given, filled, returned;
+    given.add(descriptor, tensor_view{bytes.data(), t.dtype, t.shape, steps});
+    filled.add(descriptor, *t.writable);
+    returned.add(descriptor, tensor_view{back.data(), t.dtype, t.shape, steps});
+    redistribute(solo{}, given, filled);
+    redistribute(solo{}, filled, returned);
+    for (index_t i = 0; i < t.count(); ++i) {
+        std::size_t const place = static_cast<std::size_t>(i) * t.bytes();
+        std::vector<std::byte> const expected(&bytes[place], &bytes[place] + t.bytes());
+        if (!t.has(i, expected) || std::memcmp(&back[place], expected.data(), t.bytes()) != 0)
+            broken("redistribute", t, "element ", t.index(i),
+                   " is another one after it was moved in and out");
+    }
+}
+
+inline void check_elements(adapted const& t) {
+    bool const is_packed = bits(t.dtype) % 8 != 0; // such elements have no address of their own
+    if (t.count() != 0 && t.writable && !is_packed) {
+        check_apart(t);
+        check_writes(t);
+        check_reads(t);
+    }
+    if (t.writable && !is_packed)
+        check_moves(t);
+}
+
+/// Shapes of so many axes: different extents, one of 1, and an extent of 0 at either end.
+inline std::vector<index_vector> shapes_of(std::size_t ndim) {
+    constexpr index_t extents[max_ndim] = {2, 3, 2, 1, 2, 1, 1, 2};
+    index_vector const full(extents, extents + ndim);
+    if (ndim == 0)
+        return {full};
+    index_vector first = full, last = full, single = full;
+    first[0] = 0;
+    last[ndim - 1] = 0;
+    single[0] = 1;
+    return {full, single, first, last};
+}
+
+template <class T>
+std::vector<index_vector> shapes_of(adapter_case<T> const& how) {
+    if (!how.shapes.empty())
+        return how.shapes;
+    std::vector<index_vector> all;
+    for (std::size_t const ndim : how.ndims)
+        for (index_vector const& shape : shapes_of(ndim))
+            all.push_back(shape);
+    return all;
+}
+
+template <class T>
+std::vector<data_type> dtypes_of(adapter_case<T> const& how) {
+    if constexpr (has_dtype<T>)
+        return how.dtypes;
+    else
+        return {data_type_of<typename tensor_traits<T>::element_type>};
+}
+
+/// `element_type` is as large as an element, or bytes of elements known at run time.
+template <class T>
+void check_element_type(adapted const& t) {
+    using element = std::remove_cv_t<typename tensor_traits<T>::element_type>;
+    if (!(has_dtype<T> && sizeof(element) == 1) &&
+        sizeof(element) * 8 != std::size_t(bits(t.dtype)))
+        broken("element_type", t, "element_type has ", sizeof(element) * 8,
+               " bits, and an element ", bits(t.dtype));
+}
+
+/// A copy of what owns no element, or of a handle, is at the same address; other copies are not.
+template <class T>
+void check_copy(T& t, adapted const& known) {
+    constexpr bool shares = borrowed_tensor<T> || tensor_handle<T>;
+    T copy(t);
+    bool const is_same = reshard::view(copy).data == known.seen.data;
+    if (shares && !is_same)
+        broken("copies", known, "a copy has other elements: tensor_traits says ",
+               tensor_handle<T> ? "is_handle" : "is_borrowed", ", and it owns them");
+    if (!shares && is_same)
+        broken("copies", known,
+               "a copy shows the same elements, and tensor_traits says neither "
+               "is_handle nor is_borrowed");
+}
+
+template <class T>
+void check_one(adapter_case<T> const& how, index_vector const& shape, data_type dtype) {
+    T t = how.make(shape, dtype);
+    adapted all{shape, dtype, reshard::view(std::as_const(t))};
+    check_element_type<T>(all);
+    check_description(all, how.memory);
+    auto const seen = reshard::view(t);
+    if (seen.data != all.seen.data)
+        broken("data", all, "data(t) of a const tensor is another address than of the tensor");
+    if constexpr (std::copy_constructible<T>)
+        if (all.count() != 0)
+            check_copy(t, all);
+    if (how.memory == memory_kind::device)
+        return;
+    if constexpr (std::same_as<decltype(seen), tensor_view const>)
+        all.writable = seen;
+    all.write = [&](index_vector const& index, int number) { how.write(t, index, number); };
+    all.read = [&](index_vector const& index) { return how.read(t, index); };
+    check_elements(all);
+}
+
+} // namespace reshard::testing::detail
+
+namespace reshard::testing {
+
+/// Checks what `tensor_traits<T>` says against what the tensors do: shape, strides, data type and
+/// memory are those that were asked for; each element that the tensor writes is seen through the
+/// view, and the reverse; copies are what `is_borrowed` and `is_handle` say; `redistribute` moves
+/// elements in and out. Tried are scalars, extents of 0 and 1, and each number of axes.
+///
+/// Call it once more with a `make` that returns transposed or narrowed tensors.
+///
+/// \throws error with errc::usage that names the law, the tensor and both values; what `make`,
+///         `write`, `read` and `redistribute` throw
+template <tensor T>
+void check_adapter(adapter_case<T> const& how) {
+    if (reshard::detail::has_dtype<T> && how.dtypes.empty())
+        fail(errc::usage, "check_adapter: the data type is known at run time; dtypes lists 0");
+    for (index_vector const& shape : detail::shapes_of(how))
+        for (data_type const dtype : detail::dtypes_of(how))
+            detail::check_one(how, shape, dtype);
+}
+
+} // namespace reshard::testing
+
+#endif
