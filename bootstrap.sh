@@ -195,8 +195,11 @@ make_site() {
     rm -f build/site.log
     # What is quoted and linked is judged first, with lines of the pages as they are written.
     python3 -B test/doc/pages.py .
-    quietly build/site.log mkdocs build --strict
+    rm -rf build/reference
+    mkdir -p build/reference
     quietly build/site.log doxygen cmake/site/Doxyfile
+    quietly build/site.log mkdocs build --strict
+    mv build/reference/api build/site/api
     python3 -B test/doc/pages.py --site build/site
     say "the site is build/site/index.html; its search works where a server shows it," \
         "as: python3 -m http.server --directory build/site"

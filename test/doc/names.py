@@ -74,17 +74,19 @@ def first_sentence(comment):
     paragraph = " ".join(comment.split("\n\n")[0].split("\n"))
     paragraph = re.split(r"\s\\(?:par|pre|post|throws|tparam|param|invariant)\b", paragraph)[0]
     sentence = re.match(r".*?[.:](?=\s+[A-Z\[`]|$)", paragraph)
-    return (sentence[0] if sentence else paragraph).strip().rstrip(":")
+    return (sentence[0] if sentence else paragraph).strip().rstrip(":.") + "."
 
 
-def page(root):
-    """Tables for doc/reference.md: one a namespace."""
+def page(root, places=None):
+    """Tables for doc/reference.md: one a namespace; names lead to their place, where one is known."""
     lines = []
     for namespace, names in names_of(layering.read_tree(root / "include")).items():
-        lines += [f"## Namespace `{namespace}`", "", "| name | what | header |", "|---|---|---|"]
+        lines += [f"## Namespace `{namespace}`", "", "| name | what it is, and its header |", "|---|---|"]
         for name, (comment, header) in sorted(names.items()):
             what = first_sentence(comment or "").replace("|", "\\|")
-            lines.append(f"| `{name}` | {what} | `{header}` |")
+            place = (places or {}).get(f"{namespace}::{name}")
+            shown = f'<a href="{place}"><code>{name}</code></a>' if place else f"`{name}`"
+            lines.append(f"| {shown} | {what} `{header}` |")
         lines.append("")
     return "\n".join(lines)
 
