@@ -338,6 +338,8 @@ void scalapack() {
                      to_string(index_vector{numroc(10, 4, rank / 2, 2),
                                             numroc(6, 4, rank % 2, 2)}),
                      "numroc");
+    expect_equal(text_of("scalapack.json", entry("A", {10, 6})),
+                 text_of(all, "A", 4), "scalapack.json");
     for (index_t n : {0, 1, 7, 8, 9, 23})
         for (index_t block : {1, 3, 8})
             for (index_t processes : {1, 2, 5})
