@@ -4,6 +4,7 @@
 #include <reshard/aoa.hpp>
 #include <reshard/expr/explain.hpp>
 #include <reshard/format/layout_file.hpp>
+#include <reshard/layout/holders_of.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/shards_of.hpp>
 #include <reshard/model.hpp>
@@ -314,6 +315,72 @@ void paddle() {
                  "0[0:3, 0:4]/0:6 1[3:6, 0:4]/0:6", "stage 3");
 }
 
+/// What doc/model-layouts.md begins with.
+void model_layouts() {
+    // [model_layouts]
+    namespace model = reshard::model;
+    model::parallel_job const job({.tp = 8, .dp = 4, .pp = 16},
+                                  model::uneven_pipeline(126, 16));
+    reshard::tensor_sharding const q =
+        sharding_of({.key = "model.layers.7.self_attn.q_proj.weight",
+                     .shape = {16384, 16384},
+                     .cut = model::column_parallel(),
+                     .stage = model::on_layer(7)},
+                    job);
+    // Rows 6144 to 8191.
+    auto const on_rank_3 = shards_of(q, 3);
+    // Who holds row 0: ranks 0, 8, 16 and 24; the first of them: rank 0.
+    reshard::box const row_0{{0, 0}, {1, 16384}};
+    auto const of_row_0 = holders_of(q, row_0);
+    auto const main_of_row_0 = holders_of(q, row_0, reshard::copies::main);
+    // What planning asks for.
+    auto const all = reshard::layout_of({q});
+    // [/model_layouts]
+    expect_equal(to_string(on_rank_3.at(0).region), "[6144:8192, 0:16384]",
+                 "rank 3");
+    auto const listed = [](std::vector<holder_t> const& ranks) {
+        std::string text;
+        for (holder_t rank : ranks)
+            text += std::to_string(rank) + " ";
+        return text;
+    };
+    expect_equal(listed(of_row_0), "0 8 16 24 ", "who holds row 0");
+    expect_equal(listed(main_of_row_0), "0 ", "the main one");
+    expect_equal(text_of(all, q.key, 1), "0[0:2048, 0:16384]", "as a layout");
+    auto const parameters = std::vector{q};
+    // [model_states]
+    auto const state = model::states_of(
+        model::shard_buffers(parameters, model::megatron_buckets),
+        model::megatron_states());
+    // [/model_states]
+    expect_equal(std::to_string(state.size()), "3",
+                 "two moments and a master weight");
+}
+
+/// The program of doc/guide/transform.md, over a model of one layer.
+void transform_program() {
+    std::string const from = "model.layers.0.self_attn.";
+    catalog const source(std::vector<catalog_entry>{
+        entry(from + "q_proj.weight", {32, 4}),
+        entry(from + "k_proj.weight", {8, 4}),
+        entry(from + "v_proj.weight", {8, 4}), entry("model.norm.weight", {4}),
+        entry("lm_head.weight", {10, 4})});
+    catalog const target(std::vector<catalog_entry>{
+        entry("layers.0.qkv.weight", {4, 48}), entry("norm.weight", {4})});
+    mapping const program =
+        mapping_of(aoa::parse(text_of_file(RESHARD_TEST_DOC "/transform.aoa"),
+                              "transform.aoa"),
+                   source, &target);
+    std::string
+        columns; // of the first row: the first of four query heads, its key, its value
+    for (piece const& each :
+         explain(program, "layers.0.qkv.weight", box{{0, 3}, {1, 3}}))
+        columns += std::string(program.sources()[each.source].key)
+                       .substr(from.size(), 1) +
+                   std::to_string(each.source_box().offset[0]) + " ";
+    expect_equal(columns, "q3 k0 v0 ", "transform.aoa");
+}
+
 /// The number of rows that a process has, by the formula of ScaLAPACK's NUMROC.
 index_t numroc(index_t n, index_t block, index_t process, index_t processes) {
     index_t const blocks = n / block;
@@ -368,6 +435,8 @@ int main() {
         deepspeed();
         paddle();
         scalapack();
+        model_layouts();
+        transform_program();
     } catch (error const& problem) {
         std::cout << problem.what() << '\n';
         ++failures;

@@ -25,7 +25,7 @@ import textwrap
 import urllib.parse
 
 # Pages whose C++ is quoted from files that are compiled, and which are to be read in one go.
-READ_IN_ONE_GO = re.compile(r"doc/(tutorial|concepts|recipes|faq|guide)\.md$|doc/(guide|frameworks)/.*\.md$")
+READ_IN_ONE_GO = re.compile(r"doc/(tutorial|concepts|recipes|faq|guide|model-layouts)\.md$|doc/(guide|frameworks)/.*\.md$")
 MOST_LINES = 200
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- from: (?P<file>\S+)(?: \[(?P<part>[\w-]+)\])? -->$")
