@@ -154,6 +154,15 @@ void megatron() {
         model::states_of(model::shard_buffers(all, model::megatron_buckets),
                          model::megatron_states());
     // [/megatron]
+    // [one_bucket]
+    auto const one_bucket = [](reshard::index_t ranks) {
+        model::buffer_rules rules = model::megatron_buckets(ranks);
+        rules.target = 0;
+        return rules;
+    };
+    auto const in_one_bucket = model::shard_buffers(all, one_bucket);
+    // [/one_bucket]
+    expect_equal(std::to_string(in_one_bucket.size()), "4", "one bucket");
     layout const held = layout_of(all);
     // Ranks 4 to 7 are the second stage; tensor-parallel ranks are neighbours.
     expect_equal(
