@@ -10,6 +10,7 @@ usage: ./bootstrap.sh COMMAND
   demo    set up, build the command-line tool, and show the library's main job
   test    set up, build everything, and run the tests
   build   set up and build everything
+  site    make the documentation in build/site, of doc/ and the comments of all headers, and check its links
   tools   set up, and install what .ci/run needs besides: clang 16, its run-time libraries, clang-format 16, lintian,
           and the libraries of which the adapters are tested
 
@@ -27,6 +28,7 @@ packages="g++ cmake ninja-build
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libxxhash-dev libeigen3-dev"
 tools="clang-16 clang-format-16 libclang-rt-16-dev strace lintian pkg-config
     libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy"
+site_packages="mkdocs mkdocs-material doxygen python3"
 
 say() {
     echo "reshard: $*"
@@ -164,7 +166,7 @@ if [ $# -ne 1 ]; then
 fi
 command=$1
 case $command in
-    demo | test | build | tools) ;;
+    demo | test | build | tools | site) ;;
     -h | --help | help)
         usage
         exit 0
@@ -181,6 +183,34 @@ build_dir=${RESHARD_BUILD_DIR:-build}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # A container without /sys is no news.
 export HWLOC_HIDE_ERRORS=2
+
+# Needs no compiler.
+make_site() {
+    if is_debian_12; then
+        # shellcheck disable=SC2086
+        install_packages $site_packages
+    fi
+    for program in mkdocs doxygen python3; do
+        command -v $program >/dev/null 2>&1 || refuse "needed for the site: $site_packages"
+    done
+    mkdir -p build
+    rm -f build/site.log
+    # What is quoted and linked is judged first, with lines of the pages as they are written.
+    python3 -B test/doc/pages.py .
+    rm -rf build/reference
+    mkdir -p build/reference
+    quietly build/site.log doxygen cmake/site/Doxyfile
+    quietly build/site.log mkdocs build --strict
+    mv build/reference/api build/site/api
+    python3 -B test/doc/pages.py --site build/site
+    say "the site is build/site/index.html; its search works where a server shows it," \
+        "as: python3 -m http.server --directory build/site"
+}
+
+if [ "$command" = site ]; then
+    make_site
+    exit 0
+fi
 
 set_up
 if [ "$command" = tools ]; then

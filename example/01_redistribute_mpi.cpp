@@ -12,9 +12,11 @@
 // Two vectors change places over MPI: `weight` is cut over the ranks and becomes whole everywhere,
 // `bias` is whole everywhere and becomes cut. Run it on any number of ranks.
 
+// [begin]
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
+    // [/begin]
     using reshard::data_type, reshard::equal_shares;
     constexpr std::int64_t rows = 4;
     std::int64_t const rank = world.rank(), ranks = world.size();

@@ -16,6 +16,7 @@ namespace {
 
 using namespace reshard;
 
+// [model]
 /// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
 std::vector<model::parallel_tensor> transformer() {
     std::vector<model::parallel_tensor> all{
@@ -47,7 +48,9 @@ std::vector<model::parallel_tensor> transformer() {
     }
     return all;
 }
+// [/model]
 
+// [spread]
 /// Who holds what of the model and of its state: two moments and a master weight for each
 /// parameter.
 std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
@@ -60,6 +63,7 @@ std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
         all.push_back(std::move(state));
     return all;
 }
+// [/spread]
 
 /// What one rank has of it, in memory.
 struct rank_tensors {
@@ -100,9 +104,11 @@ int main(int argc, char** argv) {
     rank_tensors trained = on({.tp = 2, .dp = 2}, 4), staged = on({.pp = 4}, 4);
     redistribute(world, whole.shards, trained.shards);
 
+    // [change]
     // The change of strategy.
     job change = prepare(world, trained.shards, staged.shards);
     run(change);
+    // [/change]
 
     redistribute(world, staged.shards, back.shards);
     if (world.rank() != 0)

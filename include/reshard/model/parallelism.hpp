@@ -104,6 +104,7 @@ struct parallelism {
     constexpr bool operator==(parallelism const&) const = default;
 };
 
+/// The names of the axes of ranks that `parallelism::order` puts in order.
 inline constexpr std::string_view parallelism_names[] = {"tp", "cp", "ep", "dp", "pp"};
 
 } // namespace reshard::model

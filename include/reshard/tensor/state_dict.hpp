@@ -41,7 +41,9 @@ struct basic_local_shard {
 
 } // namespace detail
 
+/// A shard, and its elements, which may be written.
 using local_shard = detail::basic_local_shard<tensor_view>;
+/// A shard, and its elements, which are only read.
 using const_local_shard = detail::basic_local_shard<const_tensor_view>;
 
 namespace detail {
@@ -266,7 +268,9 @@ private:
 
 } // namespace detail
 
+/// What a rank wants, or has: shards whose elements may be written.
 using state_dict = detail::basic_state_dict<tensor_view>;
+/// What a rank has: shards whose elements are only read. Made from a `state_dict`, too.
 using const_state_dict = detail::basic_state_dict<const_tensor_view>;
 
 /// One line a shard: descriptor, then how the elements lie. No element is printed.
