@@ -45,6 +45,13 @@ struct invocation {
     std::vector<std::string*> checkpoints;
 };
 
+/// What a command line asks for, on every process alike.
+///
+/// \par Collective every process
+/// \throws error with errc::usage for a command line that cannot be understood, and what the command
+///         throws
+outcome run_command(processes const& world, int argc, char** argv);
+
 /// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path
 /// stays.
 ///

@@ -2,17 +2,11 @@
 
 #include "command.hpp"
 
-#include <reshard/core/digest.hpp>
-#include <reshard/core/key_index.hpp>
 #include <reshard/group/agree.hpp>
-#include <reshard/version.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <csignal>
 #include <iostream>
-#include <sstream>
 
 /// \file
 /// The command-line tool: describes, checks, transforms and redistributes checkpoints.
@@ -20,97 +14,6 @@
 namespace {
 
 using namespace tool;
-
-void add_commands(CLI::App& app, invocation& chosen) {
-    app.require_subcommand(1);
-    app.set_version_flag("--version", "reshard " + std::to_string(RESHARD_VERSION_MAJOR) + "." +
-                                          std::to_string(RESHARD_VERSION_MINOR) + "." +
-                                          std::to_string(RESHARD_VERSION_PATCH));
-    app.footer(
-        "Each command has its own --help. Several processes: mpiexec -n P reshard ...\n"
-        "Where a checkpoint is read, DIR/@latest is the newest complete one in the directory DIR.\n"
-        "Results go to standard output; errors, warnings, notes and progress to standard error.\n"
-        "Ranks are counted from 0.\n"
-        "Exit status: 0; 1 if the answer is no; 2 for wrong usage; 3 for refused input; 4 if the\n"
-        "system could not read or write; 141 if nobody reads the output any more.");
-    add_inspect(app, chosen);
-    add_synthesize(app, chosen);
-    add_expand(app, chosen);
-    add_check(app, chosen);
-    add_reverse_command(app, chosen);
-    add_explain(app, chosen);
-    add_plan(app, chosen);
-    add_convert(app, chosen);
-    add_diff(app, chosen);
-    add_merge(app, chosen);
-    add_format(app, chosen);
-    add_verify(app, chosen);
-    add_retain(app, chosen);
-}
-
-/// Refuses what is neither a command nor an option, listing all commands.
-void check_command(CLI::App const& app, int argc, char** argv) {
-    std::string const word = argc > 1 ? argv[1] : "";
-    std::string known;
-    reshard::detail::nearest_text nearest(word, false);
-    for (CLI::App const* const command : app.get_subcommands({})) {
-        if (command->get_name() == word || word.starts_with("-"))
-            return;
-        known += (known.empty() ? "" : ", ") + command->get_name();
-        nearest.look_at(command->get_name());
-    }
-    reshard::fail(reshard::errc::usage,
-                  "reshard: " +
-                      (word.empty() ? "no command is given"
-                                    : "unknown command '" + word + "'" + nearest.question()) +
-                      "; the commands are " + known + "; see reshard --help");
-}
-
-/// The first word of the command line that looks like an option and is none, with the option that
-/// is nearest to it; nothing where all are known.
-std::string unknown_option(CLI::App const& command) {
-    for (std::string const& word : command.remaining()) {
-        if (!word.starts_with("-"))
-            continue;
-        std::string const name = word.substr(0, word.find('='));
-        reshard::detail::nearest_text nearest(name, false);
-        for (CLI::Option const* const option : command.get_options())
-            for (std::string const& known : option->get_lnames())
-                nearest.look_at("--" + known);
-        return "unknown option '" + name + "'" + nearest.question();
-    }
-    return {};
-}
-
-/// Reads the command line; what asks for help becomes a command that prints it.
-///
-/// \throws error with errc::usage for a command line that cannot be understood
-void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
-    check_command(app, argc, argv);
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::ParseError const& stop) {
-        std::ostringstream text, problem;
-        if (app.exit(stop, text, problem) != 0) {
-            auto const commands = app.get_subcommands();
-            CLI::App const& command = commands.empty() ? app : *commands.front();
-            std::string const name = commands.empty() ? "reshard" : "reshard " + command.get_name();
-            std::string const unknown = unknown_option(command);
-            reshard::fail(reshard::errc::usage, name + ": " +
-                                                    (unknown.empty() ? stop.what() : unknown) +
-                                                    "; see " + name + " --help");
-        }
-        chosen.run = [help = text.str()](processes const&) { return outcome{help, done}; };
-    }
-}
-
-/// A number that differs between processes that were given different words.
-std::uint64_t digest_of(int argc, char** argv) {
-    reshard::detail::hasher digest;
-    for (int i = 1; i < argc; ++i)
-        digest.add(std::string_view(argv[i]));
-    return digest.value();
-}
 
 /// Writes to standard output. False where nobody reads it any more, as behind `| head`: that is no
 /// error to report.
@@ -135,19 +38,6 @@ int finish(processes const& world, outcome const& result) {
     return std::stoi(world.all_gather(std::to_string(status)).front());
 }
 
-int run(processes const& world, int argc, char** argv) {
-    CLI::App app("Describe, check, transform and redistribute checkpoints of sharded tensors.",
-                 "reshard");
-    invocation chosen;
-    add_commands(app, chosen);
-    reshard::detail::agree_to_run(
-        world, argc > 1 ? argv[1] : "reshard", digest_of(argc, argv),
-        reshard::detail::attempt([&] { parse(app, chosen, argc, argv); }));
-    for (std::string* const path : chosen.checkpoints)
-        resolve_latest(world, *path);
-    return finish(world, chosen.run(world));
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -155,7 +45,7 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     processes const world;
     try {
-        return run(world, argc, argv);
+        return finish(world, run_command(world, argc, argv));
     } catch (reshard::error const& problem) {
         if (world.rank() == 0)
             print_error(problem.what());
