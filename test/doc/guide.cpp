@@ -172,20 +172,15 @@ void rules(mpi_group const& group) {
     auto const rank = static_cast<holder_t>(group.rank());
     mesh const ranks{{"tp", group.size()}};
     // [rules]
+    std::vector<reshard::detail::named_tensor> const tensors{
+        {"qkv.weight", reshard::data_type::bf16, {3 * n, n}}, // what is here
+        {"out.weight", reshard::data_type::bf16, {n, n}},
+        {"norm.weight", reshard::data_type::bf16, {n}}};
     reshard::shard_rules const layer{"layers.3.",
                                      {{reshard::key_pattern("qkv.*"), 0},
                                       {reshard::key_pattern("out.weight"), 1}}};
-    auto const shards =
-        apply(layer,
-              {{"qkv.weight", reshard::data_type::bf16, {3 * n, n}},
-               {"out.weight", reshard::data_type::bf16, {n, n}},
-               {"norm.weight", reshard::data_type::bf16, {n}}},
-              share_on(ranks, rank, "tp", 0));
-    check_rules(group, layer,
-                {{"qkv.weight", reshard::data_type::bf16, {3 * n, n}},
-                 {"out.weight", reshard::data_type::bf16, {n, n}},
-                 {"norm.weight", reshard::data_type::bf16, {n}}},
-                shards);
+    auto const shards = apply(layer, tensors, share_on(ranks, rank, "tp", 0));
+    check_rules(group, layer, tensors, shards);
     // [/rules]
     expect(shards.shards[0].global_shape == index_vector{3 * n * group.size(), n},
            "rules");
