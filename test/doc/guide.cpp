@@ -14,6 +14,7 @@
 #include <reshard/storage.hpp>
 #include <reshard/typed.hpp>
 
+#include <boost/mpi/collectives/broadcast.hpp>
 #include <boost/mpi/environment.hpp>
 
 #include <algorithm>
@@ -27,6 +28,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include <unistd.h>
 
 // What the pages of doc/ quote: each part between two marks stands on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
@@ -595,8 +598,10 @@ int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
     mpi_group const group(world);
+    int process = static_cast<int>(::getpid()); // of the first rank
+    boost::mpi::broadcast(world, process, 0);
     auto const directory = std::filesystem::temp_directory_path() /
-                           ("reshard-guide-" + std::to_string(world.size()));
+                           ("reshard-guide-" + std::to_string(process));
     if (world.rank() == 0) {
         std::filesystem::remove_all(directory);
         std::filesystem::create_directories(directory);
