@@ -14,6 +14,7 @@
 #include <reshard/storage.hpp>
 #include <reshard/typed.hpp>
 
+#include <boost/mpi/collectives/broadcast.hpp>
 #include <boost/mpi/environment.hpp>
 
 #include <algorithm>
@@ -27,6 +28,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include <unistd.h>
 
 // What the pages of doc/ quote: each part between two marks stands on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
@@ -172,20 +175,15 @@ void rules(mpi_group const& group) {
     auto const rank = static_cast<holder_t>(group.rank());
     mesh const ranks{{"tp", group.size()}};
     // [rules]
+    std::vector<reshard::detail::named_tensor> const tensors{
+        {"qkv.weight", reshard::data_type::bf16, {3 * n, n}}, // what is here
+        {"out.weight", reshard::data_type::bf16, {n, n}},
+        {"norm.weight", reshard::data_type::bf16, {n}}};
     reshard::shard_rules const layer{"layers.3.",
                                      {{reshard::key_pattern("qkv.*"), 0},
                                       {reshard::key_pattern("out.weight"), 1}}};
-    auto const shards =
-        apply(layer,
-              {{"qkv.weight", reshard::data_type::bf16, {3 * n, n}},
-               {"out.weight", reshard::data_type::bf16, {n, n}},
-               {"norm.weight", reshard::data_type::bf16, {n}}},
-              share_on(ranks, rank, "tp", 0));
-    check_rules(group, layer,
-                {{"qkv.weight", reshard::data_type::bf16, {3 * n, n}},
-                 {"out.weight", reshard::data_type::bf16, {n, n}},
-                 {"norm.weight", reshard::data_type::bf16, {n}}},
-                shards);
+    auto const shards = apply(layer, tensors, share_on(ranks, rank, "tp", 0));
+    check_rules(group, layer, tensors, shards);
     // [/rules]
     expect(shards.shards[0].global_shape == index_vector{3 * n * group.size(), n},
            "rules");
@@ -600,8 +598,10 @@ int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
     mpi_group const group(world);
+    int process = static_cast<int>(::getpid()); // of the first rank
+    boost::mpi::broadcast(world, process, 0);
     auto const directory = std::filesystem::temp_directory_path() /
-                           ("reshard-guide-" + std::to_string(world.size()));
+                           ("reshard-guide-" + std::to_string(process));
     if (world.rank() == 0) {
         std::filesystem::remove_all(directory);
         std::filesystem::create_directories(directory);
@@ -609,7 +609,8 @@ int main(int argc, char** argv) {
     try {
         rows_to_columns(world);
         overlapping_targets(world);
-        describe(static_cast<holder_t>(world.rank()));
+        describe(static_cast<holder_t>(world.rank()) %
+                 6); // the mesh has six ranks
         rules(group);
         arenas(world);
         block_cyclic_matrix();
