@@ -2,6 +2,7 @@
 
 #include <reshard/bind/job.hpp>
 
+#include "support/counted_row.hpp"
 #include "support/says.hpp"
 
 #include <reshard/adapt/span.hpp>
@@ -13,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,6 +129,26 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
     BOOST_TEST(memory[1] == b, boost::test_tools::per_element());
     BOOST_TEST(released == (std::vector<std::string>{"a", "b"}), boost::test_tools::per_element());
     BOOST_TEST(ready.cost().bytes_local == 48);
+}
+
+BOOST_AUTO_TEST_CASE(targets_of_earlier_rounds_are_kept_until_the_last_one) {
+    std::weak_ptr<std::vector<float>> first;
+    int rounds = 0;
+    options const how{.memory_budget = 72, .allocate = [&](std::vector<std::string> const& keys) {
+                          test::counted_row row(std::vector<float>(6, -1.F));
+                          if (++rounds == 1)
+                              first = row.storage;
+                          else {
+                              BOOST_TEST_REQUIRE(!first.expired());
+                              BOOST_TEST(first.lock()->at(5) == 5);
+                          }
+                          state_dict all;
+                          all.add(vector_of(keys[0]), std::move(row));
+                          return all;
+                      }};
+    redistribute(solo(), have(), {{}, layout_of({{vector_of("a"), vector_of("b")}})}, how);
+    BOOST_TEST(rounds == 2);
+    BOOST_TEST(first.expired());
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_one_is_refused) {
