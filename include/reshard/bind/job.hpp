@@ -62,7 +62,8 @@ struct plan_rounds;
 /// they are.
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
-/// the state dicts kept; refers to the memory of all other tensors. It also owns its group's messages, so every rank destroys its jobs in the same order.
+/// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
+/// messages, so every rank destroys its jobs in the same order.
 /// One that was moved from may be destroyed or assigned to; all else throws an error with
 /// errc::usage, on this rank alone: where others run theirs, end the program.
 class job {

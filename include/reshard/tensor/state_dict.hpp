@@ -131,8 +131,8 @@ public:
         });
     }
 
-    /// Adds a shard whose elements are those of `t`, which has to outlive this; of a handle, also of
-    /// a temporary one, a copy is kept.
+    /// Adds a shard whose elements are those of `t`, which has to outlive this; of a handle, also
+    /// of a temporary one, a copy is kept.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(shard_descriptor descriptor, T&& t) {
@@ -236,8 +236,8 @@ private:
         }
     }
 
-    /// The view of a tensor; if that is a handle, a copy of it stays here. Errors of its traits name
-    /// the key.
+    /// The view of a tensor; if that is a handle, a copy of it stays here. Errors of its traits
+    /// name the key.
     template <class T>
     View keep(std::string_view key, T&& t) try {
         using given = std::remove_reference_t<T>;

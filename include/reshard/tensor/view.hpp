@@ -92,7 +92,7 @@ void view(T const&&) = delete;
 
 namespace detail {
 
-/// The elements of an argument of type `T` are there after the call: it has a name, or owns none, or
+/// The elements of an argument of type `T` are there after the call: it has a name, owns none, or
 /// is a handle of which a copy keeps them.
 template <class T>
 concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||

@@ -1,6 +1,5 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before Boost.Test: LibTorch defines macros of the same kind.
 #include <reshard/adapt/libtorch.hpp>
 
 #include <ATen/ATen.h>
