@@ -24,8 +24,9 @@ struct job_files {
     std::string source;
     std::string target;
     std::string program;
-    bool partial = false; ///< the target's shards may share elements, and leave some out
-    std::string strict;   ///< the name of a strictness, or empty
+    bool partial = false;         ///< the target's shards may share elements, and leave some out
+    std::string strict;           ///< the name of a strictness, or empty
+    bool strict_warnings = false; ///< a warning is refused
     reshard::aoa::expand_options expanding = {};
     reshard::aoa::lower_options lowering = {};
     bool reverse = false; ///< the program is written in the other direction
@@ -80,7 +81,13 @@ std::string const& file_of(reshard::aoa::finding const& one, job_files const& fi
 std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
                     std::string const& kind);
 
-/// Says findings on standard error; the number of warnings among them.
+std::size_t count_warnings(std::vector<reshard::aoa::finding> const& findings);
+
+/// Refuses so many warnings where the options say so.
+void refuse_warnings(std::size_t warnings, job_files const& files);
+
+/// Says findings on standard error, those that say the same of several tensors once; the number
+/// of warnings among them.
 std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, job const& all,
                            job_files const& files);
 

@@ -124,6 +124,11 @@ inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
         ->check(complaint, "");
 }
 
+inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
+    return command.add_flag("--strict-warnings", files.strict_warnings,
+                            "Refuse what there is a warning about, with exit status 3");
+}
+
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
                             "Replace the checkpoint that is there, when the new one is complete");

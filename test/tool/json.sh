@@ -61,7 +61,7 @@ cat >target.json <<'END'
                                                             {"rank": 2, "offset": [3], "shape": [0]}]}}}
 END
 document check --program fuse.aoa --source model --target target.json
-expects output 'sorted(d)' "['findings', 'invertible', 'keys', 'ok', 'why_not']"
+expects output 'sorted(d)' "['findings', 'invertible', 'keys', 'made', 'ok', 'why_not']"
 expects output 'd["ok"], d["findings"], d["invertible"], d["why_not"]' '(True, [], True, None)'
 expects output 'sorted(d["keys"].items())' \
     "[('added', []), ('identity', []), ('removed', []), ('renamed', []), ('transformed', ['n', 'qk'])]"

@@ -171,6 +171,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     local_error const problem = attempt([&] {
         check_all_read(source.metadata());
         program = mapping_of_call(how, source);
+        if (how.wanted)
+            check_scales(program, *how.wanted);
         at_path(target, [&] { files = files_of(source, program, how, verdict); });
         digest = digest_of_call(source, program, files, how);
     });
