@@ -95,6 +95,9 @@ std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, j
 /// of warnings among that.
 std::size_t print_notes(job const& all, job_files const& files);
 
+/// What the library calls an option, as the command line does.
+void name_flags(std::string& text);
+
 /// Adds a file to an error of `work` that names none: the source's for elements that nobody holds,
 /// or too many, the target's for all else.
 template <class Work>
@@ -102,9 +105,10 @@ auto with_files(job_files const& files, Work&& work) {
     try {
         return work();
     } catch (reshard::error const& problem) {
-        std::string const text = problem.what();
+        std::string text = problem.what();
         if (!text.starts_with('\''))
             throw;
+        name_flags(text);
         bool const is_about_source = problem.code() == reshard::errc::not_covered ||
                                      problem.code() == reshard::errc::overlap;
         std::string const& file =

@@ -52,7 +52,7 @@ n -> k
 h -> _
 END
 succeeds 1 reverse --program join.aoa --source model --allow-removed
-[ "$(cat output)" = 'k -> _
+[ "$(cat output)" = 'k -> _, copy_of="m"
 m -> n
 c -> a, b, axis=0, sizes="[2, 3]"
 _ -> h' ] || report "join.aoa is reversed to something else"

@@ -192,6 +192,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
                 make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
         });
     });
+    agree_on(world, [&] { check_copies(source, program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
     checkpoint_writer writer(world, target, files, how.writing);
     index_t read = 0;

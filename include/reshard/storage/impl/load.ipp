@@ -138,6 +138,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
         at_path(path,
                 [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
     });
+    agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
     bound_plan const bound{work.whole, work.problem, source.shapes(), work.targets};
     read_all(world, source, bound, how);
