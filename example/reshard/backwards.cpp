@@ -15,15 +15,15 @@ namespace tool {
 
 using namespace reshard;
 
-namespace {
-
-/// What the library calls an option, as the command line does.
 void name_flags(std::string& text) {
     for (auto const& [option, flag] : {std::pair{"(option allow_rounding)", "(--allow-rounding)"},
-                                       std::pair{"(option allow_removed)", "(--allow-removed)"}})
+                                       std::pair{"(option allow_removed)", "(--allow-removed)"},
+                                       std::pair{"(option take_first)", "(--take-first)"}})
         if (auto const place = text.find(option); place != text.npos)
             text.replace(place, std::string_view(option).size(), flag);
 }
+
+namespace {
 
 /// An expansion that goes no further.
 aoa::expansion stopped(aoa::program code, std::vector<aoa::finding> findings,

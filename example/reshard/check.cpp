@@ -46,6 +46,8 @@ struct check_report {
     std::vector<reported> findings;
     detail::key_classes keys;
     std::string why_not; ///< empty: the program can be undone
+    catalog made;        ///< what is not as it was, with the parts that the target cuts it into
+    bool strict = false; ///< a warning is refused
 
     std::size_t count(std::string_view severity) const {
         return static_cast<std::size_t>(
@@ -53,7 +55,24 @@ struct check_report {
                           [&](reported const& one) { return one.severity == severity; }));
     }
     bool ok() const { return count("error") == 0; }
+    bool is_refused() const { return ok() && strict && count("warning") > 0; }
 };
+
+/// The tensors that a program makes, those that are only as they were apart.
+catalog made_by(job const& all, detail::key_classes const& keys) {
+    std::vector<catalog_entry> made;
+    for (auto const* const list : {&keys.renamed, &keys.transformed, &keys.added})
+        for (std::string const& key : *list)
+            if (mapping_output const* const output = all.map().find(key)) {
+                catalog_entry const* const wanted = all.wanted ? all.wanted->find(key) : nullptr;
+                index_vector const& shape = output->value.shape;
+                made.push_back({key, output->value.dtype, shape,
+                                wanted && wanted->shape == shape
+                                    ? wanted->parts
+                                    : index_vector::filled(shape.size(), 1)});
+            }
+    return catalog(std::move(made));
+}
 
 reported report_of(job const& all, aoa::finding const& one, job_files const& files) {
     reported result{std::string(detail::name_of(one.level)),
@@ -130,12 +149,14 @@ void add_findings(check_report& report, job const& all, catalog const& source,
     for (std::string const& text : all.notes)
         report.findings.push_back(note_of(text, files.target));
     report.keys = std::move(found.keys);
+    report.made = made_by(all, report.keys);
     report.why_not = why_not_invertible(found);
 }
 
 check_report make_report(job_files const& files) {
     source_spec const source = read_source(files.source);
     check_report report;
+    report.strict = files.strict_warnings;
     job all;
     find_errors(report, files, [&] {
         all = make_job(source.held, files);
@@ -165,12 +186,22 @@ json::value json_of(reported const& one) {
             {"chain", json_texts(one.chain)}};
 }
 
+json::array json_of(catalog const& made) {
+    json::array list;
+    for (catalog_entry const& one : made)
+        list.push_back({{"key", json_text(one.key)},
+                        {"dtype", json_text(code(one.dtype))},
+                        {"shape", json_list(one.shape)},
+                        {"parts", json_list(one.parts)}});
+    return list;
+}
+
 json::object json_of(check_report const& report) {
     json::array findings;
     for (reported const& one : report.findings)
         findings.push_back(json_of(one));
     std::string const& reason = report.why_not;
-    return {{"ok", report.ok()},
+    return {{"ok", report.ok() && !report.is_refused()},
             {"findings", std::move(findings)},
             {"keys",
              {{"identity", json_texts(report.keys.identity)},
@@ -178,6 +209,7 @@ json::object json_of(check_report const& report) {
               {"transformed", json_texts(report.keys.transformed)},
               {"added", json_texts(report.keys.added)},
               {"removed", json_texts(report.keys.removed)}}},
+            {"made", json_of(report.made)},
             {"invertible", reason.empty()},
             {"why_not", reason.empty() ? json::value(nullptr) : json::value(json_text(reason))}};
 }
@@ -189,11 +221,12 @@ struct finding_group {
     std::size_t nameless = 0; ///< more of them, of no tensor
 };
 
-/// What a key of the target that nothing makes has in common with that of other layers; empty for
-/// other findings.
+/// What a key that nothing makes, or that lies apart from its scales, has in common with that of
+/// other layers; empty for other findings.
 std::string missing_kind(reported const& one) {
-    bool const is_missing =
-        one.severity == "error" && !one.where && one.code == name(errc::unknown_key);
+    bool const is_of_layout =
+        one.code == name(errc::unknown_key) || one.code == name(errc::bad_layout);
+    bool const is_missing = one.severity == "error" && !one.where && is_of_layout;
     return is_missing ? without_numbers(one.key) : "";
 }
 
@@ -239,6 +272,9 @@ std::string all_at_once(finding_group const& group) {
 /// `3 errors, 1 warning`.
 std::string counts_text(check_report const& report) {
     std::size_t const errors = report.count("error"), warnings = report.count("warning");
+    if (report.is_refused())
+        return bold(counted(warnings, "warning")) + (warnings == 1 ? ", which is" : ", which are") +
+               " refused (--strict-warnings)";
     return (errors > 0 ? bold(counted(errors, "error")) : std::string("ok")) +
            (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
@@ -275,6 +311,7 @@ std::string text_of(check_report const& report) {
         if (!keys->empty())
             text += std::string(what) + ": " + grouped(static_cast<index_t>(keys->size())) + ": " +
                     listed(*keys) + "\n";
+    text += report.made.empty() ? "" : tensor_table(report.made, false);
     text += report.why_not.empty() ? "invertible\n" : "not invertible: " + report.why_not + "\n";
     return text + counts_text(report) + "\n";
 }
@@ -291,7 +328,7 @@ outcome check_job(job_files const& files, std::string const& page, bool as_json)
     check_report const report = make_report(files);
     if (!page.empty())
         write_page(page, report, files);
-    int const status = report.ok() ? done : no;
+    int const status = !report.ok() ? no : report.is_refused() ? refused_input : done;
     return as_json ? json_outcome(json_of(report), status) : outcome{text_of(report), status};
 }
 
@@ -310,6 +347,7 @@ void add_check(CLI::App& app, invocation& chosen) {
     add_partial(*command, *files, "target");
     add_cut_fused(*command, *files);
     add_strict(*command, *files);
+    add_strict_warnings(*command, *files);
     add_report(*command, *page, "that shows all findings with their source text");
     command->callback([files, page, &chosen] {
         chosen.run = [files, page, &chosen](processes const& world) {

@@ -51,7 +51,9 @@ convert_report run_convert(processes const& world, convert_command const& option
     agree_on(world, [&] {
         all = make_sound_job(source.files_layout(), options.files);
         if (world.rank() == 0)
-            warnings += print_notes(all, options.files);
+            print_notes(all, options.files);
+        warnings += count_warnings(all.findings());
+        refuse_warnings(warnings, options.files);
     });
     detail::write_options const writing{.replace = options.force,
                                         .partial = options.files.partial,
@@ -160,6 +162,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_partial(*command, options->files, "layout");
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);
+    add_strict_warnings(*command, options->files);
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");

@@ -11,9 +11,11 @@
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace tool {
@@ -192,6 +194,19 @@ void check_fused(job& all, layout const& source, job_files const& files) {
     }
 }
 
+/// Scales that the target does not put beside their blocks.
+void add_scales_apart(job& all) {
+    for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target)) {
+        all.lowered.findings.push_back({aoa::severity::error,
+                                        std::string(name(errc::bad_layout)),
+                                        one.key,
+                                        one.message,
+                                        {},
+                                        0});
+        all.lowered.first_error = errc::bad_layout;
+    }
+}
+
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
@@ -217,6 +232,7 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     all.target = std::move(completed.target);
     all.notes = std::move(completed.notes);
     check_fused(all, held, files);
+    add_scales_apart(all);
     return all;
 }
 
@@ -326,14 +342,47 @@ std::string text_of(job const& all, aoa::finding const& one, job_files const& fi
     return file_of(one, files) + ": " + (is_error ? "" : kind) + one.message;
 }
 
+/// The places of findings that say the same of several tensors, at one place of the program: the
+/// first one, then the others.
+std::vector<std::vector<std::size_t>> alike_findings(std::vector<aoa::finding> const& findings) {
+    std::vector<std::vector<std::size_t>> groups;
+    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::size_t> places;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        aoa::finding const& one = findings[i];
+        auto const [place, is_new] =
+            places.emplace(std::tuple(one.code, one.where.first, one.where.last), groups.size());
+        if (is_new || !is_placed(one) || one.key.empty())
+            groups.push_back({i});
+        else
+            groups[place->second].push_back(i);
+    }
+    return groups;
+}
+
+std::size_t count_warnings(std::vector<aoa::finding> const& findings) {
+    return static_cast<std::size_t>(
+        std::ranges::count(findings, aoa::severity::warning, &aoa::finding::level));
+}
+
+void refuse_warnings(std::size_t warnings, job_files const& files) {
+    if (warnings > 0 && files.strict_warnings)
+        fail(errc::unsupported, files.program.empty() ? files.source : files.program, ": ",
+             counted(warnings, "warning"), warnings == 1 ? " is" : " are",
+             " refused (--strict-warnings)");
+}
+
 std::size_t print_findings(std::vector<aoa::finding> const& findings, job const& all,
                            job_files const& files) {
-    std::size_t warnings = 0;
-    for (aoa::finding const& one : findings) {
-        say(std::string(detail::name_of(one.level)), text_of(all, one, files, {}));
-        warnings += one.level == aoa::severity::warning;
+    for (std::vector<std::size_t> const& group : alike_findings(findings)) {
+        aoa::finding const& first = findings[group[0]];
+        std::vector<std::string> others;
+        for (std::size_t i = 1; i < group.size(); ++i)
+            others.push_back(findings[group[i]].key);
+        say(std::string(detail::name_of(first.level)),
+            text_of(all, first, files, {}) +
+                (others.empty() ? "" : "\n  the same for " + listed(others)));
     }
-    return warnings;
+    return count_warnings(findings);
 }
 
 std::size_t print_notes(job const& all, job_files const& files) {

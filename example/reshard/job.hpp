@@ -24,8 +24,9 @@ struct job_files {
     std::string source;
     std::string target;
     std::string program;
-    bool partial = false; ///< the target's shards may share elements, and leave some out
-    std::string strict;   ///< the name of a strictness, or empty
+    bool partial = false;         ///< the target's shards may share elements, and leave some out
+    std::string strict;           ///< the name of a strictness, or empty
+    bool strict_warnings = false; ///< a warning is refused
     reshard::aoa::expand_options expanding = {};
     reshard::aoa::lower_options lowering = {};
     bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
@@ -81,13 +82,22 @@ std::string const& file_of(reshard::aoa::finding const& one, job_files const& fi
 std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
                     std::string const& kind);
 
-/// Says findings on standard error; the number of warnings among them.
+std::size_t count_warnings(std::vector<reshard::aoa::finding> const& findings);
+
+/// Refuses so many warnings where the options say so.
+void refuse_warnings(std::size_t warnings, job_files const& files);
+
+/// Says findings on standard error, those that say the same of several tensors once; the number
+/// of warnings among them.
 std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, job const& all,
                            job_files const& files);
 
 /// Says on standard error what a person should know of a job that will be carried out; the number
 /// of warnings among that.
 std::size_t print_notes(job const& all, job_files const& files);
+
+/// What the library calls an option, as the command line does.
+void name_flags(std::string& text);
 
 /// Adds a file to an error of `work` that names none: the source's for elements that nobody holds,
 /// or too many, the target's for all else.
@@ -96,9 +106,10 @@ auto with_files(job_files const& files, Work&& work) {
     try {
         return work();
     } catch (reshard::error const& problem) {
-        std::string const text = problem.what();
+        std::string text = problem.what();
         if (!text.starts_with('\''))
             throw;
+        name_flags(text);
         bool const is_about_source = problem.code() == reshard::errc::not_covered ||
                                      problem.code() == reshard::errc::overlap;
         std::string const& file =

@@ -87,7 +87,10 @@ inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& fil
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
-                             "What the program removes comes back as zeros")};
+                             "What the program removes comes back as zeros"),
+            command.add_flag("--take-first", files.reversing.take_first,
+                             "Of a tensor that the program makes under several names the first is "
+                             "taken, and the others are not compared with it")};
 }
 
 /// `--reverse`, for commands that run a program.
@@ -149,6 +152,11 @@ inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
             "available but not wanted (missing): assume_ok_unexpected, log_unexpected, log_all, "
             "raise_unexpected, raise_all, return_unexpected, return_all, ignore_all")
         ->check(complaint, "");
+}
+
+inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
+    return command.add_flag("--strict-warnings", files.strict_warnings,
+                            "Refuse what there is a warning about, with exit status 3");
 }
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {

@@ -2,12 +2,14 @@
 
 #include "backwards.hpp"
 #include "command.hpp"
+#include "fold.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
 #include "spec.hpp"
 
 #include <reshard/aoa/print.hpp>
+#include <reshard/storage/target_files.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -31,7 +33,14 @@ std::vector<std::string> notes_of(job const& all, aoa::reversal const& back,
     return notes;
 }
 
-outcome reverse(job_files const& files, bool as_json) {
+std::string text_of(std::vector<std::string> const& lines) {
+    std::string text;
+    for (std::string const& line : lines)
+        text += line + "\n";
+    return text;
+}
+
+outcome reverse(job_files const& files, bool unfolded, bool as_json) {
     source_spec const source = read_source(files.source);
     catalog const from = catalog_of(source.held);
     job const all = make_sound_job(source.held, files);
@@ -43,21 +52,23 @@ outcome reverse(job_files const& files, bool as_json) {
     std::vector<std::string> const lines = aoa::print_lines(back.code, [&](std::string_view key) {
         return from.find(key) || (wanted && wanted->find(key));
     });
+    std::vector<std::string> const shown =
+        unfolded ? lines
+                 : fold(lines, wanted ? *wanted : catalog_of(all.map()), from, files.lowering);
     if (as_json)
-        return json_outcome(
-            {{"statements", json_statements(back.code, lines)}, {"notes", json_texts(notes)}});
+        return json_outcome({{"statements", json_statements(back.code, lines)},
+                             {"program", json_text(text_of(shown))},
+                             {"notes", json_texts(notes)}});
     for (std::string const& text : notes)
         note(text);
-    std::string text;
-    for (std::string const& line : lines)
-        text += line + "\n";
-    return {.text = text, .is_program = true};
+    return {.text = text_of(shown), .is_program = true};
 }
 
 } // namespace
 
 void add_reverse_command(CLI::App& app, invocation& chosen) {
     auto const files = std::make_shared<job_files>();
+    auto const unfolded = std::make_shared<bool>(false);
     CLI::App* const command = add_command(
         app, chosen, "reverse", "Print the program that goes back from what a program makes",
         "  reshard reverse --program fuse.aoa --source model\n"
@@ -66,10 +77,12 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
     add_reversing(*command, *files);
+    command->add_flag("--unfolded", *unfolded,
+                      "Print each statement of each layer, without placeholders and macros");
     files->partial = true; // which rank has what of the target does not matter here
-    command->callback([files, &chosen] {
-        chosen.run = [files, &chosen](processes const& world) {
-            return on_first(world, [&] { return reverse(*files, chosen.json); });
+    command->callback([files, unfolded, &chosen] {
+        chosen.run = [files, unfolded, &chosen](processes const& world) {
+            return on_first(world, [&] { return reverse(*files, *unfolded, chosen.json); });
         };
     });
 }

@@ -82,10 +82,13 @@ std::string holder_table(layout const& held, std::vector<std::string> const& nam
 }
 
 std::string tensor_table(layout const& held, bool all) {
+    return tensor_table(catalog_of(held), all);
+}
+
+std::string tensor_table(catalog const& entries, bool all) {
     using kind = std::tuple<std::string, std::string, std::string, std::string>;
     std::vector<std::pair<kind, std::size_t>> kinds;
     std::map<kind, std::size_t> places;
-    catalog const entries = catalog_of(held);
     for (catalog_entry const& tensor : entries) {
         kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
                        to_string(tensor.shape), parts_text(tensor.parts)};

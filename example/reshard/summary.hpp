@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_SUMMARY_HPP
 #define RESHARD_TOOL_SUMMARY_HPP
 
+#include <reshard/layout/catalog.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <string>
@@ -23,6 +24,7 @@ std::string holder_table(reshard::layout const& held, std::vector<std::string> c
 /// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
 /// each.
 std::string tensor_table(reshard::layout const& held, bool all);
+std::string tensor_table(reshard::catalog const& entries, bool all);
 
 /// `model.layers.12.mlp` as `model.layers.*.mlp`.
 std::string without_numbers(std::string_view key);

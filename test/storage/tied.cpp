@@ -322,4 +322,42 @@ BOOST_AUTO_TEST_CASE(aliases_of_files_by_others_are_offered_where_they_can_be_no
     BOOST_TEST(bytes == "ab");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_program_calls_a_copy_is_compared_where_it_is_stored) {
+    shared_directory const directory;
+    tied_model source;
+    save(world(), source.tensors(), directory / "equal", {});
+    for (float& element : source.head.elements)
+        element += element == 7 ? 0.5F : 0; // of [2, 1]
+    save(world(), source.tensors(), directory / "unequal", {});
+    mapping program;
+    expression const embed = program.source("embed", {rows, columns}, data_type::f32);
+    program.source("lm_head", {rows, columns}, data_type::f32);
+    program.define("embed", embed);
+    program.remove("lm_head");
+    program.relate({relation::kind::copy, "embed", "lm_head"});
+    part target("embed", 1);
+    std::vector<float> const expected = target.elements;
+    target.elements.assign(expected.size(), -1);
+    state_dict want;
+    want.add(target.shard, target.view());
+    load(world(), open_checkpoint(world(), directory / "equal"), want, {.program = program});
+    BOOST_TEST(target.elements == expected, boost::test_tools::per_element());
+    convert(world(), open_checkpoint(world(), directory / "equal"), directory / "converted",
+            {.program = program});
+    target.elements.assign(expected.size(), -1);
+    auto const unequal = open_checkpoint(world(), directory / "unequal");
+    std::string const reason =
+        "'lm_head' is said to be a copy of 'embed', but differs from it: element [2, 1] is 7.5 and "
+        "7; make them equal, or take 'embed' without comparing (option take_first)";
+    BOOST_CHECK_EXCEPTION(load(world(), unequal, want, {.program = program}), error,
+                          says(errc::overlap, reason));
+    BOOST_TEST(target.elements == std::vector<float>(expected.size(), -1),
+               boost::test_tools::per_element());
+    BOOST_CHECK_EXCEPTION(convert(world(), unequal, directory / "refused", {.program = program}),
+                          error, says(errc::overlap, reason));
+    BOOST_TEST(!std::filesystem::exists(directory / "refused"));
+    BOOST_CHECK_EXCEPTION(redistribute(world(), source.tensors(), want, {.program = program}),
+                          error, says(errc::overlap, reason));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,7 +61,7 @@ cat >target.json <<'END'
                                                             {"rank": 2, "offset": [3], "shape": [0]}]}}}
 END
 document check --program fuse.aoa --source model --target target.json
-expects output 'sorted(d)' "['findings', 'invertible', 'keys', 'ok', 'why_not']"
+expects output 'sorted(d)' "['findings', 'invertible', 'keys', 'made', 'ok', 'why_not']"
 expects output 'd["ok"], d["findings"], d["invertible"], d["why_not"]' '(True, [], True, None)'
 expects output 'sorted(d["keys"].items())' \
     "[('added', []), ('identity', []), ('removed', []), ('renamed', []), ('transformed', ['n', 'qk'])]"
@@ -156,7 +156,7 @@ expects output 'list(d["tensors"])' "['r']"
 document explain --key qk --box 1:2,2:5 --source model --target target.json --program fuse.aoa
 expects output 'd["key"], len(d["pieces"])' "('qk', 2)"
 expects output 'sorted(d["pieces"][0])' \
-    "['byte_range', 'casts', 'dtype', 'file', 'permutation', 'source_dtype', 'source_key', 'source_offset', 'source_shape', 'statements', 'target_offset', 'target_shape']"
+    "['byte_range', 'casts', 'dtype', 'file', 'permutation', 'source_dtype', 'source_key', 'source_offset', 'source_ranks', 'source_shape', 'statements', 'target_offset', 'target_ranks', 'target_shape']"
 expects output '[(p["source_key"], p["source_offset"], p["source_shape"]) for p in d["pieces"]]' \
     "[('q', [2, 1], [2, 1]), ('k', [0, 1], [1, 1])]"
 expects output '[(p["target_offset"], p["target_shape"], p["permutation"]) for p in d["pieces"]]' \
@@ -187,7 +187,10 @@ refuses 2 '^reshard explain: ' explain --source model --key q --source-key q
 python3 -c 'print("q^T -> " + "t" * 200)' >long.aoa
 succeeds 1 explain --key "$(python3 -c 'print("t" * 200)')" --source model --program long.aoa
 grep -q "t\{200\}$" output || report "a statement is cut off in a pipe"
-grep -q 'permute="\[\]"  # the axes in reverse order$' output || report "the empty permutation is not explained"
+grep -q '^  long.aoa:1:1: q^T -> t' output || report "the statement is not shown as it was written"
+echo 'q -> turned, permute="[]"' >turn.aoa
+succeeds 1 explain --key turned --source model --program turn.aoa
+grep -q '^  turn.aoa:1:1: q -> turned, permute="\[\]"  # the axes in reverse order$' output || report "the empty permutation is not explained"
 
 # Four ranks to three, by hand. Rank 3 holds a replica, which is no main copy.
 cat >source.json <<'END'

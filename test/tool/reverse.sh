@@ -52,7 +52,7 @@ n -> k
 h -> _
 END
 succeeds 1 reverse --program join.aoa --source model --allow-removed
-[ "$(cat output)" = 'k -> _
+[ "$(cat output)" = 'k -> _, copy_of="m"
 m -> n
 c -> a, b, axis=0, sizes="[2, 3]"
 _ -> h' ] || report "join.aoa is reversed to something else"
@@ -60,7 +60,7 @@ grep -q "^note: join.aoa:3:1: note: nothing is recovered from 'k'" errors || rep
 succeeds 1 reverse --program join.aoa --source model --allow-removed --json
 expects output '[(s["statement"], s["line"], s["chain"]) for s in d["statements"]][2]' \
     "('c -> a, b, axis=0, sizes=\"[2, 3]\"', 1, [])"
-expects output 'len(d["notes"]), sorted(d)' "(1, ['notes', 'statements'])"
+expects output 'len(d["notes"]), sorted(d), d["program"].count("\n")' "(1, ['notes', 'program', 'statements'], 4)"
 succeeds 1 convert model/model.safetensors fused_model --program join.aoa
 refuses 3 "^join.aoa:1:1: shape mismatch: the sizes of the operands cannot be determined: 5 elements along axis 0" \
     convert fused_model out/x --program join.aoa --reverse

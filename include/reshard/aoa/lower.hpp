@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,15 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
 /// \throws error as `expand` and `lower`
 RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
                                 catalog const* target = nullptr);
+
+/// The same for `options::program`, which tells what there is to say of the program: `tell` gets
+/// each warning and note, for which `describe(expanded, finding)` has the words.
+///
+/// \par Collective `tell` is called on every rank that runs the program, with the same findings; a
+///                 plan that a cache has is not made again, and nothing is told then
+RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
+with_findings(program written,
+              std::function<void(program const& expanded, finding const& one)> tell);
 
 } // namespace reshard::aoa
 

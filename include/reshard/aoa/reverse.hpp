@@ -25,6 +25,7 @@ struct reverse_options {
     bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
     bool allow_removed = false;  ///< what is removed comes back without its content: `_ -> key`
     bool allow_copies = true;    ///< of several copies the first is taken back
+    bool take_first = false;     ///< without comparing it with the others where the program runs
 };
 
 /// A program in the other direction, and what there is to say of it.
@@ -63,7 +64,8 @@ private:
 /// `source` its target. Optimizer state follows.
 ///
 /// Every reason why it cannot be reversed is a finding: what is lost, which elements, and the
-/// statement that loses them. So is, as a note, every copy of which another one is taken. A tensor
+/// statement that loses them. So is, as a note, every copy of which another one is taken; one that
+/// is the same tensor under another name is compared with it where the program runs. A tensor
 /// of which no statement has all is put together from pieces, of which there may be 1,024.
 ///
 /// \pre        `expanded` is what `expand` gives

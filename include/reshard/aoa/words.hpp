@@ -49,6 +49,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"resize", value_kind::text, false},
     {"scales", value_kind::text, false},
     {"blocks", value_kind::text, false},
+    {"copy_of", value_kind::text, false},
 };
 
 /// The word of that text, or null.

@@ -23,8 +23,9 @@ RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors 
                          options const& how = {});
 
 /// Fills the tensors of `want` from those of `have`: by name, or as `how.program` says.
+/// Before anything moves, source tensors that the program calls copies are compared.
 ///
-/// \throws error as `prepare`
+/// \throws error as `prepare`, and with errc::overlap where copies differ
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& how = {});
 

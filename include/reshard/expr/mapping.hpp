@@ -142,19 +142,21 @@ struct relation {
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
         alias,        ///< the same tensor under another name
+        copy,         ///< of the source: has to be equal, and is not used
     } what{};
-    std::string key;       ///< the parameter
-    std::string companion; ///< what follows it
+    std::string key;         ///< the parameter
+    std::string companion;   ///< what follows it
+    index_vector block = {}; ///< of a scale: the extents of a block
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.key, self.companion);
+        visit(self.what, self.key, self.companion, self.block);
     }
 
     bool operator==(relation const&) const = default;
 };
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{4, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{5, "the kind of relation"};
 
 } // namespace detail
 
@@ -238,10 +240,11 @@ private:
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 3};
+inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
-/// A digest of sources, outputs and removed keys, which are what is carried out; relations are not,
-/// so it is not that of all members. Equal mappings have equal digests on every machine.
+/// A digest of sources, outputs, removed keys and copies, which are what is carried out; other
+/// relations are not, so it is not that of all members. Equal mappings have equal digests on every
+/// machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail

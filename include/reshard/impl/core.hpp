@@ -40,6 +40,7 @@
 #include <reshard/aoa/macro/impl/placeholder.ipp>
 #include <reshard/aoa/macro/impl/star.ipp>
 #include <reshard/bind/impl/bind.ipp>
+#include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>

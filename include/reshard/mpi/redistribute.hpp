@@ -34,9 +34,11 @@ RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_ten
                          options const& how = {});
 
 /// Fills the tensors of `want` from those of `have`: by name, or as `how.program` says.
+/// Before anything moves, source tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`; what `how.allocate` or `how.release` throw on a rank
+/// \throws error as `prepare`, and with errc::overlap where copies differ; what `how.allocate` or
+///         `how.release` throw on a rank
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& how = {});
 

@@ -8,6 +8,9 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/plan/plan_problem.hpp>
 
+#include <string>
+#include <vector>
+
 /// \file
 /// From layouts and a mapping to what a plan is made from: names are turned into numbers.
 
@@ -20,6 +23,25 @@ namespace reshard {
 ///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target);
+
+namespace detail {
+
+/// A tensor of which a holder has elements, and not the scales of their blocks.
+struct scales_apart {
+    std::string key;
+    std::string message;
+};
+
+/// The tensors of `target` that a program relates to scales, where some holder of elements does not
+/// have the scales of all blocks that these are of; each tensor once. Shards that are cut flat are
+/// put together before anybody uses them, and not judged; nor is a target without the scales.
+RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
+                                                         layout const& target);
+
+/// \throws error with errc::bad_layout for the first of them
+RESHARD_DECL void check_scales(mapping const& program, layout const& target);
+
+} // namespace detail
 
 } // namespace reshard
 

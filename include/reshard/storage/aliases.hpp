@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_ALIASES_HPP
 #define RESHARD_STORAGE_ALIASES_HPP
 
-#include <reshard/bind/redistribute.hpp>
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
@@ -34,61 +34,14 @@ using alias_map = std::map<std::string, std::string>;
 /// key
 RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all);
 
-/// The shards of one key.
-RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key);
-
-/// True where each shard of `alias` is one of `tensors` too, in the same memory.
-RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
-
-/// Memory for a copy of the shards of an alias, as shards of its key.
-struct alias_copy {
-    std::vector<std::vector<std::byte>> memory;
-    state_dict shards;
-
-    alias_copy(const_state_dict const& alias, std::string const& key);
-};
-
-/// An element in which two tensors differ: its place in row-major order, and both values.
-struct alias_difference {
-    index_t place = 0;
-    std::string alias;
-    std::string key;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.place, self.alias, self.key);
-    }
-};
-
-/// The first one among the shards of this rank.
-RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
-                                                              alias_copy const& copy);
-
-/// Refuses a tensor that differs from that of its key, bit by bit, however both are spread. What
-/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
-/// its shards of the alias.
+/// Refuses a tensor that differs from that of its key, bit by bit (see `difference_between`).
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::overlap, on every rank alike
 template <group Group>
 void compare_alias(Group const& world, const_state_dict const& tensors, std::string const& name,
                    tensor_layout const& key, index_vector const& shape) {
-    const_state_dict const alias = shards_of_key(tensors, name);
-    const_state_dict const held = shards_of_key(tensors, key.key);
-    auto const same = gather_values(world, int{is_same_memory(alias, held)});
-    if (std::ranges::count(same, 0) == 0)
-        return;
-    std::optional<alias_copy> copy;
-    agree_on(world, [&] { copy.emplace(alias, key.key); });
-    redistribute(world, held, copy->shards);
-    std::vector<alias_difference> mine;
-    if (auto found = first_difference(alias, *copy))
-        mine.push_back(std::move(*found));
-    std::optional<alias_difference> first;
-    for (auto& of_rank : gather_values(world, mine))
-        for (alias_difference& one : of_rank)
-            if (!first || one.place < first->place)
-                first = std::move(one);
-    if (first)
+    if (auto const first = difference_between(world, tensors, name, key.key))
         fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
              "', but differs from it: element ", unravel_index(first->place, shape), " is ",
              first->alias, " and ", first->key,
@@ -109,6 +62,13 @@ void check_aliases(group auto const& world, const_state_dict const& tensors, lay
         if (how.compare_aliases && all.find(alias))
             compare_alias(world, tensors, alias, *all.find(key), all.shape_of(*all.find(key)));
 }
+
+/// Refuses tensors of a checkpoint that a program calls copies, and that are not: of these,
+/// `rank` reads every `size`-th pair.
+///
+/// \throws error with errc::overlap, with the first element that differs
+RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,
+                               int size);
 
 /// The tensors without those that are another one of the list under another name: the same shard in
 /// the same memory.

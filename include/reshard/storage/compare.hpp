@@ -89,20 +89,6 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     }
 }
 
-constexpr bool is_integer(data_type dtype) {
-    switch (dtype) {
-    case data_type::boolean:
-    case data_type::u8:
-    case data_type::i8:
-    case data_type::i16:
-    case data_type::u16:
-    case data_type::i32:
-    case data_type::u32:
-    case data_type::i64: return true;
-    default: return false;
-    }
-}
-
 /// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
 struct tensor_difference {
     std::string key;

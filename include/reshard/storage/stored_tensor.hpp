@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_STORED_TENSOR_HPP
 
 #include <reshard/bind/bind.hpp>
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
@@ -23,25 +24,6 @@
 /// A tensor in the files of a checkpoint, element by element.
 
 namespace reshard::detail {
-
-/// Elements in memory, `step` apart.
-struct element_row {
-    unsigned char const* bytes;
-    index_t first;
-    index_t step;
-
-    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
-};
-
-/// The first of `count` elements that differs, or `count`.
-RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
-                                      int bits);
-
-/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
-///
-/// Both sides are row-major, so that fusing axes keeps the order of elements.
-RESHARD_DECL std::optional<index_t>
-first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
 struct stored_pair;
 

@@ -388,4 +388,26 @@ BOOST_AUTO_TEST_CASE(pieces_that_double_without_end_are_refused_early) {
     BOOST_TEST(found.map.outputs().size() == 2u); // b and h
 }
 
+BOOST_AUTO_TEST_CASE(a_program_tells_what_there_is_to_say_of_it) {
+    catalog_entry fused = tensor("d", {2, 8});
+    fused.parts = {2, 1};
+    catalog const target({fused});
+    std::vector<std::string> told;
+    auto const told_program =
+        with_findings(parsed("a, a -> d, fused_ffn"), [&](program const& code, finding const& one) {
+            told.push_back(one.code + ": " + describe(code, one));
+        });
+    BOOST_TEST((told_program(source, &target) ==
+                mapping_of(parsed("a, a -> d, fused_ffn"), source, &target)));
+    std::vector<std::string> const expected{
+        "fused_axis: program:1:1: warning: fused_ffn runs along axis 1 of 'a', 'a' -> 'd', which "
+        "neither side cuts, and 'd' is cut into 2 parts along axis 0; write axis=0 if these are "
+        "tensor-parallel parts, as of [out, in] weights, or axis=1 if they are not\n"
+        "    a, a -> d, fused_ffn\n"
+        "    ^"};
+    BOOST_TEST(told == expected, boost::test_tools::per_element());
+    BOOST_CHECK_EXCEPTION(with_findings(parsed("x -> d"), {})(source, &target), error,
+                          [](error const& problem) { return problem.code() == errc::unknown_key; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

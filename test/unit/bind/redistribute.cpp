@@ -187,4 +187,49 @@ BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
     BOOST_TEST(target.storage.use_count() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(copies_are_compared_before_anything_moves) {
+    std::vector<float> embed{0, 1, 2, 3, 4, 5}, head = embed, filled(6, -1);
+    shard_descriptor const all = part("embed", {3, 2}, whole({3, 2}));
+    shard_descriptor const other = part("head", {3, 2}, whole({3, 2}));
+    const_state_dict have;
+    have.add(all, const_tensor_view{embed.data(), data_type::f32, {3, 2}, {2, 1}});
+    have.add(other, const_tensor_view{head.data(), data_type::f32, {3, 2}, {2, 1}});
+    mapping program(catalog_of(layout_of({{all, other}})));
+    program.define("embed", program.source(0));
+    program.remove("head");
+    program.relate({detail::relation::kind::copy, "embed", "head"});
+    redistribute(solo(), have, one_tensor(all, filled), {.program = program});
+    BOOST_TEST(filled == embed, boost::test_tools::per_element());
+    head[3] = 2.5F;
+    filled.assign(6, -1);
+    BOOST_CHECK_EXCEPTION(
+        redistribute(solo(), have, one_tensor(all, filled), {.program = program}), error,
+        says(errc::overlap, "'head' is said to be a copy of 'embed', but differs from it: element "
+                            "[1, 1] is 2.5 and 3; make them equal, or take 'embed' without "
+                            "comparing (option take_first)"));
+    BOOST_TEST(filled == std::vector<float>(6, -1), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(scales_that_lie_apart_are_refused) {
+    std::vector<float> w(16), s(4), half(8), scales(4);
+    const_state_dict have;
+    have.add(part("w", {4, 4}, whole({4, 4})),
+             const_tensor_view{w.data(), data_type::f32, {4, 4}, {4, 1}});
+    have.add(part("s", {2, 2}, whole({2, 2})),
+             const_tensor_view{s.data(), data_type::f32, {2, 2}, {2, 1}});
+    state_dict want = one_tensor(part("w", {4, 4}, {{2, 0}, {2, 4}}), half);
+    want.add(part("s", {2, 2}, {{0, 0}, {1, 2}}),
+             tensor_view{scales.data(), data_type::f32, {1, 2}, {2, 1}});
+    mapping program;
+    program.define("w", program.source("w", {4, 4}, data_type::f32));
+    program.define("s", program.source("s", {2, 2}, data_type::f32));
+    program.relate({detail::relation::kind::scale, "w", "s", {2, 2}});
+    BOOST_CHECK_EXCEPTION(
+        redistribute(solo(), have, want, {.program = program}), error,
+        says(errc::bad_layout,
+             "'w': rank 0 holds [2:4, 0:4], whose scales are [1:2, 0:2] of 's', and of these only "
+             "[0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 2, or give each "
+             "rank the scales of every block that it has elements of: do not cut 's'"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -253,7 +253,19 @@ BOOST_AUTO_TEST_CASE(stages_keep_layers_and_ends_on_one_coordinate) {
     BOOST_TEST(shards_of(table, 4) == "0:[0:2] 1:[0:2] 2:[0:2] 3:[0:2] 4:[0:2] 5:[0:2]");
     BOOST_TEST_REQUIRE(table.notes.size() == 2u);
     BOOST_TEST(table.notes[0] == "l.json: stages.last[0]: no key matches 'm.norm.**'");
-    BOOST_TEST(table.notes[1] == "l.json: 1 keys match no rule and are replicated: 'head.w'");
+    BOOST_TEST(table.notes[1] == "l.json: 1 key matches no rule and is replicated: 'head.w'");
+}
+
+BOOST_AUTO_TEST_CASE(keys_without_a_rule_are_noted_once_a_kind) {
+    std::vector<catalog_entry> keys;
+    for (char const* key : {"l.0.in_norm", "l.1.in_norm", "l.0.out_norm", "l.1.out_norm", "l.0.w2",
+                            "l.1.w2", "0.x", "a", "b", "c", "l.12"})
+        keys.push_back({key, data_type::f32, {2}, {1}});
+    auto const table = ruled(R"({"mesh": [["tp", 2]], "rules": [{"match": "**.w2"}]})", keys);
+    BOOST_TEST_REQUIRE(table.notes.size() == 1u);
+    BOOST_TEST(table.notes[0] ==
+               "l.json: 9 keys match no rule and are replicated: '0.x', 'a', 'b', 'c', "
+               "'l.*.in_norm' (2) and 3 more");
 }
 
 BOOST_AUTO_TEST_CASE(stages_that_no_key_uses_are_noted) {

@@ -90,4 +90,77 @@ BOOST_AUTO_TEST_CASE(a_target_of_another_shape_or_type_is_refused) {
                                "to cast it write 'w -> w, dtype=\"float16\"'"));
 }
 
+namespace {
+
+/// A tensor of 256 x 256 and its scales, a number for each block of 128 x 128.
+mapping scaled(index_vector const& scales = {2, 2}) {
+    mapping program;
+    program.define("w", program.source("w", {256, 256}, data_type::f32));
+    program.define("s", program.source("s", scales, data_type::f32));
+    program.relate({relation::kind::scale, "w", "s", {128, 128}});
+    return program;
+}
+
+shard_descriptor rows_of_w(index_t first, index_t count) {
+    return part("w", {256, 256}, {{first, 0}, {count, 256}});
+}
+
+shard_descriptor rows_of_s(index_t first, index_t count) {
+    return part("s", {2, 2}, {{first, 0}, {count, 2}});
+}
+
+std::string first_apart(std::vector<std::vector<shard_descriptor>> const& ranks) {
+    auto const found = find_scales_apart(scaled(), layout_of(ranks));
+    return found.empty() ? std::string() : found[0].key + ": " + found[0].message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(scales_have_to_lie_beside_their_blocks) {
+    std::vector<std::vector<shard_descriptor>> const quarters{{rows_of_w(0, 64), rows_of_s(0, 1)},
+                                                              {rows_of_w(64, 64), rows_of_s(1, 1)},
+                                                              {rows_of_w(128, 64)},
+                                                              {rows_of_w(192, 64)}};
+    std::string const expected =
+        "'w': rank 1 holds [64:128, 0:256], whose scales are [0:1, 0:2] of 's', and of these only "
+        "[1:2, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, or give each rank "
+        "the scales of every block that it has elements of: do not cut 's'";
+    BOOST_TEST(first_apart(quarters) == "w: " + expected);
+    BOOST_CHECK_EXCEPTION(check_scales(scaled(), layout_of(quarters)), error,
+                          says(errc::bad_layout, expected));
+    BOOST_TEST(first_apart({{rows_of_w(0, 128), rows_of_s(0, 2)}, {rows_of_w(128, 128)}}) ==
+               "w: 'w': rank 1 holds [128:256, 0:256], whose scales are [1:2, 0:2] of 's', and "
+               "none of these; along axis 0 cut 'w' and its scales between blocks of 128, or give "
+               "each rank the scales of every block that it has elements of: do not cut 's'");
+    // Columns of w, rows of the scales.
+    BOOST_TEST(first_apart({{part("w", {256, 256}, {{0, 0}, {256, 128}}), rows_of_s(0, 1)},
+                            {part("w", {256, 256}, {{0, 128}, {256, 128}}), rows_of_s(1, 1)}}) ==
+               "w: 'w': rank 0 holds [0:256, 0:128], whose scales are [0:2, 0:1] of 's', and of "
+               "these only [0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, "
+               "or give each rank the scales of every block that it has elements of: do not cut "
+               "'s'");
+}
+
+BOOST_AUTO_TEST_CASE(scales_beside_their_blocks_are_fine) {
+    BOOST_TEST(first_apart({{rows_of_w(0, 128), rows_of_s(0, 1)},
+                            {rows_of_w(128, 128), rows_of_s(1, 1)}}) == "");
+    // Cut within blocks, but with all scales that belong to the rows.
+    BOOST_TEST(first_apart({{rows_of_w(0, 64), rows_of_s(0, 1)},
+                            {rows_of_w(64, 192), rows_of_s(0, 1), rows_of_s(1, 1)}}) == "");
+    BOOST_TEST(first_apart({{rows_of_w(0, 64), rows_of_s(0, 2)},
+                            {rows_of_w(64, 192), rows_of_s(0, 2)}}) == "");
+    // A rank without elements needs no scales, nor does one that wants no scales at all.
+    BOOST_TEST(first_apart({{rows_of_w(0, 256), rows_of_s(0, 2)}, {rows_of_w(256, 0)}}) == "");
+    BOOST_TEST(first_apart({{rows_of_w(0, 64)}, {rows_of_w(64, 192)}}) == "");
+    // Slices of ZeRO are put together before they are used.
+    BOOST_TEST(first_apart(
+                   {{part("w", {256, 256}, whole({256, 256}), flat_range{0, 100}), rows_of_s(0, 1)},
+                    {part("w", {256, 256}, whole({256, 256}), flat_range{100, 65536}),
+                     rows_of_s(1, 1)}}) == "");
+    // Of another shape they are no scales of these blocks.
+    layout const other = layout_of({{rows_of_w(0, 256), part("s", {3, 2}, {{0, 0}, {1, 2}})},
+                                    {part("s", {3, 2}, {{1, 0}, {2, 2}})}});
+    BOOST_TEST(find_scales_apart(scaled({3, 2}), other).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

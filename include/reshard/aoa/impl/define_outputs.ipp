@@ -137,7 +137,10 @@ private:
         if (!bound || bound->value == binding::none) {
             if (is_left(wanted.key, bound))
                 return in_.result.unexpected.push_back(wanted.key);
-            return define(wanted, identity(wanted.key, base));
+            define(wanted, identity(wanted.key, base));
+            if (state && !state->block.empty())
+                relate(base, wanted.key, *state);
+            return;
         }
         bound_value const& value = in_.names.value(bound->value);
         count_pieces(value);
@@ -229,7 +232,7 @@ private:
         auto const what = state.scalar       ? relation::kind::scalar_state
                           : state.is_alike() ? relation::kind::state
                                              : relation::kind::scale;
-        in_.result.map.relate({what, std::string(parameter), key});
+        in_.result.map.relate({what, std::string(parameter), key, state.block});
     }
 
     /// Whether a key of the source is left over under its own name.

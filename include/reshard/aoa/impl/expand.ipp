@@ -27,17 +27,73 @@ inline bool has_macro_word(std::vector<attribute> const& list) {
     });
 }
 
-RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements) {
-    for (statement& one : statements) {
-        std::vector<attribute> const& list = context.code.attributes(one);
-        if (list.empty() || has_macro_word(list))
-            continue;
-        bool is_sound = true;
+/// The words of a program's macros, for names that look like one with a typing mistake.
+class misspelt_words {
+public:
+    misspelt_words(macro_context const& context, std::vector<statement> const& statements)
+        : context_(context), is_read_(context.code.text_count()) {
+        for (statement const& one : statements)
+            for (name const& read : context.code.left(one))
+                if (read.kind == name::kind_type::text)
+                    is_read_[read.id] = true;
+    }
+
+    /// \throws statement_error with errc::syntax for a result behind the first one that no tensor
+    ///         has and nothing reads, and that is nearly the word of a macro
+    void check(statement const& one) const {
+        for (name const& made :
+             context_.code.right(one).subspan(std::min<std::size_t>(1, one.right)))
+            if (made.kind == name::kind_type::text && !is_meant(made))
+                if (std::string const question = question_of(made); !question.empty())
+                    throw statement_error{errc::syntax,
+                                          words("unknown attribute '", context_.code.text(made),
+                                                "'", question,
+                                                "; a tensor of that name is written in quotes"),
+                                          made.where};
+    }
+
+private:
+    /// Whether that can only be a tensor.
+    bool is_meant(name const& made) const {
+        std::string_view const key = context_.code.text(made);
+        std::string_view const text = context_.code.source_text();
+        bool const is_bare = made.where.last > made.where.first && made.where.last <= text.size() &&
+                             is_plain_char(text[made.where.first]);
+        auto const has = [&](catalog const* keys) { return keys && keys->find(key); };
+        return !is_bare || is_read_[made.id] || has(context_.left) || has(context_.right);
+    }
+
+    std::string question_of(name const& made) const {
+        nearest_text search(context_.code.text(made), true);
+        for (attribute_word const& each_word : attribute_words)
+            if (each_word.value == value_kind::none)
+                search.look_at(each_word.word);
+        return search.question();
+    }
+
+    macro_context const& context_;
+    std::vector<bool> is_read_; ///< by the number of the text
+};
+
+/// Refuses the attributes that a statement cannot have, all of them, and says whether there are
+/// none.
+inline bool has_sound_attributes(macro_context& context, statement const& one) {
+    bool is_sound = true;
+    std::vector<attribute> const& list = context.code.attributes(one);
+    if (!has_macro_word(list))
         for (attribute const& each_attribute : list)
             is_sound &= succeeds(context, one, [&] {
                 check_attribute(each_attribute);
                 check_text(each_attribute);
             });
+    return is_sound;
+}
+
+RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements) {
+    misspelt_words const misspelt(context, statements);
+    for (statement& one : statements) {
+        bool is_sound = succeeds(context, one, [&] { misspelt.check(one); });
+        is_sound &= has_sound_attributes(context, one);
         if (!is_sound)
             one = broken(context, one);
     }

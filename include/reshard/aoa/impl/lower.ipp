@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -140,6 +141,23 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source, catal
 RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
                                 catalog const* target) {
     return lower(expand(written, source, target).code, source, target);
+}
+
+RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
+with_findings(program written,
+              std::function<void(program const& expanded, finding const& one)> tell) {
+    return [written = std::move(written), tell = std::move(tell)](catalog const& source,
+                                                                  catalog const* target) {
+        expansion const expanded = expand(written, source, target);
+        lowering lowered = lower_all(expanded.code, source, target);
+        if (lowered.first_error)
+            fail(*lowered.first_error, describe(expanded.code, *first_error_of(lowered.findings)));
+        for (finding const& one : expanded.findings)
+            tell(expanded.code, one);
+        for (finding const& one : lowered.findings)
+            tell(expanded.code, one);
+        return std::move(lowered.map);
+    };
 }
 
 } // namespace reshard::aoa

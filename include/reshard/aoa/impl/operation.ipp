@@ -106,7 +106,11 @@ RESHARD_DECL void refuse_macro_word(attribute const& one) {
         throw statement_error{errc::bad_macro,
                               words("the macro ", one.word, " has not been expanded"), one.where};
     throw statement_error{
-        errc::syntax, words("'", one.word, "' is only allowed with fused_qkv and fused_qkv_old"),
+        errc::syntax,
+        one.word == "copy_of"
+            ? "'copy_of' is only allowed where a tensor is removed, as in  head "
+              "-> _, copy_of=\"embed\""
+            : words("'", one.word, "' is only allowed with fused_qkv and fused_qkv_old"),
         one.where};
 }
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -81,6 +82,7 @@ public:
           code_(result.code),
           source_(sides.source),
           made_(sides.made),
+          forward_(sides.forward),
           options_(options),
           found_(code_, source_, made_, {options.allow_rounding, sides.is_target_known}),
           lost_(result.losses),
@@ -223,23 +225,61 @@ private:
             }
     }
 
-    /// A tensor of the target from which nothing is taken is removed: it is added, or a copy.
-    void leave_out(std::uint32_t id) {
-        version_table const& versions = found_.versions();
+    /// The statement that makes the last value of a text, or `none`.
+    std::uint32_t last_maker(std::uint32_t id) const {
+        std::uint32_t const last = found_.versions().last(id);
+        return last == none ? none : found_.versions().maker(last);
+    }
+
+    /// The statement that makes a tensor of the target from which nothing is taken, or adds it.
+    std::uint32_t statement_that_leaves_out(std::uint32_t id) const {
         std::string const key(code_.text(text_name(id)));
         if (made_.find_parameter(key) == source_names::none || parts_.reads(key))
-            return;
-        std::uint32_t const last = versions.last(id);
-        std::uint32_t const maker = last == none ? none : versions.maker(last);
-        std::uint32_t const by = maker != none ? maker : versions.added_by(id);
-        if (by == none || (maker != none && found_.is_needed(maker)))
+            return none;
+        std::uint32_t const maker = last_maker(id);
+        return maker == none             ? found_.versions().added_by(id)
+               : found_.is_needed(maker) ? none
+                                         : maker;
+    }
+
+    /// A tensor of the target from which nothing is taken is removed: it is added, or a copy.
+    void leave_out(std::uint32_t id) {
+        std::string const key(code_.text(text_name(id)));
+        std::uint32_t const by = statement_that_leaves_out(id), maker = last_maker(id);
+        if (by == none)
             return;
         statement const one = code_.statements()[by];
+        std::string const kept = maker != none ? twin_of(key) : std::string();
         if (maker != none)
             note(one, key,
                  "nothing is recovered from '" + key +
-                     "': all of its elements are recovered from elsewhere");
-        mirror_.add_bare(text_name(id), {}, one);
+                     "': all of its elements are recovered from elsewhere" +
+                     (kept.empty() ? ""
+                                   : "; it has to equal '" + kept +
+                                         "', which is seen where the program runs (option "
+                                         "take_first)"));
+        if (kept.empty())
+            mirror_.add_bare(text_name(id), {}, one);
+        else
+            mirror_.add(text_name(id), {}, {{"copy_of", kept, '"', {}}}, one);
+    }
+
+    /// Another name that a tensor of the target has and keeps, or nothing.
+    std::string twin_of(std::string const& key) const {
+        if (options_.take_first || !options_.allow_copies)
+            return {};
+        std::set<std::string> twins;
+        for (relation const& one : forward_.relations())
+            if (one.what == relation::kind::alias && (one.key == key || one.companion == key)) {
+                for (relation const& other : forward_.relations())
+                    if (other.what == relation::kind::alias && other.key == one.key)
+                        twins.insert({other.key, other.companion});
+            }
+        for (std::string const& twin : twins)
+            if (auto const id = code_.find(twin);
+                twin != key && id && statement_that_leaves_out(*id) == none)
+                return twin;
+        return {};
     }
 
     /// The names that a reversed statement binds: nothing for copies.
@@ -259,6 +299,7 @@ private:
     program const& code_;
     source_names const& source_;
     source_names const& made_;
+    mapping const& forward_;
     reverse_options const& options_;
     recovery found_;
     lost_elements lost_;

@@ -179,8 +179,39 @@ private:
                                   in_.code.attributes(one)[0].where};
     }
 
+    /// What a removal says of a tensor that the removed one is a copy of, or null.
+    attribute const* copy_in(statement const& one) const {
+        std::vector<attribute> const& list = in_.code.attributes(one);
+        if (list.size() != 1 || list[0].word != "copy_of")
+            check_bare(one, "a removal");
+        else
+            check_attribute(list[0]);
+        return list.empty() ? nullptr : &list[0];
+    }
+
+    /// Says that two tensors of the source have to be equal.
+    void relate_copy(std::string const& key, attribute const& by) {
+        auto const& first = std::get<std::string>(by.value);
+        key_id const kept = in_.source.find(first), removed = in_.source.find(key);
+        auto const refuse = [&](errc code, std::string const& why) {
+            throw statement_error{
+                code, words("'", key, "' is to be a copy of '", first, "', ", why), by.where, key};
+        };
+        if (kept == source_names::none)
+            refuse(errc::unknown_key, "which the source does not have" + in_.names.near(first));
+        if (removed == source_names::none)
+            return;
+        catalog_entry const &a = in_.source.entry(removed), &b = in_.source.entry(kept);
+        if (a.shape != b.shape)
+            refuse(errc::shape_mismatch,
+                   words("but has the shape ", a.shape, ", and not ", b.shape));
+        if (a.dtype != b.dtype)
+            refuse(errc::dtype_mismatch, words("but is ", a.dtype, ", and not ", b.dtype));
+        in_.result.map.relate({relation::kind::copy, first, key});
+    }
+
     void remove(statement const& one) {
-        check_bare(one, "a removal");
+        attribute const* const copied = copy_in(one);
         name const& removed = in_.code.left(one)[0];
         std::string const key(in_.code.text(removed));
         if (in_.names[removed].value != binding::none)
@@ -200,6 +231,8 @@ private:
                          in_.names.near(key));
         else
             in_.result.map.remove(key);
+        if (copied)
+            relate_copy(key, *copied);
     }
 
     void add(statement const& one) {

@@ -61,7 +61,7 @@ namespace reshard::aoa {
 struct macro {
     std::string_view name;
     void (*expand)(macro_context&, std::vector<statement>&);
-    bool needs_chain = false; ///< asks into how many parts a tensor is cut
+    bool needs_chain = false; ///< asks how a tensor is cut
 };
 
 /// All macros, in the order in which each is applied to everything that the one before it made.
@@ -75,7 +75,7 @@ inline constexpr macro macros[] = {
     {"^T", detail::expand_transpose},
     {"fused_qkv_old", each<detail::expand_fused_qkv_old>, true},
     {"fused_ffn", each<detail::expand_fused_ffn>, true},
-    {"fused_qkv", each<detail::expand_fused_qkv>},
+    {"fused_qkv", each<detail::expand_fused_qkv>, true},
 };
 
 namespace detail {

@@ -25,6 +25,22 @@
 
 namespace reshard::aoa::detail {
 
+/// A key that names were followed to, and the axis of it that is the one asked for.
+struct reached_key {
+    catalog_entry const* entry;
+    std::size_t axis;
+
+    index_t parts() const { return entry->parts[axis]; }
+
+    /// Another axis that is cut, or nothing.
+    std::optional<std::size_t> other_cut() const {
+        for (std::size_t other = 0; other < entry->parts.size(); ++other)
+            if (other != axis && entry->parts[other] > 1)
+                return other;
+        return std::nullopt;
+    }
+};
+
 /// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last
 /// one.
 class part_counter {
@@ -88,6 +104,9 @@ public:
         }
         return found;
     }
+
+    /// The keys that both have looked at, of one that threw as well.
+    std::vector<reached_key> const& reached() const { return reached_; }
 
 private:
     void step() const {
@@ -215,6 +234,7 @@ private:
                 words("'", key, "' has ", axis_count(entry->shape.size()), " and no axis ", axis),
                 {},
                 key};
+        reached_.push_back({entry, static_cast<std::size_t>(place)});
         index_t const count = entry->parts[static_cast<std::size_t>(place)];
         if (!entry->is_even(static_cast<std::size_t>(place)))
             throw statement_error{errc::bad_macro,
@@ -248,6 +268,7 @@ private:
     std::string side_;
     std::vector<state_suffix> const& suffixes_;
     budget& steps_;
+    mutable std::vector<reached_key> reached_;
 };
 
 } // namespace reshard::aoa::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/plan/plan_digest.hpp>
@@ -65,36 +66,47 @@ inline std::uint64_t digest_of_job(planned_job const& layouts,
 
 } // namespace detail
 
-RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
-                         options const& how) {
-    detail::check_call(have, want, how);
-    auto planned = std::make_shared<detail::planned_job>();
-    planned->source = detail::layout_alone(have, "source");
-    planned->target = detail::layout_alone(want, "target");
-    auto program = detail::mapping_of_call(how.program, catalog_of(planned->source),
-                                           catalog_of(planned->target));
+namespace detail {
+
+/// Prepares a job; where it is to run at once, tensors that the program calls copies are compared.
+inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
+                        options const& how, bool runs_at_once) {
+    check_call(have, want, how);
+    auto planned = std::make_shared<planned_job>();
+    planned->source = layout_alone(have, "source");
+    planned->target = layout_alone(want, "target");
+    auto program =
+        mapping_of_call(how.program, catalog_of(planned->source), catalog_of(planned->target));
+    if (runs_at_once && program)
+        check_copies(alone, have.tensors, *program);
     if (how.allocate)
-        return job(std::make_unique<detail::rounds_job<solo>>(
-            alone, detail::plan_in_rounds(planned, std::move(program), how, {0, 1, {}}),
-            std::move(have.tensors), how, detail::bind_alone));
-    std::uint64_t const digest = how.cache ? detail::digest_of_job(*planned, program, how) : 0;
-    std::shared_ptr<detail::planned_job const> ready =
-        how.cache ? how.cache->find(digest) : nullptr;
+        return job(std::make_unique<rounds_job<solo>>(
+            alone, plan_in_rounds(planned, std::move(program), how, {0, 1, {}}),
+            std::move(have.tensors), how, bind_alone));
+    std::uint64_t const digest = how.cache ? digest_of_job(*planned, program, how) : 0;
+    std::shared_ptr<planned_job const> ready = how.cache ? how.cache->find(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
-        detail::fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
-        detail::plan_transfers(*planned, {}, {});
+        fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
+        plan_transfers(*planned, {}, {});
         ready = how.cache ? how.cache->add(digest, std::move(planned)) : std::move(planned);
     }
-    auto state = detail::bind_alone(std::move(ready), have.tensors, want.tensors);
+    auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
     state->was_kept = was_kept;
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
 
+} // namespace detail
+
+RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
+                         options const& how) {
+    return detail::prepare_call(alone, std::move(have), std::move(want), how, false);
+}
+
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& how) {
-    job ready = prepare(alone, std::move(have), std::move(want), how);
+    job ready = detail::prepare_call(alone, std::move(have), std::move(want), how, true);
     run(ready);
 }
 

@@ -112,7 +112,13 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
 namespace detail {
 
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
-    return digest_of_all(program.sources(), program.outputs(), program.removed());
+    std::uint64_t const digest =
+        digest_of_all(program.sources(), program.outputs(), program.removed());
+    std::vector<relation> copies; // these are compared; other relations are not carried out
+    for (relation const& one : program.relations())
+        if (one.what == relation::kind::copy)
+            copies.push_back(one);
+    return copies.empty() ? digest : digest_of_all(digest, copies);
 }
 
 /// What keeps `part` from being a piece of `output`, or nothing.

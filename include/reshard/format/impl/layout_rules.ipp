@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace reshard {
@@ -157,6 +159,19 @@ inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_vi
     return found;
 }
 
+/// `model.layers.12.norm` as `model.layers.*.norm`.
+inline std::string kind_of_key(std::string_view key) {
+    std::string kind;
+    for (std::size_t at = 0; at <= key.size();) {
+        std::size_t const end = std::min(key.find('.', at), key.size());
+        std::string_view const name = key.substr(at, end - at);
+        bool const is_number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+        kind += (at == 0 ? "" : ".") + std::string(is_number ? "*" : name);
+        at = end + 1;
+    }
+    return kind;
+}
+
 /// Where the keys of a layout file go, and which of its rules were used.
 class rule_book {
 public:
@@ -197,14 +212,36 @@ public:
             add_stage_notes(result);
         if (unruled_count_ > 0)
             result.push_back(book_.file + ": " + std::to_string(unruled_count_) +
-                             " keys match no rule and are replicated: " + unruled_ +
-                             (unruled_count_ > most_named
-                                  ? " and " + std::to_string(unruled_count_ - most_named) + " more"
-                                  : ""));
+                             (unruled_count_ == 1 ? " key matches no rule and is replicated: "
+                                                  : " keys match no rule and are replicated: ") +
+                             unruled_text());
         return result;
     }
 
 private:
+    /// `'l.*.norm' (30), 'norm'`: keys that only differ in numbers once.
+    std::string unruled_text() const {
+        std::string text;
+        std::size_t left = unruled_count_;
+        for (std::size_t i = 0; i < std::min(unruled_.size(), most_named); ++i) {
+            auto const& [kind, count] = unruled_[i];
+            text += (i == 0 ? "'" : ", '") + kind + "'";
+            text += count > 1 ? " (" + std::to_string(count) + ")" : "";
+            left -= count;
+        }
+        return text + (left > 0 ? " and " + std::to_string(left) + " more" : "");
+    }
+
+    void add_unruled(std::string const& key) {
+        ++unruled_count_;
+        auto const [place, is_new] = unruled_kinds_.emplace(kind_of_key(key), unruled_.size());
+        if (is_new)
+            unruled_.emplace_back(key, 0);
+        auto& [shown, count] = unruled_[place->second];
+        if (++count == 2)
+            shown = place->first;
+    }
+
     /// What of the stages no key uses.
     void add_stage_notes(std::vector<std::string>& notes) const {
         auto const add = [&](std::string const& what, std::vector<bool> const& used,
@@ -235,8 +272,7 @@ private:
                 used_[i] = true;
                 return book_.rules[i].placements;
             }
-        if (unruled_count_++ < most_named)
-            unruled_ += (unruled_.empty() ? "'" : ", '") + key + "'";
+        add_unruled(key);
         return std::vector<placement>(book_.ranks.ndim());
     }
 
@@ -286,7 +322,8 @@ private:
     std::vector<bool> used_first_;
     std::vector<bool> used_last_;
     index_t layers_ = 0; ///< one more than the highest number of a layer
-    std::string unruled_;
+    std::vector<std::pair<std::string, std::size_t>> unruled_; ///< a kind, and how many keys
+    std::map<std::string, std::size_t> unruled_kinds_;         ///< their places
     std::size_t unruled_count_ = 0;
 };
 

@@ -48,6 +48,7 @@ public:
                 told_layout(target, target_keys, target_made), {how_.strict, how_.shape_mismatch});
             planned_->source = own_layout(source);
             planned_->target = own_layout(target);
+            check_scales(planned_->program, planned_->target);
         });
         if (source.layout)
             agree_on(world_, [&] { plan_with(planned_->source); });

@@ -5,6 +5,7 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bind_job.hpp>
@@ -32,29 +33,38 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides
                                                        std::move(have.tensors), how, bind));
 }
 
-} // namespace detail
-
-RESHARD_DECL job prepare(mpi_group const& caller, source_tensors have, target_tensors want,
-                         options const& how) {
+/// Prepares a job; where it is to run at once, tensors that the program calls copies are compared.
+///
+/// \par Collective every rank of the group, in the same order
+inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
+                        options const& how, bool runs_at_once) {
     mpi_group const world = caller.with_deadline(how.deadline);
-    detail::agree_to_run(world, "redistribute", detail::digest_of_call(how, have, want),
-                         detail::check_call(world, have, want, how));
+    agree_to_run(world, "redistribute", digest_of_call(how, have, want),
+                 check_call(world, have, want, how));
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
-    detail::two_sides sides;
-    agree_on(ranks, [&] { sides = detail::sides_of(have, want); });
-    auto program = detail::mapping_of_call(ranks, how.program, sides);
+    two_sides sides;
+    agree_on(ranks, [&] { sides = sides_of(have, want); });
+    auto program = mapping_of_call(ranks, how.program, sides);
+    if (runs_at_once && program)
+        check_copies(ranks, have.tensors, *program);
     if (how.allocate)
-        return detail::prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program),
-                                      how);
-    detail::known_plan const plan = detail::plan_of_call(ranks, sides, std::move(program), how);
-    auto state = detail::bind_job(ranks, plan, have, want, how.on_node);
+        return prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program), how);
+    known_plan const plan = plan_of_call(ranks, sides, std::move(program), how);
+    auto state = bind_job(ranks, plan, have, want, how.on_node);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
 
+} // namespace detail
+
+RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
+                         options const& how) {
+    return detail::prepare_call(world, std::move(have), std::move(want), how, false);
+}
+
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& how) {
-    job ready = prepare(world, std::move(have), std::move(want), how);
+    job ready = detail::prepare_call(world, std::move(have), std::move(want), how, true);
     run(ready);
 }
 

@@ -6,6 +6,7 @@
 #include <reshard/plan/planned_job.hpp>
 
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <tuple>
 #include <utility>
@@ -16,6 +17,7 @@ RESHARD_DECL void fit_program(planned_job& all, std::optional<mapping> program,
                               fit_rules const& how) {
     std::tie(all.program, all.verdict) =
         fitted_program(std::move(program), catalog_of(all.source), all.target, how);
+    check_scales(all.program, all.target);
 }
 
 RESHARD_DECL void plan_transfers(planned_job& all, plan_scope const& mine,

@@ -9,8 +9,12 @@
 #include <reshard/expr/by_name.hpp>
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace reshard {
@@ -95,6 +99,120 @@ inline std::vector<target_side> targets_of(mapping const& program, layout const&
             return program.outputs().find(wanted.key);
         })));
     return sides;
+}
+
+/// The blocks that a box has elements of.
+inline box blocks_of(box region, index_vector const& block) {
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
+        index_t const end = (region.end(axis) + block[axis] - 1) / block[axis];
+        region.offset[axis] /= block[axis];
+        region.shape[axis] = end - region.offset[axis];
+    }
+    return region;
+}
+
+/// The boxes that each holder has, each once.
+inline std::map<holder_t, std::set<box>> boxes_by_holder(tensor_shards const& shards) {
+    std::map<holder_t, std::set<box>> held;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        for (box const& one : shards.boxes(i))
+            if (!is_empty(one))
+                held[shards.holder(i)].insert(one);
+    return held;
+}
+
+/// \pre the boxes share no elements
+inline bool have_all(std::set<box> const& boxes, box const& wanted) {
+    index_t found = 0;
+    for (box const& one : boxes)
+        if (auto const common = intersect(one, wanted))
+            found += element_count(*common);
+    return found >= element_count(wanted);
+}
+
+inline box hull_of(std::set<box> const& boxes) {
+    box all = *boxes.begin();
+    for (box const& one : boxes)
+        all = hull(all, one);
+    return all;
+}
+
+/// The axis along which a holder lacks some of the blocks it wants; the first one where it lacks
+/// all, or some within.
+inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
+    if (!boxes.empty()) {
+        box const all = hull_of(boxes);
+        for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
+            if (all.offset[axis] > wanted.offset[axis] || all.end(axis) < wanted.end(axis))
+                return axis;
+    }
+    return 0;
+}
+
+/// What a holder of `region` lacks of the scales of its blocks, where it has `boxes` of these.
+inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
+                               std::set<box> const& boxes) {
+    box const wanted = blocks_of(region, scaled.block);
+    std::size_t const axis = lacking_axis(boxes, wanted);
+    return words("'", scaled.key, "': rank ", holder, " holds ", to_string(region),
+                 ", whose scales are ", to_string(wanted), " of '", scaled.companion, "', and ",
+                 boxes.empty() ? std::string("none of these")
+                               : "of these only " + to_string(hull_of(boxes)),
+                 "; along axis ", axis, " cut '", scaled.key, "' and its scales between blocks of ",
+                 scaled.block[axis],
+                 ", or give each rank the scales of every block that it has "
+                 "elements of: do not cut '",
+                 scaled.companion, "'");
+}
+
+/// What is wrong with how a tensor and its scales are spread, or nothing.
+inline std::string scales_fault(relation const& scaled, layout const& target,
+                                tensor_layout const& tensor, tensor_layout const& scales) {
+    tensor_shards const shards = target.shards_of(tensor);
+    auto const held = boxes_by_holder(target.shards_of(scales));
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        if (shards.flat(i))
+            continue;
+        auto const place = held.find(shards.holder(i));
+        std::set<box> const boxes = place == held.end() ? std::set<box>() : place->second;
+        for (box const& region : shards.boxes(i))
+            if (!is_empty(region) && !have_all(boxes, blocks_of(region, scaled.block)))
+                return scales_text(scaled, shards.holder(i), region, boxes);
+    }
+    return {};
+}
+
+/// Whether one tensor has a number for each block of the other.
+inline bool are_scales(relation const& scaled, index_vector const& shape,
+                       index_vector const& scales) {
+    return scaled.what == relation::kind::scale && scaled.block.size() == shape.size() &&
+           blocks_of(whole(shape), scaled.block).shape == scales;
+}
+
+RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
+                                                         layout const& target) {
+    std::vector<scales_apart> found;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector>> sound; // pairs of spreads
+    for (relation const& one : program.relations()) {
+        tensor_layout const* const tensor = target.find(one.key);
+        tensor_layout const* const scales = target.find(one.companion);
+        if (!tensor || !scales ||
+            !are_scales(one, target.shape_of(*tensor), target.shape_of(*scales)) ||
+            sound.contains({tensor->spread, scales->spread, one.block}))
+            continue;
+        std::string fault = scales_fault(one, target, *tensor, *scales);
+        if (fault.empty())
+            sound.insert({tensor->spread, scales->spread, one.block});
+        else
+            found.push_back({one.key, std::move(fault)});
+    }
+    return found;
+}
+
+RESHARD_DECL void check_scales(mapping const& program, layout const& target) {
+    auto const found = find_scales_apart(program, target);
+    if (!found.empty())
+        fail(errc::bad_layout, found.front().message);
 }
 
 } // namespace detail

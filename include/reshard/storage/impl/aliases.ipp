@@ -37,77 +37,26 @@ RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all) {
     }
 }
 
-RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key) {
-    const_state_dict found;
-    for (auto const& [descriptor, tensor] : all)
-        if (descriptor.key == key)
-            found.add(descriptor, tensor);
+/// \pre the checkpoint has the key
+inline stored_tensor stored_of(checkpoint const& source, std::string const& key) {
+    auto const& tensors = source.files_layout().tensors;
+    stored_tensor found(source,
+                        static_cast<std::size_t>(find_tensor(tensors, key) - tensors.begin()));
+    found.check_cover();
     return found;
 }
 
-inline shard_descriptor renamed(shard_descriptor shard, std::string const& key) {
-    shard.key = key;
-    return shard;
-}
-
-RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors) {
-    return std::ranges::all_of(alias, [&](const_local_shard const& shard) {
-        return std::ranges::any_of(tensors, [&](const_local_shard const& other) {
-            return renamed(shard.descriptor, other.descriptor.key) == other.descriptor &&
-                   shard.tensor == other.tensor;
-        });
-    });
-}
-
-RESHARD_DECL alias_copy::alias_copy(const_state_dict const& alias, std::string const& key) {
-    for (auto const& [descriptor, tensor] : alias) {
-        index_vector const shape = local_shape(descriptor);
-        memory.emplace_back(
-            static_cast<std::size_t>(byte_count(element_count(shape), descriptor.dtype)));
-        shards.add(renamed(descriptor, key), tensor_view{memory.back().data(), descriptor.dtype,
-                                                         shape, row_major_strides(shape)});
-    }
-}
-
-/// The place of a shard's element, which is number `local` of it, in the whole tensor.
-inline index_t place_of(shard_descriptor const& shard, index_t local) {
-    index_vector index = unravel_index(shard.flat ? shard.flat->begin + local : local,
-                                       shard.flat ? shard.region.shape : local_shape(shard));
-    for (axis_cycle const& cycle : shard.cycles)
-        index[cycle.axis] =
-            index[cycle.axis] / cycle.block * cycle.period + index[cycle.axis] % cycle.block;
-    for (std::size_t axis = 0; axis < index.size(); ++axis)
-        index[axis] += shard.region.offset[axis];
-    return ravel_index(index, shard.global_shape);
-}
-
-/// An element as text; where that is the same for both, their bits.
-inline alias_difference described(index_t place, const_tensor_view const& alias, index_t in_alias,
-                                  const_tensor_view const& copy, index_t in_copy) {
-    alias_difference found{place, element_text(alias, in_alias), element_text(copy, in_copy)};
-    if (found.alias == found.key) {
-        found.alias += " " + element_bits_text(alias, in_alias);
-        found.key += " " + element_bits_text(copy, in_copy);
-    }
-    return found;
-}
-
-RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
-                                                              alias_copy const& copy) {
-    std::optional<alias_difference> first;
-    for (std::size_t i = 0; i < alias.size(); ++i) {
-        auto const& [shard, tensor] = alias[i];
-        const_tensor_view const other = copy.shards[i].tensor;
-        auto const local = first_difference(
-            affine_copy{tensor.shape, 0, tensor.strides, 0, other.strides}, tensor, other);
-        if (!local)
+RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,
+                               int size) {
+    int number = 0;
+    for (relation const& one : program.relations()) {
+        if (one.what != relation::kind::copy || number++ % size != rank)
             continue;
-        index_t const place = place_of(shard, *local);
-        index_t const in_alias = linear_offset(unravel_index(*local, tensor.shape), tensor.strides);
-        if (!first || place < first->place)
-            first = described(place, tensor, in_alias, other, *local);
+        auto const differing =
+            difference_of(stored_of(source, one.companion), stored_of(source, one.key));
+        if (differing)
+            fail(errc::overlap, copies_differ(one, *differing->index, differing->a, differing->b));
     }
-    return first;
 }
 
 inline std::string const& key_of(alias_map const& aliases, std::string const& name) {

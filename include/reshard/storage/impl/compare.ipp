@@ -35,52 +35,6 @@ RESHARD_DECL tensor_view whole_tensor::view() {
             row_major_strides(descriptor_.global_shape)};
 }
 
-/// Element `place` of a tensor in memory, converted to `T`.
-template <class T>
-T element_as(const_tensor_view const& elements, index_t place) {
-    T value{};
-    data_type const wanted = data_type_of<T>;
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
-                  elements.data, &value);
-    return value;
-}
-
-std::string number_text(auto value) {
-    std::array<char, 32> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return {digits.data(), end};
-}
-
-/// The element that lies `place` elements behind the first one: the shortest digits that mean it.
-///
-/// \par Shape any; strides do not matter
-inline std::string element_text(const_tensor_view const& elements, index_t place) {
-    data_type const dtype = elements.dtype;
-    if (dtype == data_type::c64) {
-        auto const value = element_as<std::complex<float>>(elements, place);
-        return "(" + number_text(value.real()) + ", " + number_text(value.imag()) + ")";
-    }
-    if (is_integer(dtype))
-        return number_text(element_as<std::int64_t>(elements, place));
-    if (dtype == data_type::u64)
-        return number_text(element_as<std::uint64_t>(elements, place));
-    if (dtype == data_type::f64)
-        return number_text(element_as<double>(elements, place));
-    return number_text(element_as<float>(elements, place));
-}
-
-/// The bits of the same element, in hexadecimal: tells two NaN apart.
-inline std::string element_bits_text(const_tensor_view const& elements, index_t place) {
-    std::array<unsigned char, 8> element{};
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
-    std::string text = "0x";
-    for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
-        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
-        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] & 15];
-    }
-    return text;
-}
-
 inline std::string kind_text(stored_tensor const& stored) {
     return std::string(code(stored.tensor().dtype)) + " " + to_string(stored.shape());
 }

@@ -175,6 +175,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         carry_fused(program, source.files_layout());
         if (how.wanted && !how.cut_fused)
             at_path(target, [&] { check_fused(program, *how.wanted); });
+        if (how.wanted)
+            check_scales(program, *how.wanted);
         at_path(target, [&] { files = files_of(source, program, how, verdict); });
         digest = digest_of_call(source, program, files, how);
     });
@@ -194,6 +196,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
                 make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
         });
     });
+    agree_on(world, [&] { check_copies(source, program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
     checkpoint_writer writer(world, target, files, how.writing);
     index_t read = 0;

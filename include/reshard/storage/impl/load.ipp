@@ -79,6 +79,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     if (!how.cut_fused)
         check_fused(work.program, work.wanted);
     check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
+    check_scales(work.program, work.wanted);
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();
     work.whole =
@@ -142,6 +143,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
         at_path(path,
                 [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
     });
+    agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
     bound_plan const bound{work.whole, work.problem, source.shapes(), work.targets};
     read_all(world, source, bound, how);

@@ -41,7 +41,7 @@ public:
                 refuse(words("has no attribute '", each_attribute.word, "'",
                              find_attribute_word(each_attribute.word)
                                  ? ", which goes into a statement of its own"
-                                 : did_you_mean(each_attribute.word, others)),
+                                 : meant(each_attribute.word, others)),
                        each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
                 refuse("has the attribute '" + each_attribute.word + "' twice",
@@ -97,6 +97,23 @@ public:
     /// Into how many parts the tensors that the first left and the first right name mean are cut.
     index_t left_parts() const { return parts(true, 0, &part_counter::before); }
     index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
+
+    /// Reports where no tensor of the statement is cut along the axis of the macro, but one is
+    /// along another: as a warning, or as a note where the statement names its axis.
+    void report_uncut_axis() const {
+        std::optional<reached_key> other;
+        for (std::uint32_t i = 0; i < one_.left + one_.right; ++i)
+            for (reached_key const& at : keys_of(i)) {
+                if (at.parts() > 1)
+                    return;
+                if (!other && at.other_cut())
+                    other = at;
+            }
+        if (other)
+            context_.findings.push_back({number("axis") ? severity::note : severity::warning,
+                                         "fused_axis", other->entry->key, uncut_text(*other),
+                                         one_.where, one_.origin});
+    }
 
     /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
@@ -165,6 +182,63 @@ private:
                       "the number of parts into which the " + side + " cuts '" + key +
                           "' is not known; it is assumed to be 1");
         return 1;
+    }
+
+    /// ` (did you mean 'axis'?)`: of these words, or of all that there are.
+    static std::string meant(std::string_view word,
+                             std::initializer_list<std::string_view> others) {
+        std::string const question = did_you_mean(word, others);
+        return question.empty() ? did_you_mean(word, attribute_words, &attribute_word::word)
+                                : question;
+    }
+
+    /// The keys of its side that name `i` is made of, or becomes; those that can be told.
+    std::vector<reached_key> keys_of(std::uint32_t i) const {
+        bool const is_left = i < one_.left;
+        catalog const* const keys = is_left ? context_.left : context_.right;
+        if (!keys)
+            return {};
+        part_counter const counter(context_.code, *context_.chain, *keys,
+                                   std::string(side_name(context_, is_left)),
+                                   context_.options.state_suffixes, context_.steps);
+        try {
+            is_left ? counter.before(one_, i, axis()) : counter.after(one_, i, axis());
+        } catch (statement_error const&) { // said where the number of parts matters
+        } catch (no_value const&) {
+        }
+        return counter.reached();
+    }
+
+    /// The axis of the macro that `cut` has as its axis number `other`.
+    index_t as_macro_axis(reached_key const& cut, std::size_t other) const {
+        auto const ndim = static_cast<index_t>(cut.entry->shape.size());
+        index_t const here = axis() < 0 ? axis() + ndim : axis();
+        return ndim == 2 ? 1 - here : static_cast<index_t>(other);
+    }
+
+    std::string uncut_text(reached_key const& cut) const {
+        std::size_t const other = *cut.other_cut();
+        std::string const names =
+            quoted(context_.code.left(one_)) + " -> " + quoted(context_.code.right(one_));
+        std::string const text = words(
+            word_, " runs along axis ", axis(), " of ", names, ", which neither side cuts, and '",
+            cut.entry->key, "' is cut into ", cut.entry->parts[other], " parts along axis ", other);
+        index_t const meant = as_macro_axis(cut, other);
+        return number("axis")
+                   ? text + words("; write axis=", meant, " if these are tensor-parallel parts")
+                   : text + words("; write axis=", meant,
+                                  " if these are tensor-parallel parts, as of [out, in] weights, "
+                                  "or axis=",
+                                  axis(), " if they are not");
+    }
+
+    /// `'a', 'b'`.
+    std::string quoted(std::span<name const> names) const {
+        std::string list;
+        for (name const& each_name : names)
+            list += (list.empty() ? "'" : ", '") + plain_text(context_.code, each_name) +
+                    (stands_for_transpose(context_.code, each_name) ? "^T'" : "'");
+        return list;
     }
 
     macro_context& context_;
@@ -262,6 +336,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
     bool const fuses = one.left == 3 && one.right == 1;
     bool const parts_it = one.left == 1 && one.right == 3;
     fused.check_form(fuses || parts_it || (one.left == 1 && one.right == 1));
+    fused.report_uncut_axis();
     expand_qkv_old(fused, count, fuses, parts_it, expanded);
 }
 
@@ -275,6 +350,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     auto const count = read_heads(fused);
     bool const fuses = one.left == 3 && one.right == 1;
     fused.check_form(fuses || (one.left == 1 && one.right == 3));
+    fused.report_uncut_axis();
     std::vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
@@ -350,6 +426,7 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
                           "axis=n");
     fused.allow({"axis"});
     fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
+    fused.report_uncut_axis();
     expand_ffn(fused, one.left, one.right, expanded);
 }
 

@@ -1,0 +1,28 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FOLD_HPP
+#define RESHARD_TOOL_FOLD_HPP
+
+#include <reshard/aoa/lower.hpp>
+#include <reshard/layout/catalog.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// A program without macros as one with them.
+
+namespace tool {
+
+/// The shortest program that is found to mean the same as `lines`, a statement each, without
+/// macros, for tensors of `source` and `target`: statements that differ in numbers only as one with
+/// `$LAYER_ID`, and what fused macros stand for as these macros.
+///
+/// \post it is expanded and lowered to the mapping of `lines`; where nothing shorter is, it is they
+std::vector<std::string> fold(std::vector<std::string> const& lines, reshard::catalog const& source,
+                              reshard::catalog const& target,
+                              reshard::aoa::lower_options const& how);
+
+} // namespace tool
+
+#endif

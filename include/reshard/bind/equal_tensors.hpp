@@ -1,0 +1,158 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_EQUAL_TENSORS_HPP
+#define RESHARD_BIND_EQUAL_TENSORS_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/layout/descriptor.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Tensors that have to be equal, bit by bit, however ranks hold them.
+
+namespace reshard::detail {
+
+/// Elements in memory, `step` apart.
+struct element_row {
+    unsigned char const* bytes;
+    index_t first;
+    index_t step;
+
+    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
+};
+
+/// The first of `count` elements that differs, or `count`.
+RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
+                                      int bits);
+
+/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
+///
+/// Both sides are row-major, so that fusing axes keeps the order of elements.
+RESHARD_DECL std::optional<index_t>
+first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
+
+constexpr bool is_integer(data_type dtype) {
+    switch (dtype) {
+    case data_type::boolean:
+    case data_type::u8:
+    case data_type::i8:
+    case data_type::i16:
+    case data_type::u16:
+    case data_type::i32:
+    case data_type::u32:
+    case data_type::i64: return true;
+    default: return false;
+    }
+}
+
+/// Writes an element of a tensor in memory, which lies so many behind the first one: the shortest
+/// digits that mean it; and its bits, in hexadecimal, which tell two NaN apart.
+///
+/// \par Shape any; strides do not matter
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
+
+RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const& key);
+
+/// The shards of one key.
+RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key);
+
+/// True where each shard of `alias` is one of `tensors` too, in the same memory.
+RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
+
+/// Memory for a copy of the shards of an alias, as shards of its key.
+struct alias_copy {
+    std::vector<std::vector<std::byte>> memory;
+    state_dict shards;
+
+    alias_copy(const_state_dict const& alias, std::string const& key);
+};
+
+/// An element in which two tensors differ: its place in row-major order, and both values.
+struct alias_difference {
+    index_t place = 0;
+    std::string alias;
+    std::string key;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.place, self.alias, self.key);
+    }
+};
+
+/// The first one among the shards of this rank.
+RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
+                                                              alias_copy const& copy);
+
+/// The first element of `name` that differs from that of `key`, over all ranks, or nothing. What
+/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
+/// its shards of `name`.
+///
+/// \par Collective every rank of the group, in the same order
+template <group Group>
+std::optional<alias_difference>
+difference_between(Group const& world, const_state_dict const& tensors, std::string const& name,
+                   std::string const& key) {
+    const_state_dict const alias = shards_of_key(tensors, name);
+    const_state_dict const held = shards_of_key(tensors, key);
+    auto const same = gather_values(world, int{is_same_memory(alias, held)});
+    if (std::ranges::count(same, 0) == 0)
+        return std::nullopt;
+    std::optional<alias_copy> copy;
+    agree_on(world, [&] { copy.emplace(alias, key); });
+    redistribute(world, held, copy->shards);
+    std::vector<alias_difference> mine;
+    if (auto found = first_difference(alias, *copy))
+        mine.push_back(std::move(*found));
+    std::optional<alias_difference> first;
+    for (auto& of_rank : gather_values(world, mine))
+        for (alias_difference& one : of_rank)
+            if (!first || one.place < first->place)
+                first = std::move(one);
+    return first;
+}
+
+/// The shape of a source tensor of a program.
+///
+/// \pre it is one
+RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
+
+/// What is wrong where a program says that a tensor is a copy, and it differs.
+RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
+                                       std::string const& copy, std::string const& key);
+
+/// Refuses tensors that a program calls copies of others, and that differ.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error with errc::overlap, on every rank alike
+void check_copies(group auto const& world, const_state_dict const& tensors,
+                  mapping const& program) {
+    for (relation const& one : program.relations()) {
+        if (one.what != relation::kind::copy)
+            continue;
+        auto const found = difference_between(world, tensors, one.companion, one.key);
+        if (found)
+            fail(errc::overlap,
+                 copies_differ(one, unravel_index(found->place, shape_in(program, one.key)),
+                               found->alias, found->key));
+    }
+}
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/equal_tensors.ipp>
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_IMPL_EQUAL_TENSORS_IPP
+#define RESHARD_BIND_IMPL_EQUAL_TENSORS_IPP
+
+#include <reshard/bind/equal_tensors.hpp>
+
+#include <reshard/copy/bits.hpp>
+#include <reshard/copy/copy_elements.hpp>
+
+#include <array>
+#include <charconv>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace reshard::detail {
+
+inline bool differs_at(element_row const& a, element_row const& b, index_t i, int bits) {
+    if (bits < 8)
+        return read_bits(a.bytes, a.bit(i, bits), bits) != read_bits(b.bytes, b.bit(i, bits), bits);
+    return std::memcmp(a.bytes + a.bit(i, bits) / 8, b.bytes + b.bit(i, bits) / 8,
+                       static_cast<std::size_t>(bits / 8)) != 0;
+}
+
+RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
+                                      int bits) {
+    bool const is_dense = a.step == 1 && b.step == 1 && bits >= 8;
+    if (is_dense && std::memcmp(a.bytes + a.bit(0, bits) / 8, b.bytes + b.bit(0, bits) / 8,
+                                static_cast<std::size_t>(count * bits / 8)) == 0)
+        return count;
+    index_t i = 0;
+    while (i < count && !differs_at(a, b, i, bits))
+        ++i;
+    return i;
+}
+
+RESHARD_DECL std::optional<index_t>
+first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b) {
+    affine_copy outer = fuse(loop);
+    index_t count = 1, a_step = 1, b_step = 1;
+    if (outer.ndim() > 0) {
+        std::size_t const last = outer.ndim() - 1;
+        count = outer.extent[last];
+        a_step = outer.source_strides[last];
+        b_step = outer.target_strides[last];
+        outer.extent = {outer.extent.begin(), outer.extent.end() - 1};
+        outer.source_strides = {outer.source_strides.begin(), outer.source_strides.end() - 1};
+        outer.target_strides = {outer.target_strides.begin(), outer.target_strides.end() - 1};
+    }
+    index_t const rows = count == 0 ? 0 : element_count(outer.extent);
+    for (index_t row = 0; row < rows; ++row) {
+        index_vector const at = unravel_index(row, outer.extent);
+        index_t const a_first = outer.source_offset + linear_offset(at, outer.source_strides);
+        index_t const b_first = outer.target_offset + linear_offset(at, outer.target_strides);
+        index_t const found = first_difference(
+            element_row{static_cast<unsigned char const*>(a.data), a_first, a_step},
+            element_row{static_cast<unsigned char const*>(b.data), b_first, b_step}, count,
+            bits(a.dtype));
+        if (found < count)
+            return b_first + found * b_step;
+    }
+    return std::nullopt;
+}
+
+/// Element `place` of a tensor in memory, converted to `T`.
+template <class T>
+T element_as(const_tensor_view const& elements, index_t place) {
+    T value{};
+    data_type const wanted = data_type_of<T>;
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
+                  elements.data, &value);
+    return value;
+}
+
+std::string number_text(auto value) {
+    std::array<char, 32> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return {digits.data(), end};
+}
+
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
+    data_type const dtype = elements.dtype;
+    if (dtype == data_type::c64) {
+        auto const value = element_as<std::complex<float>>(elements, place);
+        return "(" + number_text(value.real()) + ", " + number_text(value.imag()) + ")";
+    }
+    if (is_integer(dtype))
+        return number_text(element_as<std::int64_t>(elements, place));
+    if (dtype == data_type::u64)
+        return number_text(element_as<std::uint64_t>(elements, place));
+    if (dtype == data_type::f64)
+        return number_text(element_as<double>(elements, place));
+    return number_text(element_as<float>(elements, place));
+}
+
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
+    std::array<unsigned char, 8> element{};
+    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
+    std::string text = "0x";
+    for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
+        text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] & 15];
+    }
+    return text;
+}
+
+RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key) {
+    const_state_dict found;
+    for (auto const& [descriptor, tensor] : all)
+        if (descriptor.key == key)
+            found.add(descriptor, tensor);
+    return found;
+}
+
+RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const& key) {
+    shard.key = key;
+    return shard;
+}
+
+RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors) {
+    return std::ranges::all_of(alias, [&](const_local_shard const& shard) {
+        return std::ranges::any_of(tensors, [&](const_local_shard const& other) {
+            return renamed(shard.descriptor, other.descriptor.key) == other.descriptor &&
+                   shard.tensor == other.tensor;
+        });
+    });
+}
+
+RESHARD_DECL alias_copy::alias_copy(const_state_dict const& alias, std::string const& key) {
+    for (auto const& [descriptor, tensor] : alias) {
+        index_vector const shape = local_shape(descriptor);
+        memory.emplace_back(
+            static_cast<std::size_t>(byte_count(element_count(shape), descriptor.dtype)));
+        shards.add(renamed(descriptor, key), tensor_view{memory.back().data(), descriptor.dtype,
+                                                         shape, row_major_strides(shape)});
+    }
+}
+
+/// The place of a shard's element, which is number `local` of it, in the whole tensor.
+inline index_t place_of(shard_descriptor const& shard, index_t local) {
+    index_vector index = unravel_index(shard.flat ? shard.flat->begin + local : local,
+                                       shard.flat ? shard.region.shape : local_shape(shard));
+    for (axis_cycle const& cycle : shard.cycles)
+        index[cycle.axis] =
+            index[cycle.axis] / cycle.block * cycle.period + index[cycle.axis] % cycle.block;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+        index[axis] += shard.region.offset[axis];
+    return ravel_index(index, shard.global_shape);
+}
+
+/// An element as text; where that is the same for both, their bits.
+inline alias_difference described(index_t place, const_tensor_view const& alias, index_t in_alias,
+                                  const_tensor_view const& copy, index_t in_copy) {
+    alias_difference found{place, element_text(alias, in_alias), element_text(copy, in_copy)};
+    if (found.alias == found.key) {
+        found.alias += " " + element_bits_text(alias, in_alias);
+        found.key += " " + element_bits_text(copy, in_copy);
+    }
+    return found;
+}
+
+RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
+                                                              alias_copy const& copy) {
+    std::optional<alias_difference> first;
+    for (std::size_t i = 0; i < alias.size(); ++i) {
+        auto const& [shard, tensor] = alias[i];
+        const_tensor_view const other = copy.shards[i].tensor;
+        auto const local = first_difference(
+            affine_copy{tensor.shape, 0, tensor.strides, 0, other.strides}, tensor, other);
+        if (!local)
+            continue;
+        index_t const place = place_of(shard, *local);
+        index_t const in_alias = linear_offset(unravel_index(*local, tensor.shape), tensor.strides);
+        if (!first || place < first->place)
+            first = described(place, tensor, in_alias, other, *local);
+    }
+    return first;
+}
+
+RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key) {
+    for (mapping_source const& one : program.sources())
+        if (one.key == key)
+            return one.shape;
+    return {};
+}
+
+RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
+                                       std::string const& copy, std::string const& key) {
+    return words("'", copied.companion, "' is said to be a copy of '", copied.key,
+                 "', but differs from it: element ", index, " is ", copy, " and ", key,
+                 "; make them equal, or take '", copied.key,
+                 "' without comparing (option take_first)");
+}
+
+} // namespace reshard::detail
+
+#endif
