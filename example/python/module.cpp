@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/lower.hpp>
-#include <reshard/aoa/parse.hpp>
 #include <reshard/adapt/dlpack.hpp>
 #include <reshard/adapt/pybind11.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -75,8 +75,9 @@ template <class StateDict>
 void add(StateDict& tensors, given_shard const& given, auto const& tensor) {
     auto const& [key, shape, offset, elements] = given;
     auto const seen = view(tensor);
-    tensors.add(shard_descriptor{key, seen.dtype, vector_of(shape), {vector_of(offset), seen.shape}, {}},
-                tensor);
+    tensors.add(
+        shard_descriptor{key, seen.dtype, vector_of(shape), {vector_of(offset), seen.shape}, {}},
+        tensor);
 }
 
 template <class StateDict>
@@ -104,8 +105,8 @@ void redistribute(std::optional<std::uintptr_t> communicator, std::vector<given_
     if (!communicator)
         return reshard::redistribute(solo(), source, target, how);
     MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(*communicator);
-    reshard::redistribute(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)), source,
-                          target, how);
+    reshard::redistribute(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)),
+                          source, target, how);
 }
 
 } // namespace
