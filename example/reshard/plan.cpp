@@ -118,8 +118,14 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
 std::optional<conversion> make_conversion(source_spec const& source, job const& all,
                                           dry_run const& run, plan_command const& options) {
     constexpr index_t most_pieces = 2'000'000;
-    if (!source.checkpoint || run.target_pieces > most_pieces)
+    if (!source.checkpoint)
         return std::nullopt;
+    if (run.target_pieces > most_pieces) {
+        note(options.files.target + ": of " + grouped(run.target_pieces) +
+             " shards it is not listed what convert reads and writes, which is done up to " +
+             grouped(most_pieces));
+        return std::nullopt;
+    }
     return conversion_of(source, all,
                          {.partial = options.files.partial,
                           .replicas = options.replicas,

@@ -75,8 +75,11 @@ bool is_number(std::string_view text) {
            text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-/// A number that may be broken behind its commas.
+/// A number that may be broken behind its commas if it is long.
 html number_text(std::string_view number) {
+    constexpr std::size_t most = 11; // as `999,999,999`
+    if (number.size() <= most)
+        return html_text(number);
     html shown;
     for (char const c : number)
         shown.text += c == ',' ? std::string(",<wbr>") : std::string(1, c);
@@ -129,10 +132,13 @@ html element(std::string_view name, html const& inner, std::string_view attribut
 
 html html_table(std::string_view caption, std::vector<std::vector<std::string>> const& rows) {
     html lines;
+    std::vector<bool> numeric;
+    for (std::size_t column = 0; column < rows[0].size(); ++column)
+        numeric.push_back(is_column_of_numbers(rows, column));
     for (std::size_t i = 0; i < rows.size(); ++i) {
         html cells;
         for (std::size_t column = 0; column < rows[i].size(); ++column) {
-            bool const is_numeric = is_column_of_numbers(rows, column);
+            bool const is_numeric = numeric[column];
             std::string const& text = rows[i][column];
             cells.text += element(i == 0 ? "th" : "td",
                                   is_numeric && i > 0 ? number_text(text) : html_text(text),

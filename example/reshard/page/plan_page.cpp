@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t most_rows = 64;
+constexpr std::size_t most_rows = 64, most_open_rows = 17;
 
 /// The value of a member as a reader has it: numbers in groups of three digits.
 std::string shown_value(json::object const& object, char const* name) {
@@ -45,7 +45,8 @@ html list_table(std::string const& caption, json::array const& list,
     if (list.size() > most_rows)
         more = element("p", html_text("and " + counted(list.size() - most_rows, "more row") +
                                       "; --json has all"));
-    return html_table(caption, rows) + more;
+    html const table = html_table(caption, rows) + more;
+    return rows.size() <= most_open_rows ? table : on_demand(caption, table);
 }
 
 std::string seconds_text(double seconds) {
