@@ -4,6 +4,7 @@
 #include <reshard/adapt/pybind11.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,7 +54,7 @@ std::pair<int, std::string> run(std::vector<std::string> words) {
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
-adapt::dlpack_tensor tensor_of(py::capsule const& lent) {
+adapt::dlpack_tensor tensor_of(py::capsule lent) {
     std::string const name = lent.name();
     if (name == "dltensor_versioned") {
         auto* const managed = lent.get_pointer<adapt::dlpack::managed_versioned>();
@@ -71,13 +73,12 @@ index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
 }
 
-template <class StateDict>
-void add(StateDict& tensors, given_shard const& given, auto const& tensor) {
+template <class StateDict, class Tensor>
+void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
     auto const& [key, shape, offset, elements] = given;
-    auto const seen = view(tensor);
-    tensors.add(
-        shard_descriptor{key, seen.dtype, vector_of(shape), {vector_of(offset), seen.shape}, {}},
-        tensor);
+    auto const seen = reshard::view(std::as_const(tensor));
+    box const region{vector_of(offset), seen.shape};
+    tensors.add(shard_descriptor{key, seen.dtype, vector_of(shape), region, {}}, tensor);
 }
 
 template <class StateDict>
@@ -94,7 +95,7 @@ StateDict state_of(std::vector<given_shard> const& given) {
 }
 
 /// \param communicator the address of an MPI_Comm, or nothing: this process alone
-void redistribute(std::optional<std::uintptr_t> communicator, std::vector<given_shard> const& have,
+void move_tensors(std::optional<std::uintptr_t> communicator, std::vector<given_shard> const& have,
                   std::vector<given_shard> const& want, std::string const& program,
                   std::string const& file) {
     auto const source = state_of<const_state_dict>(have);
@@ -120,12 +121,12 @@ PYBIND11_MODULE(_reshard, module) {
         try {
             std::rethrow_exception(thrown);
         } catch (error const& problem) {
-            py::object const raised = refused(problem.what());
+            py::object const raised = py::reinterpret_borrow<py::object>(refused)(problem.what());
             raised.attr("code") = std::string(name(problem.code()));
             PyErr_SetObject(refused.ptr(), raised.ptr());
         }
     });
     module.def("run", &run);
-    module.def("redistribute", &redistribute);
+    module.def("redistribute", &move_tensors);
     module.def("close", [] { processes().reset(); });
 }
