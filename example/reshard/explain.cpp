@@ -497,6 +497,9 @@ outcome explain(explain_options const& options, bool as_json) {
     std::string const text = text_of(pieces, all, forward, options.all);
     if (as_json)
         return json_outcome({{forward ? "source_key" : "key", key}, {"pieces", std::move(list)}});
+    if (text.empty() && !options.region.empty())
+        return {(forward ? "no target uses any element of the box " : "no element is in the box ") +
+                options.region + " of '" + key + "'\n"};
     return {text.empty() && forward ? "no target uses '" + key + "'\n" : text};
 }
 

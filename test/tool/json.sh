@@ -178,6 +178,9 @@ expects output '[(p["target_key"], p["source_offset"], p["source_shape"], p["tar
     "[('qk', [0, 0], [1, 2], [0, 4], [2, 1])]"
 expects output 'd["pieces"][0]["statements"]' \
     "['k -> k_transpose_tmp, permute=\"[]\"', 'q_transpose_tmp, k_transpose_tmp -> qk, axis=1']"
+succeeds 1 explain --key qk --box 2:2,0:1 --source model --target target.json --program fuse.aoa
+checks=$((checks + 1))
+grep -qxF "no element is in the box 2:2,0:1 of 'qk'" output || report "an empty box is not called empty"
 succeeds 1 explain --source-key q --source model --program removal.aoa
 grep -q "^no target uses 'q'" output || report "what nothing uses goes somewhere"
 refuses 3 "^model: 'qq' is not a tensor of the source" explain --source-key qq --source model
