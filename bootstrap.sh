@@ -27,7 +27,7 @@ packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libxxhash-dev libeigen3-dev"
 tools="clang-16 clang-format-16 libclang-rt-16-dev strace lintian pkg-config
-    libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy"
+    libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py"
 site_packages="mkdocs mkdocs-material doxygen python3"
 
 say() {

@@ -50,7 +50,7 @@ std::pair<int, std::string> run(std::vector<std::string> words) {
     arguments.push_back(nullptr);
     tool::outcome const found =
         tool::run_command(*processes(), static_cast<int>(words.size()), arguments.data());
-    return {found.status, found.text};
+    return {found.status, processes()->all_gather(found.text).front()}; // the first one has it
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
@@ -113,6 +113,13 @@ void move_tensors(std::optional<std::uintptr_t> communicator, std::vector<given_
 } // namespace
 
 PYBIND11_MODULE(_reshard, module) {
+#if PYBIND11_VERSION_HEX < 0x020C0000
+    // NumPy's arrays lie in memory otherwise since version 2, and older pybind11 reads them as before.
+    if (py::module_::import("numpy").attr("__version__").cast<std::string>()[0] != '1')
+        throw py::import_error(
+            "this module was built with a pybind11 before 2.12, which cannot read "
+            "arrays of NumPy 2; build it with a newer one, or use NumPy 1");
+#endif
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +
                              std::to_string(RESHARD_VERSION_PATCH);

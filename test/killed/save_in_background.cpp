@@ -110,10 +110,11 @@ void meet_tracer(request const& wanted, int rank, std::set<std::string> const& b
         if (!before.count(thread))
             line += " " + thread;
     line += "\n";
+    auto const go =
+        detail::file_descriptor::open(wanted.go, O_RDONLY); // before anybody traces that
     auto const ready = detail::file_descriptor::open(wanted.ready, O_WRONLY);
     static_cast<void>(!::write(ready.number(), line.data(), line.size()));
     char one = 0;
-    auto const go = detail::file_descriptor::open(wanted.go, O_RDONLY);
     static_cast<void>(!::read(go.number(), &one, 1));
 }
 

@@ -160,7 +160,7 @@ for program in "$data"/../aoa/models/*.aoa; do
     [ "$(wc -l <"$name.aoa")" -le "$(wc -l <"$name--unfolded.aoa")" ] || report "$name is longer when it is folded"
     for how in "" --unfolded; do
         succeeds 1 plan --program "$name$how.aoa" --source "$name.target.json" --target "$name.source.json" --json
-        cp output "$name$how.plan"
+        json output '{key: value for key, value in d.items() if key != "planning"}' >"$name$how.plan"
         for key in $(json "$name.source.json" '" ".join(list(d["tensors"])[::9])'); do
             on 1 "$tool" explain --key "$key" --program "$name$how.aoa" --source "$name.target.json" --target "$name.source.json" --json
         done >"$name$how.pieces" 2>&1

@@ -54,7 +54,7 @@ def checkpoints(directory):
             json.dump({"mesh": [["tp", 3]], "rules": [{"match": "**", "shard": {"tp": 0}}]}, file)
     if comm:
         comm.barrier()
-    assert [tensor["key"] for tensor in reshard.inspect(model)["tensors"]] == ["gate", "up"]
+    assert sorted(reshard.inspect(model)["tensors"]) == ["gate", "up"]
     found = reshard.check(model, program, layout)
     assert found["ok"] and found["keys"]["transformed"] == ["w"], found
     assert reshard.plan(model, layout, program)["bytes"] == 96
