@@ -4,11 +4,6 @@
 
 include_guard(GLOBAL)
 
-# The system's Python, for which bootstrap.sh installs packages, before any other on the path.
-if(NOT DEFINED Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
-    set(Python3_EXECUTABLE /usr/bin/python3)
-endif()
-
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(RESHARD_CCACHE ccache)
     mark_as_advanced(RESHARD_CCACHE)
