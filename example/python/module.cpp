@@ -114,7 +114,7 @@ void move_tensors(std::optional<std::uintptr_t> communicator, std::vector<given_
 
 PYBIND11_MODULE(_reshard, module) {
 #if PYBIND11_VERSION_HEX < 0x020C0000
-    // NumPy's arrays lie in memory otherwise since version 2, and older pybind11 reads them as before.
+    // Since version 2 NumPy lays out its array objects otherwise, which older ones do not know.
     if (py::module_::import("numpy").attr("__version__").cast<std::string>()[0] != '1')
         throw py::import_error(
             "this module was built with a pybind11 before 2.12, which cannot read "

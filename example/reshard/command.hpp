@@ -48,8 +48,8 @@ struct invocation {
 /// What a command line asks for, on every process alike.
 ///
 /// \par Collective every process
-/// \throws error with errc::usage for a command line that cannot be understood, and what the command
-///         throws
+/// \throws error with errc::usage for a command line that cannot be understood, and what the
+///         command throws
 outcome run_command(processes const& world, int argc, char** argv);
 
 /// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path

@@ -296,6 +296,18 @@ private:
         return is_shared ? others : std::vector<user>();
     }
 
+    /// Appends users, and the numbers of their lines; how many pieces they have together.
+    static std::size_t take(std::map<std::size_t, user> const& by_line, std::vector<user>& users,
+                            std::set<std::size_t>& lines) {
+        std::size_t pieces = 0;
+        for (auto const& [line, one] : by_line) {
+            users.push_back(one);
+            lines.insert(line);
+            pieces += one.pieces.size();
+        }
+        return pieces;
+    }
+
     /// `one -> pieces` and `pieces -> a`, `pieces -> b`, perhaps by way of all of them as one.
     bool parts_to_others(std::size_t i) {
         folded_line const fused = lines_[i];
@@ -315,12 +327,7 @@ private:
         }
         std::set<std::size_t> gone{i};
         std::vector<user> others;
-        std::size_t used = 0;
-        for (auto const& [number, one] : readers) {
-            others.push_back(one);
-            gone.insert(number);
-            used += one.pieces.size();
-        }
+        std::size_t const used = take(readers, others, gone);
         if (used != fused.right.size())
             return false;
         if (others.size() == 1 && is_temporary(others[0].other)) {
@@ -362,12 +369,7 @@ private:
         }
         std::set<std::size_t> gone{i};
         std::vector<user> others;
-        std::size_t used = 0;
-        for (auto const& [number, one] : makers) {
-            others.push_back(one);
-            gone.insert(number);
-            used += one.pieces.size();
-        }
+        std::size_t const used = take(makers, others, gone);
         sort_users(fused.left, others);
         std::string const macro =
             used == fused.left.size() ? macro_for(fused.left, others) : std::string();

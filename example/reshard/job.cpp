@@ -162,7 +162,7 @@ void note_seemingly_fused(job& all, catalog const& source) {
     std::string first;
     std::size_t others = 0;
     for (catalog_entry const& wanted : *all.wanted)
-        if (is_named_fused(wanted.key) && !detail::find_fused(all.map().fused(), wanted.key))
+        if (is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key))
             if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
                 (first.empty() ? first = text : (++others, first));
     if (!first.empty())
@@ -174,10 +174,10 @@ void note_seemingly_fused(job& all, catalog const& source) {
 }
 
 /// Says where the target cuts tensors that are fused, or seem to be.
-void check_fused(job& all, layout const& source, job_files const& files) {
-    detail::carry_fused(all.lowered.map, source);
+void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
+    detail::carry_fused(all.lowered.map, held);
     if (!files.cut_fused)
-        note_seemingly_fused(all, catalog_of(source));
+        note_seemingly_fused(all, source);
     if (auto const fault = detail::find_fused_fault(all.map(), *all.target)) {
         bool const is_allowed = files.cut_fused;
         all.lowered.findings.push_back(
@@ -231,7 +231,7 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
     all.target = std::move(completed.target);
     all.notes = std::move(completed.notes);
-    check_fused(all, held, files);
+    check_fused(all, held, source, files);
     add_scales_apart(all);
     return all;
 }

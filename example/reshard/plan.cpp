@@ -113,8 +113,8 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
     return by_key;
 }
 
-/// What `convert` does with the files; nothing where the source has none, or where they are too many
-/// to be listed.
+/// What `convert` does with the files; nothing where the source has none, or where they are too
+/// many to be listed.
 std::optional<conversion> make_conversion(source_spec const& source, job const& all,
                                           dry_run const& run, plan_command const& options) {
     constexpr index_t most_pieces = 2'000'000;

@@ -17,6 +17,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "layering"))
 import layering  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from judged import misjudged  # noqa: E402
+
 COMMENT = re.compile(r"^[ \t]*///(?!<)[^\n]*(?:\n[ \t]*///(?!<)[^\n]*)*", re.MULTILINE)
 FRIEND = re.compile(f"({COMMENT.pattern})\\n[ \\t]*friend [^;{{]*?\\b(\\w+)\\([^;{{]*\\);", re.MULTILINE)
 MARK = re.compile(r"^RESHARD_COMMENT_(\d+) ")
@@ -110,17 +113,8 @@ SELF_TEST = [
 
 
 def self_test():
-    import tempfile
-    failures = 0
-    for text, expected in SELF_TEST:
-        with tempfile.TemporaryDirectory() as directory:
-            header = pathlib.Path(directory) / "include/reshard/core/a.hpp"
-            header.parent.mkdir(parents=True)
-            header.write_text(text)
-            found = list(findings(pathlib.Path(directory)))
-        if bool(found) == (expected is None) or expected and not any(expected in line for line in found):
-            failures += 1
-            print(f"{text}: expected {expected!r}, found {found}")
+    trees = [({"include/reshard/core/a.hpp": text}, expected) for text, expected in SELF_TEST]
+    failures = misjudged(trees, findings)
     print(f"{len(SELF_TEST)} headers, {failures} not judged as they should be")
     return failures
 

@@ -31,6 +31,17 @@ inline std::string json_string(boost::json::value const& text) {
     return std::string(text.as_string());
 }
 
+/// Those of a file that are of a kind, as their member `kind` says.
+inline std::vector<boost::json::value> json_lines(std::string const& file,
+                                                  std::string const& kind) {
+    auto lines = json_lines(file);
+    std::erase_if(lines, [&](boost::json::value const& line) {
+        auto const* const found = line.as_object().if_contains("kind");
+        return !found || json_string(*found) != kind;
+    });
+    return lines;
+}
+
 inline index_vector json_numbers(boost::json::value const& list) {
     index_vector result;
     for (boost::json::value const& number : list.as_array())

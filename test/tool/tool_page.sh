@@ -7,10 +7,6 @@
 source "$(dirname "$0")/support/common.bash"
 needs_python
 
-page=$here/../../doc/tool.md
-checks=1
-export RESHARD_MPIEXEC
-python3 "$here/support/run_page.py" "$page" "$tool" >now || report "the page cannot be run"
-diff -u "$page" now || report "the tool says something else than doc/tool.md"
+runs_page tool.md
 
 conclude

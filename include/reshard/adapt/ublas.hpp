@@ -59,6 +59,11 @@ auto* elements_around(Range const& t) {
     return ublas_elements(container.expression());
 }
 
+/// What a range of a vector or matrix shows, which may be const.
+template <class T>
+using ublas_element =
+    std::conditional_t<std::is_const_v<T>, typename T::value_type const, typename T::value_type>;
+
 } // namespace detail
 
 template <detail::ublas_vector T>
@@ -89,9 +94,7 @@ template <class Vector>
     requires detail::ublas_vector<std::remove_const_t<Vector>>
 struct tensor_traits<boost::numeric::ublas::vector_range<Vector>> {
     using range = boost::numeric::ublas::vector_range<Vector>;
-    using element_type =
-        std::conditional_t<std::is_const_v<Vector>, typename Vector::value_type const,
-                           typename Vector::value_type>;
+    using element_type = detail::ublas_element<Vector>;
     static constexpr bool is_borrowed = true;
 
     static index_vector shape(range const& t) { return {static_cast<index_t>(t.size())}; }
@@ -107,9 +110,7 @@ template <class Matrix>
     requires detail::ublas_matrix<std::remove_const_t<Matrix>>
 struct tensor_traits<boost::numeric::ublas::matrix_range<Matrix>> {
     using range = boost::numeric::ublas::matrix_range<Matrix>;
-    using element_type =
-        std::conditional_t<std::is_const_v<Matrix>, typename Matrix::value_type const,
-                           typename Matrix::value_type>;
+    using element_type = detail::ublas_element<Matrix>;
     static constexpr bool is_borrowed = true;
 
     static index_vector shape(range const& t) {

@@ -65,7 +65,7 @@ constexpr void check_scaled(piece const& p, index_vector const& block) {
         fail(errc::unsupported, "a block-scaled tensor cannot be reshaped: its blocks are boxes "
                                 "of its axes");
     if (block.size() != p.extent.size())
-        fail(errc::shape_mismatch, "a block of ", block, " has ", axis_count(block.size()),
+        fail(errc::shape_mismatch, "a block of ", block, " has ", counted(block.size(), "axis"),
              ", and the tensor ", p.extent.size());
 }
 

@@ -35,7 +35,7 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
     for (std::size_t k = 1; k < tensors.size(); ++k) {
         expression const& other = *tensors[k];
         if (other.ndim() != first.ndim())
-            fail(errc::shape_mismatch, name_of(k), " has ", axis_count(other.ndim()), ", and ",
+            fail(errc::shape_mismatch, name_of(k), " has ", counted(other.ndim(), "axis"), ", and ",
                  name_of(0), " has ", first.ndim());
         if (other.dtype != first.dtype)
             fail(errc::dtype_mismatch, name_of(k), " is ", other.dtype, ", and ", name_of(0),

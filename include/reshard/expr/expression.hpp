@@ -43,9 +43,6 @@ constexpr void validate(expression const& value) {
 
 namespace detail {
 
-/// `1 axis`, `2 axes`: how many a tensor has, for messages.
-inline std::string axis_count(std::size_t ndim) { return counted(ndim, "axis"); }
-
 /// A tensor whose elements are those of one source, at the same places; without elements no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
     if (is_empty(whole(shape)))
@@ -56,8 +53,8 @@ constexpr expression one_piece(key_id source, index_vector const& shape, data_ty
 /// \throws error with errc::shape_mismatch when the tensor has no such axis
 constexpr void check_axis(expression const& tensor, std::size_t axis) {
     if (axis >= tensor.ndim())
-        fail(errc::shape_mismatch, "axis ", axis, " of a tensor of ", axis_count(tensor.ndim()),
-             ", shape ", tensor.shape);
+        fail(errc::shape_mismatch, "axis ", axis, " of a tensor of ",
+             counted(tensor.ndim(), "axis"), ", shape ", tensor.shape);
 }
 
 /// Source tensor number `source`, whole and unchanged.

@@ -182,7 +182,7 @@ public:
     detail::mapping_outputs const& outputs() const { return outputs_; }
     std::vector<std::string> const& removed() const { return removed_; }
     std::vector<detail::relation> const& relations() const { return relations_; }
-    std::vector<detail::fused_tensor> const& fused() const { return fused_; }
+    detail::fused_tensors const& fused() const { return fused_; }
 
     /// The source tensor of that key as an expression; makes it known where it is new.
     ///
@@ -209,9 +209,11 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `one.key` has others interleaved. What is stored of a mapping
-    /// does not have it.
-    void fuse(detail::fused_tensor one) { fused_.push_back(std::move(one)); }
+    /// Declares that the target tensor `key` has others interleaved, unless that is known. Stored
+    /// mappings do not have it, and comparisons pass over it.
+    void fuse(std::string const& key, detail::fused_tensor how) {
+        fused_.try_emplace(key, std::move(how));
+    }
 
     /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const;
@@ -234,7 +236,7 @@ private:
     detail::mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<detail::relation> relations_;
-    std::vector<detail::fused_tensor> fused_;
+    detail::fused_tensors fused_;
 };
 
 namespace detail {

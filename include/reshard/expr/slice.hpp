@@ -44,7 +44,7 @@ namespace detail {
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
     if (ranges.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", ranges.size(), " ranges, and the shape ",
-             tensor.shape, " has ", axis_count(tensor.ndim()), "; give one for each axis");
+             tensor.shape, " has ", counted(tensor.ndim(), "axis"), "; give one for each axis");
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const extent = tensor.shape[axis], first = ranges[axis].first;
@@ -101,7 +101,7 @@ namespace detail {
 constexpr void check_resize(expression const& tensor, index_vector const& shape) {
     if (shape.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", shape.size(), " extents, and the shape ",
-             tensor.shape, " has ", axis_count(tensor.ndim()), "; give one for each axis");
+             tensor.shape, " has ", counted(tensor.ndim(), "axis"), "; give one for each axis");
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (shape[axis] < 0)
             fail(errc::shape_mismatch, "axis ", axis, " has the extent ", tensor.shape[axis],

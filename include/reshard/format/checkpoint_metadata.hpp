@@ -113,7 +113,7 @@ struct checkpoint_metadata {
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
-    std::vector<detail::fused_tensor> fused{};
+    detail::fused_tensors fused{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

@@ -89,10 +89,10 @@ struct file_choices {
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
     /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;           ///< that a rank's shards are spread over, by bytes
-    bool replicas = false;                ///< each rank that holds a shard has it in its own file
-    bool per_rank = false;                ///< the same, in files that are named after their ranks
-    std::vector<fused_tensor> fused = {}; ///< how tensors were made, for each file's metadata
+    index_t files_per_rank = 1; ///< that a rank's shards are spread over, by bytes
+    bool replicas = false;      ///< each rank that holds a shard has it in its own file
+    bool per_rank = false;      ///< the same, in files that are named after their ranks
+    fused_tensors fused = {};   ///< how tensors were made, for each file's metadata
 };
 
 /// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the

@@ -8,7 +8,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Fused tensors as a text of a file's metadata.
@@ -20,12 +19,12 @@ inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
 /// A JSON list in which tensors that are alike stand together, by key:
 /// `[{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
-RESHARD_DECL std::string fused_text(std::vector<fused_tensor> all);
+RESHARD_DECL std::string fused_text(fused_tensors const& all);
 
 /// The tensors of such a text.
 ///
 /// \throws error with errc::corrupt_file that names `file` and the place
-RESHARD_DECL std::vector<fused_tensor> parse_fused(std::string_view text, std::string_view file);
+RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
 } // namespace reshard::detail
 

@@ -63,7 +63,7 @@ struct layout {
     std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
     /// What is known of how some were made; of a checkpoint, and not told to other ranks.
-    std::vector<detail::fused_tensor> fused = {};
+    detail::fused_tensors fused = {};
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;

@@ -37,8 +37,9 @@ namespace reshard {
 /// of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
-///         errc::io; then tensors have what was read before. All else before anything is written: as
-///         `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
+///         errc::io; then tensors have what was read before. All else before anything is written:
+///         as `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
+///         errc::bad_layout for a fused tensor that is wanted in other parts than it was made for;
 ///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
 ///         memory, errc::unknown_key for a key that the checkpoint does not have, or where
 ///         `how.strict` or `how.needs` says so; errc::usage for options that do not apply

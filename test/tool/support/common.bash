@@ -111,6 +111,15 @@ needs_python() {
     fi
 }
 
+# runs_page PAGE: the commands of a page of doc/ print what the page shows.
+runs_page() {
+    local page=$here/../../doc/$1
+    checks=$((checks + 1))
+    export RESHARD_MPIEXEC
+    python3 "$here/support/run_page.py" "$page" "$tool" >now || report "the page cannot be run"
+    diff -u "$page" now || report "the tool says something else than doc/$1"
+}
+
 # Ends a test.
 conclude() {
     echo "$checks checks, $failures failures"

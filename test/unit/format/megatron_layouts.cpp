@@ -24,14 +24,6 @@ BOOST_AUTO_TEST_SUITE(format_megatron_layouts)
 
 namespace {
 
-std::vector<boost::json::value> cases_of(std::string const& kind) {
-    std::vector<boost::json::value> result;
-    for (auto& line : test::json_lines("megatron-layouts.jsonl"))
-        if (line.as_object().contains("kind") && test::json_string(line.at("kind")) == kind)
-            result.push_back(std::move(line));
-    return result;
-}
-
 index_t number(boost::json::value const& line, char const* name) {
     return line.at(name).to_number<index_t>();
 }
@@ -62,7 +54,7 @@ std::string range_of(std::vector<shard_descriptor> const& shards, std::string co
 } // namespace
 
 BOOST_AUTO_TEST_CASE(groups_are_those_of_its_rank_generator) {
-    auto const cases = cases_of("groups");
+    auto const cases = test::json_lines("megatron-layouts.jsonl", "groups");
     BOOST_TEST_REQUIRE(cases.size() == 5u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {
@@ -83,7 +75,7 @@ BOOST_AUTO_TEST_CASE(groups_are_those_of_its_rank_generator) {
 }
 
 BOOST_AUTO_TEST_CASE(ranges_are_those_of_its_distributed_optimizer) {
-    auto const cases = cases_of("optimizer");
+    auto const cases = test::json_lines("megatron-layouts.jsonl", "optimizer");
     BOOST_TEST_REQUIRE(cases.size() == 6u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {

@@ -21,14 +21,6 @@ BOOST_AUTO_TEST_SUITE(format_torch_layouts)
 
 namespace {
 
-std::vector<boost::json::value> cases_of(std::string const& kind) {
-    std::vector<boost::json::value> result;
-    for (auto& line : test::json_lines("torch-layouts.jsonl"))
-        if (line.as_object().contains("kind") && test::json_string(line.at("kind")) == kind)
-            result.push_back(std::move(line));
-    return result;
-}
-
 mesh mesh_of(boost::json::value const& line) {
     std::vector<mesh_axis> axes;
     for (auto const& axis : line.at("mesh").as_array())
@@ -71,7 +63,7 @@ std::vector<index_t> elements_of(box const& region, index_vector const& shape) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(each_rank_holds_what_dtensor_says) {
-    auto const cases = cases_of("dtensor");
+    auto const cases = test::json_lines("torch-layouts.jsonl", "dtensor");
     BOOST_TEST_REQUIRE(cases.size() == 12u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {
@@ -88,7 +80,7 @@ BOOST_AUTO_TEST_CASE(each_rank_holds_what_dtensor_says) {
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_has_the_elements_that_fsdp2_gives_it) {
-    auto const cases = cases_of("fsdp2");
+    auto const cases = test::json_lines("torch-layouts.jsonl", "fsdp2");
     BOOST_TEST_REQUIRE(cases.size() == 7u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {

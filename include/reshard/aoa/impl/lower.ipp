@@ -84,14 +84,12 @@ RESHARD_DECL void relate_copies(lower_context& context) {
         context.result.map.relate(std::move(alias));
 }
 
-/// How a tensor is interleaved that a statement has made.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::string key,
-                             std::size_t ndim) {
+/// How a tensor of so many axes is interleaved that a statement has made.
+inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
     origin const& made = context.code.origin(one.origin);
     attribute const* const found = find_attribute(context.code.attributes(one), "axis");
     index_t const axis = std::get<index_t>(found->value);
-    return {std::move(key), axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks,
-            made.attributes};
+    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {
@@ -110,8 +108,8 @@ RESHARD_DECL void declare_fused(lower_context& context) {
                                                  : context.result.map.find(context.code.text(
                                                        name{name::kind_type::text, false, id, {}}));
         if (output)
-            context.result.map.fuse(
-                fused_of(context, *place->second, output->key, output->value.ndim()));
+            context.result.map.fuse(output->key,
+                                    fused_of(context, *place->second, output->value.ndim()));
     }
 }
 

@@ -93,8 +93,8 @@ private:
         index_t const place = axis < 0 ? axis + ndim : axis;
         if (place < 0 || place >= ndim)
             throw statement_error{errc::shape_mismatch,
-                                  words("axis ", axis, " of a tensor of ", axis_count(shape.size()),
-                                        ", shape ", shape),
+                                  words("axis ", axis, " of a tensor of ",
+                                        counted(shape.size(), "axis"), ", shape ", shape),
                                   {}};
         return static_cast<std::size_t>(place);
     }

@@ -96,8 +96,8 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
     auto const ndim = static_cast<index_t>(tensor.ndim());
     index_t const axis = written < 0 ? written + ndim : written;
     if (axis < 0 || axis >= ndim)
-        fail(errc::shape_mismatch, "axis ", written, " of a tensor of ", axis_count(tensor.ndim()),
-             ", shape ", tensor.shape);
+        fail(errc::shape_mismatch, "axis ", written, " of a tensor of ",
+             counted(tensor.ndim(), "axis"), ", shape ", tensor.shape);
     return static_cast<std::size_t>(axis);
 }
 

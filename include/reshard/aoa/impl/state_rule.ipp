@@ -15,7 +15,7 @@ namespace reshard::aoa::detail {
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block) {
     if (block.size() != tensor.shape.size())
-        fail(errc::shape_mismatch, "'", tensor.key, "' has ", axis_count(tensor.shape.size()),
+        fail(errc::shape_mismatch, "'", tensor.key, "' has ", counted(tensor.shape.size(), "axis"),
              ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
     if (scales.shape != block_counts(tensor.shape, block))
         fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", and '",

@@ -229,11 +229,11 @@ private:
         auto const ndim = static_cast<index_t>(entry->shape.size());
         index_t const place = axis < 0 ? axis + ndim : axis;
         if (place < 0 || place >= ndim)
-            throw statement_error{
-                errc::shape_mismatch,
-                words("'", key, "' has ", axis_count(entry->shape.size()), " and no axis ", axis),
-                {},
-                key};
+            throw statement_error{errc::shape_mismatch,
+                                  words("'", key, "' has ", counted(entry->shape.size(), "axis"),
+                                        " and no axis ", axis),
+                                  {},
+                                  key};
         reached_.push_back({entry, static_cast<std::size_t>(place)});
         index_t const count = entry->parts[static_cast<std::size_t>(place)];
         if (!entry->is_even(static_cast<std::size_t>(place)))

@@ -19,8 +19,9 @@ namespace detail {
 RESHARD_DECL void check_region(std::string const& key, index_vector const& shape,
                                box const& region) {
     if (region.ndim() != shape.size())
-        fail(errc::shape_mismatch, "'", key, "' has ", axis_count(shape.size()), ", shape ", shape,
-             ", and the box of ", region.shape, " from ", region.offset, " has ", region.ndim());
+        fail(errc::shape_mismatch, "'", key, "' has ", counted(shape.size(), "axis"), ", shape ",
+             shape, ", and the box of ", region.shape, " from ", region.offset, " has ",
+             region.ndim());
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const first = region.offset[axis], extent = region.shape[axis];
         if (first < 0 || extent < 0 || first > shape[axis] || extent > shape[axis] - first)

@@ -21,47 +21,37 @@ inline std::optional<piece> whole_source(expression const& value, source_list co
     return is_whole ? std::optional(only) : std::nullopt;
 }
 
-/// What is known of an output that is all of a fused tensor of the source, or nothing.
-inline std::optional<fused_tensor> carried(mapping_output const& output, source_list const& sources,
-                                           std::vector<fused_tensor> const& known) {
-    auto const from = whole_source(output.value, sources);
-    if (!from)
-        return std::nullopt;
-    fused_tensor const* const found = find_fused(known, sources.key(from->source));
-    if (!found)
-        return std::nullopt;
-    fused_tensor made = *found;
-    made.key = output.key;
+/// Declares what is known of an output that is all of a fused tensor of the source.
+inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
+    auto const from = whole_source(output.value, program.sources());
+    auto const found = from ? known.find(program.sources().key(from->source)) : known.end();
+    if (found == known.end())
+        return;
+    fused_tensor made = found->second;
     for (std::size_t axis = 0; axis < output.value.ndim(); ++axis)
-        if (from->order[axis] == static_cast<std::size_t>(found->axis))
+        if (from->order[axis] == static_cast<std::size_t>(found->second.axis))
             made.axis = static_cast<index_t>(axis);
-    return made;
+    program.fuse(output.key, std::move(made));
 }
 
 RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
-    auto const is_known = [&](std::string const& key) { return find_fused(program.fused(), key); };
     if (!source.fused.empty())
         for (mapping_output const& output : program.outputs())
-            if (!is_known(output.key))
-                if (auto made = carried(output, program.sources(), source.fused))
-                    program.fuse(std::move(*made));
+            carry(program, output, source.fused);
     for (relation const& one : program.relations())
-        if (one.what == relation::kind::state && !is_known(one.companion))
-            if (fused_tensor const* const known = is_known(one.key)) {
-                fused_tensor state = *known;
-                state.key = one.companion;
-                program.fuse(std::move(state));
-            }
+        if (one.what == relation::kind::state)
+            if (auto const known = program.fused().find(one.key); known != program.fused().end())
+                program.fuse(one.companion, known->second);
 }
 
-inline std::string fault_text(fused_tensor const& one, catalog_entry const& wanted, index_t parts) {
-    std::string const statement = one.key + " -> " + one.key + ", " + one.macro;
-    return "'" + one.key + "', shape " + to_string(wanted.shape) + ", is interleaved in " +
-           std::to_string(one.blocks) + (one.blocks == 1 ? " part" : " parts") + " along axis " +
-           std::to_string(one.axis) + ", and the target cuts it there into " +
-           std::to_string(parts) +
+inline std::string fault_text(std::string const& key, fused_tensor const& made,
+                              catalog_entry const& wanted, index_t parts) {
+    return "'" + key + "', shape " + to_string(wanted.shape) + ", is interleaved in " +
+           counted(made.blocks, "part") + " along axis " + std::to_string(made.axis) +
+           ", and the target cuts it there into " + std::to_string(parts) +
            ", so that ranks would get elements of wrong tensors; make it anew " +
-           (one.macro.empty() ? "for as many parts" : "with the statement  " + statement);
+           (made.macro.empty() ? "for as many parts"
+                               : "with the statement  " + key + " -> " + key + ", " + made.macro);
 }
 
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
@@ -69,14 +59,14 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
     if (program.fused().empty())
         return std::nullopt;
     catalog const wanted = catalog_of(target);
-    for (fused_tensor const& one : program.fused()) {
-        catalog_entry const* const entry = wanted.find(one.key);
-        auto const axis = static_cast<std::size_t>(one.axis);
+    for (auto const& [key, made] : program.fused()) {
+        catalog_entry const* const entry = wanted.find(key);
+        auto const axis = static_cast<std::size_t>(made.axis);
         if (!entry || axis >= entry->shape.size())
             continue;
         index_t const parts = entry->parts[axis];
-        if (parts != 1 && (parts != one.blocks || !entry->is_even(axis)))
-            return fault_text(one, *entry, parts);
+        if (parts != 1 && (parts != made.blocks || !entry->is_even(axis)))
+            return fault_text(key, made, *entry, parts);
     }
     return std::nullopt;
 }

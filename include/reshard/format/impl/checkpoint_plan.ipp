@@ -227,11 +227,12 @@ inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers co
     }
 }
 
-/// Says in a file's metadata how tensors were fused, if any were.
-inline void note_fused(std::map<std::string, std::string>& metadata,
-                       std::vector<fused_tensor> const& all) {
-    if (!all.empty())
-        metadata.emplace(fused_name, fused_text(all));
+/// What every file's metadata has: the texts of the user, and how tensors were fused, if any were.
+inline std::map<std::string, std::string> texts_of(file_choices const& choices) {
+    auto texts = choices.texts;
+    if (!choices.fused.empty())
+        texts.emplace(fused_name, fused_text(choices.fused));
+    return texts;
 }
 
 /// The shards of a rank in `count` files, or as many as a key needs; none is empty. The largest
@@ -288,14 +289,14 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
     plan.metadata.format = "sharded_safetensors";
     plan.metadata.aliases = choices.aliases;
     plan.metadata.fused = choices.fused;
+    auto const texts = texts_of(choices);
     for (auto& [rank, files] : ranks)
         for (std::size_t i = 0; i < files.size(); ++i) {
             files[i].name = choices.per_rank ? rank_file_name(rank, i, files.size())
                                              : sharded_file_name(rank, i, files.size());
             auto metadata = sharding_metadata(files[i].shards);
             metadata.emplace(file_number_name, file_number_text(plan.headers.size(), count));
-            metadata.insert(choices.texts.begin(), choices.texts.end());
-            note_fused(metadata, choices.fused);
+            metadata.insert(texts.begin(), texts.end());
             add_file(plan, std::move(files[i]), metadata, choices.chunk_bytes);
         }
     plan.metadata.metadata = choices.texts;
@@ -339,8 +340,8 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
     plan.metadata.fused = choices.fused;
-    auto metadata = plan.metadata.metadata;
-    note_fused(metadata, choices.fused);
+    auto metadata = texts_of(choices);
+    metadata.emplace("format", "pt");
     hf_index index{{}, all};
     for (file_contents& contents : files) {
         for (file_shard const& shard : contents.shards)

@@ -7,7 +7,6 @@
 
 #include <reshard/format/json_document.hpp>
 
-#include <algorithm>
 #include <map>
 
 namespace reshard::detail {
@@ -18,12 +17,11 @@ inline std::string fused_members(fused_tensor const& one) {
            ",\"macro\":" + json_quoted(one.macro);
 }
 
-RESHARD_DECL std::string fused_text(std::vector<fused_tensor> all) {
-    std::ranges::sort(all, {}, &fused_tensor::key);
+RESHARD_DECL std::string fused_text(fused_tensors const& all) {
     std::map<std::string, std::string> keys_of;
-    for (fused_tensor const& one : all) {
-        std::string& keys = keys_of[fused_members(one)];
-        keys += (keys.empty() ? "" : ",") + json_quoted(one.key);
+    for (auto const& [key, made] : all) {
+        std::string& keys = keys_of[fused_members(made)];
+        keys += (keys.empty() ? "" : ",") + json_quoted(key);
     }
     std::string text;
     for (auto const& [members, keys] : keys_of)
@@ -31,20 +29,18 @@ RESHARD_DECL std::string fused_text(std::vector<fused_tensor> all) {
     return text.empty() ? "[]" : text + "]";
 }
 
-RESHARD_DECL std::vector<fused_tensor> parse_fused(std::string_view text, std::string_view file) {
+RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file) {
     std::string const place = std::string(file) + ": " + std::string(fused_name);
     auto const document = parse_json(text, place, errc::corrupt_file);
     json_cursor const list(document, place, errc::corrupt_file);
-    std::vector<fused_tensor> all;
+    fused_tensors all;
     for (json_cursor const& kind : list.elements()) {
-        fused_tensor one{
-            {}, kind.at("axis").count(), kind.at("blocks").count(), kind.at("macro").text()};
-        if (one.blocks < 1)
+        fused_tensor const made{kind.at("axis").count(), kind.at("blocks").count(),
+                                kind.at("macro").text()};
+        if (made.blocks < 1)
             kind.at("blocks").refuse("a tensor has one block at least");
-        for (json_cursor const& key : kind.at("keys").elements()) {
-            one.key = key.text();
-            all.push_back(one);
-        }
+        for (json_cursor const& key : kind.at("keys").elements())
+            all.emplace(key.text(), made);
     }
     return all;
 }

@@ -177,13 +177,14 @@ RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spr
 }
 
 /// Gives a tensor as many parts as it was made for.
-inline void set_parts(std::vector<catalog_entry>& sorted, fused_tensor const& one) {
-    auto const place = find_tensor(sorted, one.key);
-    auto const axis = static_cast<std::size_t>(one.axis);
+inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key,
+                      fused_tensor const& made) {
+    auto const place = find_tensor(sorted, key);
+    auto const axis = static_cast<std::size_t>(made.axis);
     if (place == sorted.end() || axis >= place->shape.size())
         return;
     catalog_entry& entry = sorted[static_cast<std::size_t>(place - sorted.begin())];
-    entry.parts[axis] = one.blocks;
+    entry.parts[axis] = made.blocks;
     entry.uneven = static_cast<std::uint8_t>(entry.uneven & ~(1u << axis));
 }
 
@@ -200,8 +201,8 @@ RESHARD_DECL catalog catalog_of(layout const& all) {
         entries.back().key = one.key;
         entries.back().dtype = one.dtype;
     }
-    for (detail::fused_tensor const& one : all.fused)
-        detail::set_parts(entries, one);
+    for (auto const& [key, made] : all.fused)
+        detail::set_parts(entries, key, made);
     return catalog(std::move(entries));
 }
 

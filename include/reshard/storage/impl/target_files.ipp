@@ -111,11 +111,10 @@ inline void check_program(std::string const& program) {
 }
 
 /// The fused tensors among those that are written.
-inline std::vector<fused_tensor> fused_of(mapping const& program,
-                                          std::optional<layout> const& wanted) {
-    std::vector<fused_tensor> written = program.fused();
-    std::erase_if(written, [&](fused_tensor const& one) {
-        return wanted ? !wanted->find(one.key) : !program.find(one.key);
+inline fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
+    fused_tensors written = program.fused();
+    std::erase_if(written, [&](auto const& one) {
+        return wanted ? !wanted->find(one.first) : !program.find(one.first);
     });
     return written;
 }
