@@ -111,10 +111,11 @@ public:
         for (auto const& [shard, memory] : masters_only) {
             std::string const key = shard.key.substr(0, shard.key.find('.'));
             std::vector<float>& master = slices[shard.key];
-            auto const first = static_cast<std::size_t>(shard.flat->begin);
+            std::vector<float>& mean = slices[key + ".exp_avg"];
+            std::vector<float>& square = slices[key + ".exp_avg_sq"];
+            bfloat16 const* const weight = weights[key].data() + shard.flat.value().begin;
             for (std::size_t i = 0; i < master.size(); ++i)
-                adam(master[i], slices[key + ".exp_avg"][i], slices[key + ".exp_avg_sq"][i],
-                     number_of(weights[key][first + i]) - 1, step);
+                adam(master[i], mean[i], square[i], number_of(weight[i]) - 1, step);
         }
         run(gather);
     }
