@@ -10,8 +10,8 @@
 #include <bit>
 #include <cstdint>
 
-// Serves the layer that 08_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q, k and v
-// in one weight of bfloat16. It gets the weights of each step and checks every element. Both are
+// Serves the layer that 08_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q, k and
+// v in one weight of bfloat16. It gets the weights of each step and checks every element. Both are
 // started in one job:
 //
 //     mpiexec -n 4 08_trainer_mpi_4 : -n 2 08_server_mpi_2
@@ -37,7 +37,7 @@ float number_of(bfloat16 element) {
     return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-/// For each pair of key and value heads the fused weight has two query heads, the key and the value.
+/// For each pair of a key and a value head the fused weight has two query heads, then these.
 float qkv_element(index_t row, index_t column, int step) {
     index_t const pair = row / (4 * head), within = row % (4 * head);
     if (within < 2 * head)

@@ -31,7 +31,7 @@ namespace {
 using namespace reshard;
 
 constexpr index_t mib = index_t{1} << 20;
-/// What a process may need beside the budget: a window of the source, buffers of MPI, metadata.
+/// What a process may need beside the budget: a MiB of the source at a time, MPI, metadata.
 constexpr index_t allowance = 12 * mib;
 
 // [program]
