@@ -14,11 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace reshard::aoa::detail {
@@ -84,32 +82,15 @@ RESHARD_DECL void relate_copies(lower_context& context) {
         context.result.map.relate(std::move(alias));
 }
 
-/// How a tensor of so many axes is interleaved that a statement has made.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
-    origin const& made = context.code.origin(one.origin);
-    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
-    index_t const axis = std::get<index_t>(found->value);
-    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
-}
-
 RESHARD_DECL void declare_fused(lower_context& context) {
-    std::map<value_identity, statement const*> made;
-    for (statement const& one : context.fused) {
-        name const& bound = context.code.right(one)[0];
-        if (bound.kind == name::kind_type::text && context.names[bound].origin == one.origin)
-            if (auto const value = context.names.identity(bound.id))
-                made.emplace(*value, &one);
-    }
-    for (std::uint32_t id = 0; !made.empty() && id < context.code.text_count(); ++id) {
-        auto const value = output_identity(context, id);
-        auto const place = value ? made.find(*value) : made.end();
-        mapping_output const* const output = place == made.end()
-                                                 ? nullptr
-                                                 : context.result.map.find(context.code.text(
-                                                       name{name::kind_type::text, false, id, {}}));
-        if (output)
-            context.result.map.fuse(output->key,
-                                    fused_of(context, *place->second, output->value.ndim()));
+    for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
+        name const one{name::kind_type::text, false, id, {}};
+        binding const& bound = context.names[one];
+        if (bound.value == binding::none || !context.names.value(bound.value).fused ||
+            !output_identity(context, id))
+            continue;
+        if (auto const* const output = context.result.map.find(context.code.text(one)))
+            context.result.map.fuse(output->key, *context.names.value(bound.value).fused);
     }
 }
 
