@@ -226,6 +226,12 @@ struct lower_context {
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
 
+/// Says that `key` of the source, which is removed, has to equal the tensor that `by` names, and so
+/// each state that both have.
+///
+/// \throws statement_error with errc::unknown_key, errc::shape_mismatch or errc::dtype_mismatch
+RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by);
+
 /// Declares of outputs that fused macros made, under whatever name, how they are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);
 

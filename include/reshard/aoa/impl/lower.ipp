@@ -17,6 +17,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace reshard::aoa::detail {
@@ -80,6 +81,38 @@ RESHARD_DECL void relate_copies(lower_context& context) {
     std::ranges::sort(aliases, {}, &relation::companion);
     for (relation& alias : aliases)
         context.result.map.relate(std::move(alias));
+}
+
+[[noreturn]] inline void refuse_copy(errc code, std::string const& key, std::string const& first,
+                                     attribute const& by, std::string const& why) {
+    throw statement_error{code, words("'", key, "' is to be a copy of '", first, "', ", why),
+                          by.where, key};
+}
+
+/// Relates two tensors where the source has both.
+inline void relate_equal(lower_context& context, std::string const& key, std::string const& first,
+                         attribute const& by) {
+    key_id const kept = context.source.find(first), removed = context.source.find(key);
+    if (kept == source_names::none || removed == source_names::none)
+        return;
+    catalog_entry const &a = context.source.entry(removed), &b = context.source.entry(kept);
+    if (a.shape != b.shape)
+        refuse_copy(errc::shape_mismatch, key, first, by,
+                    words("but has the shape ", a.shape, ", and not ", b.shape));
+    if (a.dtype != b.dtype)
+        refuse_copy(errc::dtype_mismatch, key, first, by,
+                    words("but is ", a.dtype, ", and not ", b.dtype));
+    context.result.map.relate({relation::kind::copy, first, key});
+}
+
+RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by) {
+    auto const& first = std::get<std::string>(by.value);
+    if (context.source.find(first) == source_names::none)
+        refuse_copy(errc::unknown_key, key, first, by,
+                    "which the source does not have" + context.names.near(first));
+    relate_equal(context, key, first, by);
+    for (state_suffix const& state : context.suffixes)
+        relate_equal(context, key + state.suffix, first + state.suffix, by);
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {

@@ -190,38 +190,6 @@ private:
         return list.empty() ? nullptr : &list[0];
     }
 
-    /// Says that two tensors of the source have to be equal, and each state that both have.
-    void relate_copy(std::string const& key, attribute const& by) {
-        auto const& first = std::get<std::string>(by.value);
-        if (in_.source.find(first) == source_names::none)
-            refuse_copy(errc::unknown_key, key, first, by,
-                        "which the source does not have" + in_.names.near(first));
-        relate_equal(key, first, by);
-        for (state_suffix const& state : in_.suffixes)
-            relate_equal(key + state.suffix, first + state.suffix, by);
-    }
-
-    [[noreturn]] static void refuse_copy(errc code, std::string const& key,
-                                         std::string const& first, attribute const& by,
-                                         std::string const& why) {
-        throw statement_error{code, words("'", key, "' is to be a copy of '", first, "', ", why),
-                              by.where, key};
-    }
-
-    void relate_equal(std::string const& key, std::string const& first, attribute const& by) {
-        key_id const kept = in_.source.find(first), removed = in_.source.find(key);
-        if (kept == source_names::none || removed == source_names::none)
-            return;
-        catalog_entry const &a = in_.source.entry(removed), &b = in_.source.entry(kept);
-        if (a.shape != b.shape)
-            refuse_copy(errc::shape_mismatch, key, first, by,
-                        words("but has the shape ", a.shape, ", and not ", b.shape));
-        if (a.dtype != b.dtype)
-            refuse_copy(errc::dtype_mismatch, key, first, by,
-                        words("but is ", a.dtype, ", and not ", b.dtype));
-        in_.result.map.relate({relation::kind::copy, first, key});
-    }
-
     void remove(statement const& one) {
         attribute const* const copied = copy_in(one);
         name const& removed = in_.code.left(one)[0];
@@ -244,7 +212,7 @@ private:
         else
             in_.result.map.remove(key);
         if (copied)
-            relate_copy(key, *copied);
+            relate_copy(in_, key, *copied);
     }
 
     void add(statement const& one) {
