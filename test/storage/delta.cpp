@@ -285,8 +285,11 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_of_the_base_is_found) {
     held wanted = state();
     BOOST_CHECK_EXCEPTION(
         load(world(), open_checkpoint(world(), directory / "b"), wanted.cleared().tensors()), error,
-        mentions(errc::corrupt_file, "were changed: their digest is"));
-    BOOST_TEST(!verify(world(), open_checkpoint(world(), directory / "b")).ok());
+        mentions(errc::corrupt_file, " of the file, which are in " + file.string() +
+                                         ", were changed: their digest is"));
+    verification const found = verify(world(), open_checkpoint(world(), directory / "b"));
+    BOOST_TEST_REQUIRE(found.bad.size() == 1u);
+    BOOST_TEST(found.bad[0].stored_in == file.string());
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {

@@ -120,6 +120,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_nobody_has_is_named_and_who_wrote_it,
                           mentions(errc::missing_file, text));
 }
 
+BOOST_AUTO_TEST_CASE(who_wrote_a_file_is_told_by_its_name) {
+    auto const by = [](int rank) {
+        return ", and rank " + std::to_string(rank) + " of the save has written it";
+    };
+    BOOST_TEST(writer_of("no shard-00003-model-00001-of-00001.safetensors") == by(2));
+    BOOST_TEST(writer_of("no shard-123456-model-00001-of-00001.safetensors") == by(123455));
+    BOOST_TEST(writer_of("shard-data/rank-00000.safetensors is gone") == by(0));
+    BOOST_TEST(writer_of("shard-1/model.safetensors is gone") == "");
+    BOOST_TEST(writer_of("model.safetensors is gone") == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_file_of_another_save_is_refused,
                      *boost::unit_test::precondition(several_ranks)) {
     machines const all;

@@ -102,7 +102,8 @@ constexpr data_type dtype_of(auto const& given) {
         if (known.code == given.code && known.bits == given.bits && given.lanes == 1)
             return known.dtype;
     fail(errc::unsupported, "a DLPack tensor of type code ", int{given.code}, " with ",
-         int{given.bits}, " bits and ", int{given.lanes}, " lanes has no data type here");
+         int{given.bits}, " bits and ", detail::counted(int{given.lanes}, "lane"),
+         " has no data type here");
 }
 
 /// \throws error with errc::unsupported

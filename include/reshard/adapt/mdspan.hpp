@@ -19,7 +19,9 @@ namespace detail {
 
 /// What `std::mdspan` has, and nothing else we know of; elements behind a pointer, by strides.
 ///
-/// A view of Kokkos, which has a memory space too, is another adapter's.
+/// An accessor that gives other values than are in memory, such as that of `std::linalg::scaled` or
+/// `conjugated`, refers to none of these: its mdspan is no tensor. Nor is a view of Kokkos, which
+/// has a memory space too and is another adapter's.
 template <class T>
 concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
     typename T::extents_type;
@@ -29,6 +31,7 @@ concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
     { t.extent(axis) } -> std::convertible_to<index_t>;
     { t.data_handle() } -> std::convertible_to<typename T::element_type*>;
     { t.is_strided() } -> std::convertible_to<bool>;
+    requires std::same_as<typename T::reference, typename T::element_type&>;
 } && !requires { typename T::memory_space; };
 
 } // namespace detail

@@ -103,7 +103,8 @@ struct tensor_traits<pybind11::array> {
     }
 };
 
-/// An array of one type; pybind11 has converted the argument where that was needed, to a copy.
+/// An array of one type; pybind11 has converted the argument where that was needed, to a copy, and
+/// what is written to that is lost: take targets as `pybind11::array`, or with `noconvert()`.
 template <class Element, int Flags>
 struct tensor_traits<pybind11::array_t<Element, Flags>> {
     using element_type = Element;

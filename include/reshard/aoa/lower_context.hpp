@@ -10,6 +10,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/layout/fused_tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@ struct bound_value {
     expression tensor;
     std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
                                       ///< made of all the same, in order, each once
+    std::optional<fused_tensor> fused = {}; ///< how a macro has interleaved it
 
     /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
     /// which it has several pieces comes as often.
@@ -215,7 +217,6 @@ struct lower_context {
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
-    std::vector<statement> fused = {}; ///< those that have made a fused tensor
     lowering result;
 };
 
@@ -224,6 +225,12 @@ struct lower_context {
 ///
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
+
+/// Says that `key` of the source, which is removed, has to equal the tensor that `by` names, and so
+/// each state that both have.
+///
+/// \throws statement_error with errc::unknown_key, errc::shape_mismatch or errc::dtype_mismatch
+RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by);
 
 /// Declares of outputs that fused macros made, under whatever name, how they are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,11 +61,16 @@ public:
     /// A file of the delta or of one of its bases, by its number in `delta_run::source`.
     RESHARD_DECL std::shared_ptr<file const> source(std::uint32_t number) const;
 
+    /// The files of the delta and its bases that have those bytes of a file of the record.
+    RESHARD_DECL std::set<std::string> files_with(std::filesystem::path const& path,
+                                                  std::uint64_t begin, std::uint64_t end) const;
+
 private:
     /// The number of a file of the record, if the path names one.
     std::optional<std::size_t> number_of(std::filesystem::path const& path) const;
     bool has_changes(std::filesystem::path const& path) const;
     std::shared_ptr<file const> open_source(std::uint32_t number) const;
+    std::string name_of_source(std::uint32_t number) const;
 
     std::shared_ptr<file_store const> below_;
     std::filesystem::path directory_; ///< ends with a slash

@@ -36,9 +36,9 @@
 #include <reshard/aoa/macro/impl/fused.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/make_key_pattern.ipp>
+#include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
-#include <reshard/aoa/macro/impl/star.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>

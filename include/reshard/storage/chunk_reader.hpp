@@ -30,9 +30,10 @@ struct bad_chunk {
     std::uint64_t end = 0;
     std::uint64_t expected = 0; ///< the digest that was saved
     std::uint64_t found = 0;    ///< that of the bytes that are there
+    std::string stored_in{};    ///< of a delta, the files that have the bytes
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.file, self.key, self.begin, self.end, self.expected, self.found);
+        visit(self.file, self.key, self.begin, self.end, self.expected, self.found, self.stored_in);
     }
 };
 

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(other_versions_and_tensors_are_refused_and_given_back) {
     given = lend({2});
     given->dl_tensor.dtype = {17, 4, 1};
     check_refused(given, errc::unsupported,
-                  "a DLPack tensor of type code 17 with 4 bits and 1 lanes has no data type here");
+                  "a DLPack tensor of type code 17 with 4 bits and 1 lane has no data type here");
     check_refused(lend({2, -1}), errc::unsupported, "a DLPack tensor of extent -1 along axis 1");
     given = lend({2});
     given->dl_tensor.ndim = -1;

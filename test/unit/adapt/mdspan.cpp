@@ -37,6 +37,7 @@ struct stand_in {
     using mapping_type = std::array<long, Rank>;
     using accessor_type = void;
     using data_handle_type = Element*;
+    using reference = Element&;
 
     Element* first = nullptr;
     extents_type extents{};
@@ -56,6 +57,11 @@ struct stand_in {
 /// An array without a memory space is one; with it, it is a view of Kokkos.
 struct with_memory_space : stand_in<float, 1> {
     using memory_space = void;
+};
+
+/// Each element twice what is in memory, as `std::linalg::scaled` shows it.
+struct scaled : stand_in<float const, 1> {
+    using reference = float;
 };
 
 /// Elements for the mdspans of a test, which own none.
@@ -105,7 +111,8 @@ BOOST_AUTO_TEST_CASE(an_mdspan_keeps_the_laws) {
     check_stand_in<8>(row_major_strides);
     check_stand_in<2>([](index_vector const& shape) { return index_vector{1, shape[0] + 3}; });
     static_assert(borrowed_tensor<stand_in<float, 2>> && borrowed_tensor<stand_in<float const, 2>>);
-    static_assert(!tensor<with_memory_space> && !tensor<std::vector<std::string>>);
+    static_assert(!tensor<with_memory_space> && !tensor<scaled> &&
+                  !tensor<std::vector<std::string>>);
     BOOST_TEST(true);
 }
 

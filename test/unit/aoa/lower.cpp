@@ -14,6 +14,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::aoa;
+using reshard::test::mentions;
 using reshard::test::parsed;
 using reshard::test::says;
 using reshard::test::tensor;
@@ -232,6 +233,22 @@ BOOST_AUTO_TEST_CASE(tied_weights_that_are_left_over_have_one_state) {
     catalog const target({tensor("embed", {4, 2}), tensor("embed.moment1_0", {4, 2}),
                           tensor("head", {4, 2}), tensor("head.moment1_0", {4, 2})});
     BOOST_TEST(lower(parsed("embed -> head"), with, &target).outputs().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(the_states_of_a_copy_have_to_be_equal_too) {
+    catalog const with({tensor("emb", {4, 2}), tensor("emb.moment1_0", {4, 2}),
+                        tensor("emb.moment2_0", {4, 2}), tensor("head", {4, 2}),
+                        tensor("head.beta1_pow_acc_0", {1}), tensor("head.moment1_0", {4, 2})});
+    program const code = parsed("head -> _, copy_of=\"emb\"");
+    BOOST_TEST((lower(code, with).relations() ==
+                std::vector<relation>{{relation::kind::copy, "emb", "head"},
+                                      {relation::kind::copy, "emb.moment1_0", "head.moment1_0"}}));
+    catalog const other({tensor("emb", {4, 2}), tensor("emb.moment1_0", {4, 2}),
+                         tensor("head", {4, 2}), tensor("head.moment1_0", {4, 2}, data_type::f64)});
+    BOOST_CHECK_EXCEPTION(lower(code, other), error,
+                          mentions(errc::dtype_mismatch,
+                                   "'head.moment1_0' is to be a copy of 'emb.moment1_0', but "
+                                   "is float64, and not float32"));
 }
 
 BOOST_AUTO_TEST_CASE(aliases_are_of_the_first_name_and_come_in_the_order_of_keys) {

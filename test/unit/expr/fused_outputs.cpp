@@ -16,14 +16,15 @@ BOOST_AUTO_TEST_SUITE(expr_fused_outputs)
 
 namespace {
 
-/// `key`, float32 of that shape, in equal parts along an axis.
-layout cut_in(std::string const& key, index_vector const& shape, std::size_t axis, index_t parts) {
+/// `key`, of that shape, in equal parts along an axis.
+layout cut_in(std::string const& key, index_vector const& shape, std::size_t axis, index_t parts,
+              data_type dtype = data_type::f32) {
     std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(parts));
     for (std::size_t rank = 0; rank < held.size(); ++rank) {
         box region = whole(shape);
         region.shape[axis] /= parts;
         region.offset[axis] = static_cast<index_t>(rank) * region.shape[axis];
-        held[rank].push_back({key, data_type::f32, shape, region, {}});
+        held[rank].push_back({key, dtype, shape, region, {}});
     }
     return layout_of(held);
 }
@@ -69,6 +70,24 @@ BOOST_AUTO_TEST_CASE(another_name_of_the_tensor_is_declared_too) {
     BOOST_TEST(made.fused().contains("x"));
 }
 
+BOOST_AUTO_TEST_CASE(what_stays_whole_is_declared_under_its_axis) {
+    auto const fused_as = [](std::string const& text, index_vector const& shape, std::size_t axis,
+                             data_type dtype = data_type::f32) {
+        layout const target = cut_in("x", shape, axis, 3, dtype);
+        return compiled("gate, up -> w, fused_ffn, axis=0\n" + text, gate_and_up, target).fused();
+    };
+    fused_tensors const expected{{"x", {0, 3, "fused_ffn, axis=0"}}};
+    fused_tensors const transposed{{"x", {1, 3, "fused_ffn, axis=1"}}};
+    BOOST_TEST((fused_as("w -> x, dtype=\"bfloat16\"", {24, 4}, 0, data_type::bf16) == expected));
+    BOOST_TEST((fused_as("w^T -> x", {4, 24}, 1) == transposed));
+    BOOST_TEST((fused_as("w -> y, permute=\"[1, 0]\"\ny -> x", {4, 24}, 1) == transposed));
+    BOOST_TEST((fused_as("w -> y, permute=\"[]\"\ny^T -> x", {24, 4}, 0) == expected));
+    for (char const* const text : {"w -> x, reshape=\"[48, 2]\"", "w -> x, slice=\"[0:12, :]\""}) {
+        auto const program = aoa::parse("gate, up -> w, fused_ffn, axis=0\n" + std::string(text));
+        BOOST_TEST(aoa::mapping_of(program, gate_and_up, nullptr).fused().empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
     catalog const source({{"w", data_type::f32, {24, 4}, {3, 1}}});
     mapping const made =
@@ -100,6 +119,7 @@ BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
     BOOST_TEST((copy.fused().at("same").axis == 0));
     BOOST_TEST((copy.fused().at("cast").blocks == 3));
     BOOST_TEST((copy.fused().at("turned").axis == 1));
+    BOOST_TEST(copy.fused().at("turned").macro == "fused_ffn, axis=1"); // which makes it anew
     BOOST_TEST(!copy.fused().contains("half"));
     carry_fused(copy, source);
     BOOST_TEST(copy.fused().size() == 3u); // once

@@ -112,6 +112,22 @@ BOOST_AUTO_TEST_CASE(an_index_gathers_the_tensors_of_its_files) {
     BOOST_TEST(files.shards_of(files.tensors[1]).holder(0) == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(each_file_says_how_its_tensors_were_fused) {
+    test::temporary_directory const directory;
+    auto const fused = [](std::string const& key, std::string const& blocks) {
+        return R"("__metadata__":{"RESHARD_FUSED":"[{\"axis\":0,\"blocks\":)" + blocks +
+               R"(,\"macro\":\"fused_ffn, axis=0\",\"keys\":[\")" + key + R"(\"]}]"},)";
+    };
+    directory.write("a.safetensors", tensor_file("a", "[2]", 4, fused("a", "2")));
+    directory.write("b.safetensors", tensor_file("b", "[3]", 6, fused("b", "3")));
+    directory.write("c.safetensors", tensor_file("c", "[3]", 6, fused("b", "3")));
+    directory.write(index_name, R"({"metadata":{"total_size":16},"weight_map":{)"
+                                R"("a":"a.safetensors","b":"b.safetensors","c":"c.safetensors"}})");
+    BOOST_TEST(
+        (open_checkpoint(directory.path()).fused ==
+         fused_tensors{{"a", {0, 2, "fused_ffn, axis=0"}}, {"b", {0, 3, "fused_ffn, axis=0"}}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_total_is_a_warning) {
     test::temporary_directory const directory;
     directory.write("f.safetensors", tensor_file("b", "[2]", 4));

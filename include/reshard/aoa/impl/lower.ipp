@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -84,32 +83,47 @@ RESHARD_DECL void relate_copies(lower_context& context) {
         context.result.map.relate(std::move(alias));
 }
 
-/// How a tensor of so many axes is interleaved that a statement has made.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
-    origin const& made = context.code.origin(one.origin);
-    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
-    index_t const axis = std::get<index_t>(found->value);
-    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
+[[noreturn]] inline void refuse_copy(errc code, std::string const& key, std::string const& first,
+                                     attribute const& by, std::string const& why) {
+    throw statement_error{code, words("'", key, "' is to be a copy of '", first, "', ", why),
+                          by.where, key};
+}
+
+/// Relates two tensors where the source has both.
+inline void relate_equal(lower_context& context, std::string const& key, std::string const& first,
+                         attribute const& by) {
+    key_id const kept = context.source.find(first), removed = context.source.find(key);
+    if (kept == source_names::none || removed == source_names::none)
+        return;
+    catalog_entry const &a = context.source.entry(removed), &b = context.source.entry(kept);
+    if (a.shape != b.shape)
+        refuse_copy(errc::shape_mismatch, key, first, by,
+                    words("but has the shape ", a.shape, ", and not ", b.shape));
+    if (a.dtype != b.dtype)
+        refuse_copy(errc::dtype_mismatch, key, first, by,
+                    words("but is ", a.dtype, ", and not ", b.dtype));
+    context.result.map.relate({relation::kind::copy, first, key});
+}
+
+RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by) {
+    auto const& first = std::get<std::string>(by.value);
+    if (context.source.find(first) == source_names::none)
+        refuse_copy(errc::unknown_key, key, first, by,
+                    "which the source does not have" + context.names.near(first));
+    relate_equal(context, key, first, by);
+    for (state_suffix const& state : context.suffixes)
+        relate_equal(context, key + state.suffix, first + state.suffix, by);
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {
-    std::map<value_identity, statement const*> made;
-    for (statement const& one : context.fused) {
-        name const& bound = context.code.right(one)[0];
-        if (bound.kind == name::kind_type::text && context.names[bound].origin == one.origin)
-            if (auto const value = context.names.identity(bound.id))
-                made.emplace(*value, &one);
-    }
-    for (std::uint32_t id = 0; !made.empty() && id < context.code.text_count(); ++id) {
-        auto const value = output_identity(context, id);
-        auto const place = value ? made.find(*value) : made.end();
-        mapping_output const* const output = place == made.end()
-                                                 ? nullptr
-                                                 : context.result.map.find(context.code.text(
-                                                       name{name::kind_type::text, false, id, {}}));
-        if (output)
-            context.result.map.fuse(output->key,
-                                    fused_of(context, *place->second, output->value.ndim()));
+    for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
+        name const one{name::kind_type::text, false, id, {}};
+        binding const& bound = context.names[one];
+        if (bound.value == binding::none || !context.names.value(bound.value).fused ||
+            !output_identity(context, id))
+            continue;
+        if (auto const* const output = context.result.map.find(context.code.text(one)))
+            context.result.map.fuse(output->key, *context.names.value(bound.value).fused);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -189,27 +190,6 @@ private:
         return list.empty() ? nullptr : &list[0];
     }
 
-    /// Says that two tensors of the source have to be equal.
-    void relate_copy(std::string const& key, attribute const& by) {
-        auto const& first = std::get<std::string>(by.value);
-        key_id const kept = in_.source.find(first), removed = in_.source.find(key);
-        auto const refuse = [&](errc code, std::string const& why) {
-            throw statement_error{
-                code, words("'", key, "' is to be a copy of '", first, "', ", why), by.where, key};
-        };
-        if (kept == source_names::none)
-            refuse(errc::unknown_key, "which the source does not have" + in_.names.near(first));
-        if (removed == source_names::none)
-            return;
-        catalog_entry const &a = in_.source.entry(removed), &b = in_.source.entry(kept);
-        if (a.shape != b.shape)
-            refuse(errc::shape_mismatch,
-                   words("but has the shape ", a.shape, ", and not ", b.shape));
-        if (a.dtype != b.dtype)
-            refuse(errc::dtype_mismatch, words("but is ", a.dtype, ", and not ", b.dtype));
-        in_.result.map.relate({relation::kind::copy, first, key});
-    }
-
     void remove(statement const& one) {
         attribute const* const copied = copy_in(one);
         name const& removed = in_.code.left(one)[0];
@@ -232,7 +212,7 @@ private:
         else
             in_.result.map.remove(key);
         if (copied)
-            relate_copy(key, *copied);
+            relate_copy(in_, key, *copied);
     }
 
     void add(statement const& one) {
@@ -319,17 +299,37 @@ private:
             sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
+        auto const fused = is_single(one) || in_.code.origin(one.origin).blocks > 0
+                               ? fused_by(one, operands[0], made[0])
+                               : std::nullopt;
         for (std::size_t i = 0; i < right.size(); ++i) {
-            bound_value value{std::move(made[i])};
+            bound_value value{.tensor = std::move(made[i]), .fused = fused};
             if (!has_source_elements(value.tensor))
                 value.sources = sources;
             in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
-        if (in_.code.origin(one.origin).blocks > 0)
-            in_.fused.push_back(one);
         if (in_.code.origin(one.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(one, said.code, said.key, said.message);
+    }
+
+    /// How what a statement makes is interleaved: by the statement, or before, where it leaves the
+    /// tensor whole.
+    std::optional<fused_tensor> fused_by(statement const& one, std::uint32_t operand,
+                                         expression const& made) const {
+        std::vector<attribute> const& attributes = in_.code.attributes(one);
+        if (origin const& macro = in_.code.origin(one.origin); macro.blocks > 0) {
+            index_t const axis = std::get<index_t>(find_attribute(attributes, "axis")->value);
+            return fused_tensor{axis < 0 ? axis + static_cast<index_t>(made.ndim()) : axis,
+                                macro.blocks, macro.attributes};
+        }
+        bound_value const& before = in_.names.value(operand);
+        if (!before.fused || find_attribute(attributes, "reshape"))
+            return std::nullopt;
+        expression const opaque = source_tensor(0, before.tensor.shape, before.tensor.dtype);
+        operation step(
+            {&opaque}, [](std::size_t) { return std::string(); }, 1);
+        return fused_after(*before.fused, opaque.shape, step.run(attributes)[0]);
     }
 
     std::uint32_t read(statement const& one, name const& which) {

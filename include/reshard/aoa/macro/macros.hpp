@@ -7,7 +7,6 @@
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/fused.hpp>
 #include <reshard/aoa/macro/placeholder.hpp>
-#include <reshard/aoa/macro/star.hpp>
 #include <reshard/core/config.hpp>
 
 #include <string_view>
@@ -27,6 +26,28 @@ namespace reshard::aoa::detail {
 /// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
 ///             too
 RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements);
+
+/// A name of the segments that are left: a text where they are all text.
+RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like);
+
+/// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
+///
+/// \throws     failed_statement with errc::bad_macro for a range without numbers
+/// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
+///             the name
+RESHARD_DECL void expand_array(macro_context& context, statement const& one,
+                               std::vector<statement>& expanded);
+
+/// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
+/// keys of the source left of the arrow or, where none matches, names that earlier statements make;
+/// keys of the target right of it. `e.*.w -> _` removes each of them, `_ -> e.*.w` adds each.
+///
+/// Findings: errc::bad_macro for two stars, a star with `^T`, or one on the right without a target;
+/// errc::unknown_key when nothing matches.
+///
+/// \throws     failed_statement with errc::limit_exceeded
+/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
+RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements);
 
 /// Breaks the statements with attributes that no statement can have: what is wrong is said once,
 /// and not for each layer.

@@ -8,6 +8,7 @@
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -22,6 +24,12 @@
 
 /// \file
 /// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.
+
+namespace reshard::aoa {
+
+struct macro_context;
+
+} // namespace reshard::aoa
 
 namespace reshard::aoa::detail {
 
@@ -271,6 +279,17 @@ private:
     mutable std::vector<reached_key> reached_;
 };
 
+/// Reports where no tensor of the statement of a macro is cut along the macro's axis, but one is
+/// along another: as a warning, or as a note where the statement names its axis, which else is 1.
+///
+/// \param word the macro
+RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one,
+                                    std::string_view word, std::optional<index_t> named);
+
 } // namespace reshard::aoa::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/parts.ipp>
+#endif
 
 #endif

@@ -5,33 +5,53 @@
 
 #include <reshard/expr/fused_outputs.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace reshard::detail {
 
-/// The only piece of a tensor that is all of a source tensor, or nothing.
-inline std::optional<piece> whole_source(expression const& value, source_list const& sources) {
-    if (value.pieces.size() != 1 || value.pieces.source(0) >= sources.size())
+/// The attributes of a statement, with that axis.
+inline std::string with_axis(std::string_view macro, index_t axis) {
+    std::string text;
+    while (!macro.empty()) {
+        std::size_t const end = std::min(macro.find(", "), macro.size());
+        if (!macro.starts_with("axis="))
+            text += std::string(macro.substr(0, end)) + ", ";
+        macro.remove_prefix(std::min(end + 2, macro.size()));
+    }
+    return text + "axis=" + std::to_string(axis);
+}
+
+RESHARD_DECL std::optional<fused_tensor> fused_after(fused_tensor known, index_vector const& shape,
+                                                     expression const& made) {
+    if (made.pieces.size() != 1)
         return std::nullopt;
-    piece const only = value.pieces[0];
-    bool const is_whole = !only.joins.any() &&
-                          only.source_box() == whole(sources[only.source].shape) &&
-                          only.target_box() == whole(value.shape);
-    return is_whole ? std::optional(only) : std::nullopt;
+    piece const only = made.pieces[0];
+    if (only.joins.any() || only.source_box() != whole(shape) ||
+        only.target_box() != whole(made.shape))
+        return std::nullopt;
+    std::size_t axis = 0;
+    while (axis < made.ndim() && only.order[axis] != static_cast<std::size_t>(known.axis))
+        ++axis;
+    if (auto const now = static_cast<index_t>(axis); now != known.axis)
+        known = {now, known.blocks, known.macro.empty() ? "" : with_axis(known.macro, now)};
+    return known;
 }
 
 /// Declares what is known of an output that is all of a fused tensor of the source.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
-    auto const from = whole_source(output.value, program.sources());
-    auto const found = from ? known.find(program.sources().key(from->source)) : known.end();
+    if (output.value.pieces.size() != 1 ||
+        output.value.pieces.source(0) >= program.sources().size())
+        return;
+    key_id const source = output.value.pieces.source(0);
+    auto const found = known.find(program.sources().key(source));
     if (found == known.end())
         return;
-    fused_tensor made = found->second;
-    for (std::size_t axis = 0; axis < output.value.ndim(); ++axis)
-        if (from->order[axis] == static_cast<std::size_t>(found->second.axis))
-            made.axis = static_cast<index_t>(axis);
-    program.fuse(output.key, std::move(made));
+    if (auto made = fused_after(found->second, program.sources()[source].shape, output.value))
+        program.fuse(output.key, std::move(*made));
 }
 
 RESHARD_DECL void carry_fused(mapping& program, layout const& source) {

@@ -24,6 +24,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -317,9 +318,7 @@ public:
                  saves_.back(), "; open its directory, where ", save_record_name,
                  " says which saves have the rest");
         note_aliases(aliases_, header);
-        if (auto const fused = header.metadata.find(std::string(fused_name));
-            fused != header.metadata.end() && result_.fused.empty())
-            result_.fused = parse_fused(fused->second, path.string());
+        note_fused(header, path);
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
                          std::inserter(result_.metadata, result_.metadata.end()),
@@ -410,6 +409,13 @@ private:
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 
+    /// Files of one save say the same; files that were put together speak of other tensors each.
+    void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
+        auto const text = header.metadata.find(std::string(fused_name));
+        if (text != header.metadata.end() && fused_texts_.insert(text->second).second)
+            result_.fused.merge(parse_fused(text->second, path.string()));
+    }
+
     file_store const& files_;
     safetensors_options options_;
     checkpoint_metadata result_;
@@ -417,6 +423,7 @@ private:
     std::vector<recorded_file> found_; ///< by file
     std::vector<std::string> saves_;   ///< the same
     std::map<std::string, std::string> aliases_;
+    std::set<std::string> fused_texts_;
 };
 
 /// Keys of an index, which outlives them, sorted.

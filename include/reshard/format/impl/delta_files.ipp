@@ -156,6 +156,14 @@ RESHARD_DECL std::filesystem::path path_in(file_store const& files,
     return files.find(direct) == file_store::kind::file ? direct : path_from(directory, path);
 }
 
+RESHARD_DECL std::string delta_files::name_of_source(std::uint32_t number) const {
+    record_delta const& delta = *record_.delta;
+    if (number < delta.files.size())
+        return (directory_ / delta.files[number].name).string();
+    base_file const& base = delta.bases[number - delta.files.size()];
+    return path_from(directory_, std::filesystem::path(base.directory) / base.file.name).string();
+}
+
 RESHARD_DECL std::shared_ptr<file_store::file const>
 delta_files::open_source(std::uint32_t number) const {
     record_delta const& delta = *record_.delta;
@@ -170,12 +178,26 @@ delta_files::open_source(std::uint32_t number) const {
     std::filesystem::path const name = std::filesystem::path(base.directory) / base.file.name;
     std::filesystem::path const path = path_in(*below_, directory_, name);
     std::string const what = words(record, ": the delta needs the save ", base.save,
-                                   ", whose file ", path_from(directory_, name).string());
+                                   ", whose file ", name_of_source(number));
     if (below_->find(path) != kind::file)
         fail(errc::missing_file, what, " is missing; put it back, or load another checkpoint");
     std::shared_ptr<file const> opened = below_->open(path);
     check_source(*opened, base.file, what);
     return opened;
+}
+
+RESHARD_DECL std::set<std::string> delta_files::files_with(std::filesystem::path const& path,
+                                                           std::uint64_t begin,
+                                                           std::uint64_t end) const {
+    std::set<std::string> names;
+    std::uint64_t position = 0;
+    if (auto const number = number_of(path))
+        for (delta_run const& run : record_.delta->runs[*number]) {
+            if (position < end && run.end > begin)
+                names.insert(name_of_source(run.source));
+            position = run.end;
+        }
+    return names;
 }
 
 RESHARD_DECL std::shared_ptr<file_store::file const>

@@ -5,6 +5,8 @@
 
 #include <reshard/storage/chunk_reader.hpp>
 
+#include <reshard/format/delta_files.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -17,9 +19,21 @@ inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
 
 RESHARD_DECL std::string describe(bad_chunk const& chunk) {
     return words(chunk.file, ": tensor '", chunk.key, "': the bytes ", chunk.begin, " to ",
-                 chunk.end, " of the file were changed: their digest is ", hex_text(chunk.found),
-                 ", and was ", hex_text(chunk.expected),
-                 " when they were saved; load another checkpoint");
+                 chunk.end, " of the file",
+                 chunk.stored_in.empty() ? "" : ", which are in " + chunk.stored_in + ",",
+                 " were changed: their digest is ", hex_text(chunk.found), ", and was ",
+                 hex_text(chunk.expected), " when they were saved; load another checkpoint");
+}
+
+/// The files in which bytes of a file of a delta are; of others nothing.
+inline std::string places_of(checkpoint const& source, holder_t file, std::uint64_t begin,
+                             std::uint64_t end) {
+    std::string text;
+    if (auto const delta = std::dynamic_pointer_cast<delta_files const>(source.files()))
+        for (std::string const& name :
+             delta->files_with(source.metadata().files[file].path, begin, end))
+            text += (text.empty() ? "" : " and ") + name;
+    return text;
 }
 
 RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
@@ -97,7 +111,8 @@ chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* tar
                      first,
                      end,
                      shard.digests[number],
-                     found};
+                     found,
+                     places_of(source_, shard.file, first, end)};
 }
 
 RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place place, byte_run run) {

@@ -79,10 +79,10 @@ RESHARD_DECL std::string writer_of(std::string_view sentence) {
         std::size_t const place = sentence.rfind(start);
         if (place == sentence.npos)
             continue;
-        std::string_view const digits = sentence.substr(place + start.size()).substr(0, 5);
+        std::string_view const digits = sentence.substr(place + start.size());
         int number = -1;
         auto const end = std::from_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-        if (end == digits.data() + 5 && number >= first)
+        if (end - digits.data() >= 5 && number >= first)
             return words(", and rank ", number - first, " of the save has written it");
     }
     return {};

@@ -98,21 +98,8 @@ public:
     index_t left_parts() const { return parts(true, 0, &part_counter::before); }
     index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
 
-    /// Reports where no tensor of the statement is cut along the axis of the macro, but one is
-    /// along another: as a warning, or as a note where the statement names its axis.
     void report_uncut_axis() const {
-        std::optional<reached_key> other;
-        for (std::uint32_t i = 0; i < one_.left + one_.right; ++i)
-            for (reached_key const& at : keys_of(i)) {
-                if (at.parts() > 1)
-                    return;
-                if (!other && at.other_cut())
-                    other = at;
-            }
-        if (other)
-            context_.findings.push_back({number("axis") ? severity::note : severity::warning,
-                                         "fused_axis", other->entry->key, uncut_text(*other),
-                                         one_.where, one_.origin});
+        detail::report_uncut_axis(context_, one_, word_, number("axis"));
     }
 
     /// A temporary that would be called `preferred`.
@@ -190,55 +177,6 @@ private:
         std::string const question = did_you_mean(word, others);
         return question.empty() ? did_you_mean(word, attribute_words, &attribute_word::word)
                                 : question;
-    }
-
-    /// The keys of its side that name `i` is made of, or becomes; those that can be told.
-    std::vector<reached_key> keys_of(std::uint32_t i) const {
-        bool const is_left = i < one_.left;
-        catalog const* const keys = is_left ? context_.left : context_.right;
-        if (!keys)
-            return {};
-        part_counter const counter(context_.code, *context_.chain, *keys,
-                                   std::string(side_name(context_, is_left)),
-                                   context_.options.state_suffixes, context_.steps);
-        try {
-            is_left ? counter.before(one_, i, axis()) : counter.after(one_, i, axis());
-        } catch (statement_error const&) { // said where the number of parts matters
-        } catch (no_value const&) {
-        }
-        return counter.reached();
-    }
-
-    /// The axis of the macro that `cut` has as its axis number `other`.
-    index_t as_macro_axis(reached_key const& cut, std::size_t other) const {
-        auto const ndim = static_cast<index_t>(cut.entry->shape.size());
-        index_t const here = axis() < 0 ? axis() + ndim : axis();
-        return ndim == 2 ? 1 - here : static_cast<index_t>(other);
-    }
-
-    std::string uncut_text(reached_key const& cut) const {
-        std::size_t const other = *cut.other_cut();
-        std::string const names =
-            quoted(context_.code.left(one_)) + " -> " + quoted(context_.code.right(one_));
-        std::string const text = words(
-            word_, " runs along axis ", axis(), " of ", names, ", which neither side cuts, and '",
-            cut.entry->key, "' is cut into ", cut.entry->parts[other], " parts along axis ", other);
-        index_t const meant = as_macro_axis(cut, other);
-        return number("axis")
-                   ? text + words("; write axis=", meant, " if these are tensor-parallel parts")
-                   : text + words("; write axis=", meant,
-                                  " if these are tensor-parallel parts, as of [out, in] weights, "
-                                  "or axis=",
-                                  axis(), " if they are not");
-    }
-
-    /// `'a', 'b'`.
-    std::string quoted(std::span<name const> names) const {
-        std::string list;
-        for (name const& each_name : names)
-            list += (list.empty() ? "'" : ", '") + plain_text(context_.code, each_name) +
-                    (stands_for_transpose(context_.code, each_name) ? "^T'" : "'");
-        return list;
     }
 
     macro_context& context_;

@@ -6,16 +6,211 @@
 #include <reshard/aoa/macro/macros.hpp>
 
 #include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/macro/running_order.hpp>
 #include <reshard/aoa/make_finding.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace reshard::aoa::detail {
+
+RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like) {
+    bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
+    name made = text ? code.make_text(segments[0].text, like.where)
+                     : code.make_pattern(std::move(segments), like.where);
+    made.transposed = like.transposed;
+    return made;
+}
+
+/// Puts a text behind the last segment of a name.
+inline void append_text(std::vector<segment>& segments, std::string_view text) {
+    if (segments.empty() || segments.back().kind != segment::kind_type::text)
+        segments.push_back({});
+    segments.back().text += text;
+}
+
+/// Appends the names that stand for `array`.
+///
+/// \throws failed_statement with errc::bad_macro for a range without numbers
+inline void append_array(macro_context& context, statement const& one, name const& array,
+                         std::vector<name>& names) {
+    std::vector<segment> segments = context.code.pattern(array);
+    segment const range = segments.back();
+    segments.pop_back();
+    if (range.last <= range.first)
+        fail_in(one, {errc::bad_macro,
+                      words("the range [", range.first, ':', range.last,
+                            "] is empty; its upper bound is exclusive"),
+                      array.where});
+    auto const count = static_cast<std::size_t>(range.last - range.first);
+    context.spend(one, context.names, count);
+    context.spend(one, context.characters, count * name_length(context.code, array));
+    for (index_t i = range.first; i < range.last; ++i) {
+        std::vector<segment> element = segments;
+        append_text(element, '_' + std::to_string(i));
+        names.push_back(make_name(context.code, std::move(element), array));
+    }
+}
+
+RESHARD_DECL void expand_array(macro_context& context, statement const& one,
+                               std::vector<statement>& expanded) {
+    if (!has_segment(context.code, one, segment::kind_type::array))
+        return expanded.push_back(one);
+    std::vector<name> names;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < one.left + one.right; ++i) {
+        name const each_name = context.code.names(one)[i];
+        if (has_segment(context.code, each_name, segment::kind_type::array))
+            append_array(context, one, each_name, names);
+        else
+            names.push_back(each_name);
+        if (i + 1 == one.left)
+            left = names.size();
+    }
+    std::span<name const> const all(names);
+    expanded.push_back(
+        context.make(all.first(left), all.subspan(left), context.derive(one, "[a:b]")));
+}
+
+/// What is wrong with a name with a star, before any key is looked at.
+inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
+    name const& starred = context.code.names(one)[which];
+    auto const& segments = context.code.pattern(starred);
+    auto const stars = std::ranges::count(segments, segment::kind_type::star, &segment::kind);
+    auto const refuse = [&](std::string message) {
+        fail_in(one, {errc::bad_macro, std::move(message), starred.where});
+    };
+    if (stars > 1)
+        refuse(words("a name may have at most one '*'; this one has ", stars));
+    if (starred.transposed)
+        refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
+               "own");
+    bool const on_left = which < one.left;
+    if (!(on_left ? context.left : context.right))
+        refuse("'*' " + std::string(on_left ? "left" : "right") +
+               " of '->' refers to keys of the target, but the target is not known");
+}
+
+/// The names with a star of one side of all statements, and the keys that they stand for.
+struct star_side {
+    pattern_index index;
+    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the place of the name
+};
+
+/// Adds the names with a star of one statement to the side that they stand on.
+inline void collect_stars(macro_context const& context, statement const& one,
+                          star_side (&sides)[2]) {
+    auto const is_starred = [&](std::uint32_t i) {
+        return has_segment(context.code, context.code.names(one)[i], segment::kind_type::star);
+    };
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i)
+        if (is_starred(i))
+            check_star(context, one, i);
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        if (!is_starred(i))
+            continue;
+        name const& each_name = context.code.names(one)[i];
+        auto const first_number = [](segment const&) { return std::optional<std::size_t>(0); };
+        star_side& side = sides[i >= one.left];
+        std::size_t const pattern =
+            side.index.add(make_key_pattern(context.code.pattern(each_name), first_number));
+        side.patterns.insert_or_assign(one.names + i, pattern);
+    }
+}
+
+/// Says that no key is name number `i` of a statement, which has a star.
+[[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& one,
+                                          std::uint32_t i) {
+    name const starred = context.code.names(one)[i];
+    std::vector<segment> const& segments = context.code.pattern(starred);
+    bool const is_read = (i < one.left) != context.options.reverse;
+    if (is_read && context.is_lost(segments))
+        throw no_value{};
+    fail_in(one, {errc::unknown_key,
+                  words("no key of the ", side_name(context, i < one.left),
+                        is_read ? " and no result of " + maker_text(context) : "", " matches '",
+                        pattern_text(segments), "'",
+                        context.near(i < one.left ? context.left : context.right, segments)),
+                  starred.where});
+}
+
+/// The names that stand for name number `i`, which has a star, of a statement.
+inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
+                           star_side& side, std::vector<name>& names) {
+    name const starred = context.code.names(one)[i];
+    auto const& matches = side.index.matches(side.patterns.at(one.names + i));
+    if (matches.empty())
+        fail_on_no_match(context, one, i);
+    context.spend(one, context.names, matches.size());
+    for (key_match const& found : matches)
+        names.push_back(context.code.make_text(found.key, starred.where));
+}
+
+/// A statement with the keys that its stars stand for.
+inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
+    std::vector<name> names;
+    std::size_t left = 0;
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        name const each_name = context.code.names(one)[i];
+        if (has_segment(context.code, each_name, segment::kind_type::star))
+            append_matches(context, one, i, sides[i >= one.left], names);
+        else
+            names.push_back(each_name);
+        if (i + 1 == one.left)
+            left = names.size();
+    }
+    std::span<name const> const all(names);
+    return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
+}
+
+/// Appends a removal or an addition for each key that the star of one stands for.
+inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
+                        std::vector<statement>& expanded) {
+    statement const all = expand_stars(context, one, sides);
+    bool const removes = is_removal(context.code, one);
+    auto const keys = removes ? context.code.left(all) : context.code.right(all);
+    std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
+    name const nothing = removes ? context.code.right(all)[0] : context.code.left(all)[0];
+    for (name const& key : starred)
+        expanded.push_back(
+            context.make({removes ? &key : &nothing, 1}, {removes ? &nothing : &key, 1}, all));
+}
+
+RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements) {
+    star_side sides[2];
+    for (statement& one : statements)
+        attempt(context, one, [&] { collect_stars(context, one, sides); });
+    if (sides[0].index.empty() && sides[1].index.empty())
+        return;
+    if (!sides[0].index.empty())
+        sides[0].index.search(*context.left, context.options.state_suffixes, context.steps);
+    if (!sides[1].index.empty())
+        sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
+    pattern_index& read = sides[context.options.reverse].index;
+    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+        std::size_t const first = expanded.size();
+        if (!has_segment(context.code, statements[i], segment::kind_type::star))
+            expanded.push_back(statements[i]);
+        else
+            attempt(context, statements[i], expanded, [&](statement const& one) {
+                if (is_removal(context.code, one) || is_addition(context.code, one))
+                    append_bare(context, one, sides, expanded);
+                else
+                    expanded.push_back(expand_stars(context, one, sides));
+            });
+        for (std::size_t made = first; made < expanded.size(); ++made)
+            add_made(context, expanded[made], read);
+    };
+    statements = expand_in_order(context, statements.size(), expand);
+}
 
 /// Refuses `_^T`, `x^T -> _`, and `x^T` right of the arrow.
 inline void check_transposed(macro_context const& context, statement const& one) {
