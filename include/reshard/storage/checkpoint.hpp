@@ -7,6 +7,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -165,6 +166,9 @@ private:
         layout held;
         detail::shard_views<const_tensor_view> shapes;
     };
+
+    checkpoint(std::filesystem::path const& path, open_options const& how,
+               detail::opened_checkpoint opened);
 
     void check_same(holder_t file, file_store::file const& now) const;
 

@@ -8,14 +8,17 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/fused_text.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -79,39 +82,10 @@ inline checkpoint_files find_checkpoint(file_store const& files,
         return find_in_directory(files, path);
     if (path.extension() != ".safetensors")
         fail(errc::unsupported, path.string(),
-             ": this is a file whose name does not end in .safetensors, not a checkpoint");
+             ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
+             ".npy, "
+             ".npz), not a checkpoint");
     return {checkpoint_kind::file, {path}};
-}
-
-/// The order in which the keys of tensors ascend.
-inline std::vector<std::uint32_t> order_of_keys(std::vector<checkpoint_tensor> const& tensors) {
-    std::vector<std::uint32_t> order(tensors.size());
-    std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
-    return order;
-}
-
-/// Puts number `order[i]` in place `i`, without a second list.
-inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
-                         std::vector<std::uint32_t> order) {
-    for (std::uint32_t first = 0; first < order.size(); ++first) {
-        checkpoint_tensor moved = std::move(tensors[first]);
-        std::uint32_t place = first;
-        while (order[place] != first) {
-            std::uint32_t const next = std::exchange(order[place], place);
-            tensors[place] = std::move(tensors[next]);
-            place = next;
-        }
-        order[place] = place;
-        tensors[place] = std::move(moved);
-    }
-}
-
-inline void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
-    auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
-    if (!std::is_sorted(tensors.begin(), tensors.end(), before))
-        put_in_order(tensors, order_of_keys(tensors));
 }
 
 /// Tensors that grow file by file.
@@ -531,10 +505,70 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 } // namespace detail
 
+namespace detail {
+
+/// A format whose files are not safetensors: how it is known, and opened.
+struct checkpoint_format {
+    bool (*is_at)(file_store const& files, std::filesystem::path const& path);
+    opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
+                              std::filesystem::path const& path);
+};
+
+/// True for a directory that has a file of that name, and no safetensors files of Hugging Face.
+inline bool has_file(file_store const& files, std::filesystem::path const& path,
+                     std::string_view name) {
+    return files.find(path / name) == file_store::kind::file &&
+           !is_there(files, path / hf_index_name) && !is_there(files, path / hf_single_name);
+}
+
+/// All of them; the first that is at a path counts.
+inline constexpr checkpoint_format other_formats[] = {
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return has_file(files, path, dcp_metadata_name);
+     },
+     open_dcp},
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return has_file(files, path, torch_index_name);
+     },
+     [](std::shared_ptr<file_store const> files, std::filesystem::path const& path) {
+         return open_torch_index(std::move(files), path / torch_index_name);
+     }},
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return has_file(files, path, torch_file_name);
+     },
+     [](std::shared_ptr<file_store const> files, std::filesystem::path const& path) {
+         return open_torch_file(std::move(files), path / torch_file_name);
+     }},
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return is_torch_name(path) && files.find(path) == file_store::kind::file;
+     },
+     open_torch_file},
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return path.extension() == ".npy" && files.find(path) == file_store::kind::file;
+     },
+     open_npy},
+    {[](file_store const& files, std::filesystem::path const& path) {
+         return path.extension() == ".npz" && files.find(path) == file_store::kind::file;
+     },
+     open_npz},
+};
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    for (checkpoint_format const& format : other_formats)
+        if (format.is_at(*files, path))
+            return format.open(std::move(files), path);
+    files = store_of_checkpoint(std::move(files), path);
+    checkpoint_metadata metadata = open_in(*files, path, options);
+    return {std::move(metadata), std::move(files)};
+}
+
+} // namespace detail
+
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options) {
-    return detail::open_in(*detail::store_of_checkpoint(detail::files_of_system(), path), path,
-                           options);
+    return detail::open_files(detail::files_of_system(), path, options).metadata;
 }
 
 RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
