@@ -117,9 +117,10 @@ struct checkpoint_metadata {
     std::map<std::string, std::string>
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file
-    /// Names of files beside these that hold more of the same checkpoint, and were not read: the
-    /// optimizer state and master weights of a Unified Checkpoint.
+    /// What holds more of the same checkpoint, and was not read: files beside these, such as the
+    /// optimizer state and master weights of a Unified Checkpoint, or tensors of quantised types.
     std::vector<std::string> unread{};
+    std::string unread_reason{}; ///< goes on behind their names
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};

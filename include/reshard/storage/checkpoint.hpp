@@ -7,7 +7,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -32,6 +31,12 @@
 
 /// \file
 /// A checkpoint that is open for reading: its files are holders of shards, as ranks are.
+
+namespace reshard::detail {
+
+struct opened_checkpoint;
+
+} // namespace reshard::detail
 
 namespace reshard::detail {
 

@@ -19,8 +19,7 @@ namespace reshard::detail {
 /// The file that is written last, and says what there is.
 inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
-/// The checkpoint in a directory that has `.metadata`. Of the other files only their lengths are
-/// looked at; where the elements of a shard are in its item is read with it.
+/// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at; where the elements of a shard are in its item is read with it.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
 ///         that a file does not have; errc::missing_file for a file that is not there;
@@ -29,7 +28,7 @@ inline constexpr std::string_view dcp_metadata_name = ".metadata";
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter` of torch 2.0 to 2.15; there any
 ///             pickle is run
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
-                                        std::filesystem::path const& directory);
+                                        std::filesystem::path const& metadata);
 
 } // namespace reshard::detail
 

@@ -11,6 +11,7 @@
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/fused_text.hpp>
+#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
@@ -83,8 +84,7 @@ inline checkpoint_files find_checkpoint(file_store const& files,
     if (path.extension() != ".safetensors")
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-             ".npy, "
-             ".npz), not a checkpoint");
+             ".npy, .npz, .gguf), not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
 
@@ -357,6 +357,9 @@ public:
                 result_.unread.push_back(name);
         }
         std::sort(result_.unread.begin(), result_.unread.end());
+        result_.unread_reason =
+            "hold optimizer state or master weights, which are not read and would be lost; to "
+            "convert the model alone, give its files in a directory of their own";
         if (!result_.unread.empty())
             warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
                                 result_.unread.front() +
@@ -507,58 +510,67 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 namespace detail {
 
-/// A format whose files are not safetensors: how it is known, and opened.
+/// A format whose files are not safetensors: which file it begins with, and how it is opened.
 struct checkpoint_format {
-    bool (*is_at)(file_store const& files, std::filesystem::path const& path);
+    std::string_view file; ///< the end of its name, or the name of one in a directory
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
 };
 
-/// True for a directory that has a file of that name, and no safetensors files of Hugging Face.
-inline bool has_file(file_store const& files, std::filesystem::path const& path,
-                     std::string_view name) {
-    return files.find(path / name) == file_store::kind::file &&
-           !is_there(files, path / hf_index_name) && !is_there(files, path / hf_single_name);
+inline constexpr checkpoint_format formats_of_files[] = {
+    {".pt", open_torch_file},   {".pth", open_torch_file}, {".bin", open_torch_file},
+    {".ckpt", open_torch_file}, {".npy", open_npy},        {".npz", open_npz},
+    {".gguf", open_gguf},
+};
+
+/// The first whose file is there counts.
+inline constexpr checkpoint_format formats_of_directories[] = {
+    {hf_index_name, nullptr}, // safetensors
+    {hf_single_name, nullptr},
+    {dcp_metadata_name, open_dcp},
+    {torch_index_name, open_torch_index},
+    {torch_file_name, open_torch_file},
+};
+
+/// Opens what is at `path`, where it is no safetensors files.
+inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& path) {
+    auto const is_file = [&](std::filesystem::path const& one) {
+        return files->find(one) == file_store::kind::file;
+    };
+    for (checkpoint_format const& format : formats_of_files)
+        if (path.extension() == format.file && is_file(path))
+            return format.open(std::move(files), path);
+    for (checkpoint_format const& format : formats_of_directories)
+        if (is_file(path / format.file))
+            return format.open ? std::optional(format.open(std::move(files), path / format.file))
+                               : std::nullopt;
+    return std::nullopt;
 }
 
-/// All of them; the first that is at a path counts.
-inline constexpr checkpoint_format other_formats[] = {
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return has_file(files, path, dcp_metadata_name);
-     },
-     open_dcp},
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return has_file(files, path, torch_index_name);
-     },
-     [](std::shared_ptr<file_store const> files, std::filesystem::path const& path) {
-         return open_torch_index(std::move(files), path / torch_index_name);
-     }},
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return has_file(files, path, torch_file_name);
-     },
-     [](std::shared_ptr<file_store const> files, std::filesystem::path const& path) {
-         return open_torch_file(std::move(files), path / torch_file_name);
-     }},
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return is_torch_name(path) && files.find(path) == file_store::kind::file;
-     },
-     open_torch_file},
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return path.extension() == ".npy" && files.find(path) == file_store::kind::file;
-     },
-     open_npy},
-    {[](file_store const& files, std::filesystem::path const& path) {
-         return path.extension() == ".npz" && files.find(path) == file_store::kind::file;
-     },
-     open_npz},
-};
+/// Says what is left out when the tensors are read, so that it is not lost unseen.
+inline opened_checkpoint with_warnings(opened_checkpoint opened) {
+    checkpoint_metadata& found = opened.metadata;
+    auto const first_of = [](auto const& names, std::string const& first) {
+        return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more"
+                                : first;
+    };
+    if (!found.objects.empty())
+        found.warnings.push_back(found.path.string() +
+                                 ": values that are no tensors are left out: " +
+                                 first_of(found.objects, "'" + found.objects.front().key + "'"));
+    if (!found.unread.empty())
+        found.warnings.push_back(found.path.string() + ": " +
+                                 first_of(found.unread, found.unread.front()) + " " +
+                                 found.unread_reason);
+    return opened;
+}
 
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options) {
-    for (checkpoint_format const& format : other_formats)
-        if (format.is_at(*files, path))
-            return format.open(std::move(files), path);
+    if (auto opened = open_other(files, path))
+        return with_warnings(std::move(*opened));
     files = store_of_checkpoint(std::move(files), path);
     checkpoint_metadata metadata = open_in(*files, path, options);
     return {std::move(metadata), std::move(files)};

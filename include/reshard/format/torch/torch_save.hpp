@@ -21,9 +21,6 @@ namespace reshard::detail {
 inline constexpr std::string_view torch_file_name = "pytorch_model.bin";
 inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.json";
 
-/// True where the name of a file ends as those of `torch.save` do: `.pt`, `.pth`, `.bin`, `.ckpt`.
-RESHARD_DECL bool is_torch_name(std::filesystem::path const& path);
-
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
 ///

@@ -63,13 +63,12 @@ private:
 /// Turns `.metadata` into ours.
 class dcp_reader {
 public:
-    dcp_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& directory)
-        : files_(std::move(files)), directory_(directory) {
-        std::filesystem::path const path = directory / dcp_metadata_name;
+    dcp_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
+        : files_(std::move(files)), directory_(path.parent_path()) {
         auto const file = files_->open(path);
         values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, dcp_names);
         result_.format = "torch_dcp";
-        result_.path = directory;
+        result_.path = directory_;
     }
 
     opened_checkpoint read() {
@@ -413,8 +412,8 @@ RESHARD_DECL strided_bytes dcp_file::find(file_store::file const& opened,
 }
 
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
-                                        std::filesystem::path const& directory) {
-    return dcp_reader(std::move(files), directory).read();
+                                        std::filesystem::path const& metadata) {
+    return dcp_reader(std::move(files), metadata).read();
 }
 
 } // namespace reshard::detail

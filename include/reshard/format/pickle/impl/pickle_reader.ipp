@@ -6,7 +6,7 @@
 #include <reshard/format/pickle/pickle.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/format/pickle/pickle_input.hpp>
+#include <reshard/format/file_reader.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -438,7 +438,7 @@ private:
     }
 
     pickle& result_;
-    pickle_input input_;
+    file_reader input_;
     std::span<std::string_view const> allowed_;
     std::uint64_t code_at_ = 0; ///< position of the code that is run
     std::vector<pickle_value> stack_;

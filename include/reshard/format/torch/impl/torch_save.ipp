@@ -23,11 +23,6 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL bool is_torch_name(std::filesystem::path const& path) {
-    std::string const end = path.extension().string();
-    return end == ".pt" || end == ".pth" || end == ".bin" || end == ".ckpt";
-}
-
 /// A value with its name.
 struct named_value {
     std::string key;

@@ -6,6 +6,7 @@
 #include <reshard/format/zip/stored_zip.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
 
 #include <boost/endian/conversion.hpp>
 

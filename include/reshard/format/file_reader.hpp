@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_FORMAT_PICKLE_PICKLE_INPUT_HPP
-#define RESHARD_FORMAT_PICKLE_PICKLE_INPUT_HPP
+#ifndef RESHARD_FORMAT_FILE_READER_HPP
+#define RESHARD_FORMAT_FILE_READER_HPP
 
 #include <reshard/core/error.hpp>
 #include <reshard/os/file_store.hpp>
@@ -22,9 +22,9 @@ namespace reshard::detail {
 ///
 /// \throws error with errc::corrupt_file, in all its functions, where the range ends before; it
 ///         names the file and the position
-class pickle_input {
+class file_reader {
 public:
-    pickle_input(file_store::file const& file, std::string_view name, byte_run where)
+    file_reader(file_store::file const& file, std::string_view name, byte_run where)
         : file_(file), name_(name), where_(where), next_(where.begin) {}
 
     /// Of the next byte, in the file.
@@ -93,7 +93,7 @@ private:
         std::uint64_t const left = where_.end - position();
         if (bytes > left)
             fail(errc::corrupt_file, name_, ": ", bytes, " bytes are asked for at byte ",
-                 position(), ", and the pickle has ", left, " more");
+                 position(), ", and there are ", left, " more before the end");
     }
 
     void refill(std::uint64_t bytes) {
