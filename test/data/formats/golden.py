@@ -7,6 +7,7 @@
 the tensors in memory, before they are saved.
 """
 
+import collections
 import json
 
 CODES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
@@ -37,7 +38,7 @@ def torch_view(tensor):
 
 def leaves(value, path=()):
     """Pairs of path and value. Dicts, lists and tuples are entered where they hold anything."""
-    if isinstance(value, dict) and value:
+    if type(value) in (dict, collections.OrderedDict, collections.defaultdict) and value:
         for key, item in value.items():
             yield from leaves(item, path + (key,))
     elif type(value) in (list, tuple) and value:
