@@ -117,7 +117,10 @@ described_tensors tensors_in(opened_checkpoint const& opened) {
 /// Each list of names of one tensor: the others are aliases of the first.
 std::map<std::string, std::string> expected_aliases(json_cursor const& expected) {
     std::map<std::string, std::string> all;
-    for (json_cursor const& names : expected.at("aliases").elements()) {
+    auto const lists = expected.find("aliases");
+    if (!lists)
+        return all;
+    for (json_cursor const& names : lists->elements()) {
         auto const list = names.elements();
         for (std::size_t i = 1; i < list.size(); ++i)
             all.emplace(list[i].text(), list[0].text());
@@ -155,7 +158,8 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
             fs::path const path = described_by(description);
             if (expected.find("refused")) {
                 BOOST_CHECK_EXCEPTION(read_all(path), error, [](error const& thrown) {
-                    return thrown.code() == errc::unsupported;
+                    return thrown.code() == errc::unsupported ||
+                           thrown.code() == errc::limit_exceeded;
                 });
                 continue;
             }

@@ -31,7 +31,8 @@ struct pickle_value {
         text,
         bytes, ///< not read: where they are in the file
         tuple,
-        list, ///< also a set
+        list,
+        set,
         dict,
         global,        ///< a class or a function, by its name
         object,        ///< what a class or a function makes of arguments, which is not called

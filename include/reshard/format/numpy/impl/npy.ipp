@@ -132,6 +132,8 @@ private:
             if (end.ec != std::errc{} || extent < 0)
                 refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
             rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
+            if (found.size() == max_ndim)
+                fail(errc::limit_exceeded, what_, ": the array has more than ", max_ndim, " axes");
             found.push_back(extent);
             if (!take(','))
                 break_at(')');

@@ -32,6 +32,7 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     case kind::bytes: return words(bytes_[value.place].size(), " bytes");
     case kind::tuple: return words("a tuple of ", value.count);
     case kind::list: return words("a list of ", runs_[value.place].count);
+    case kind::set: return words("a set of ", runs_[value.place].count);
     case kind::dict: return words("a dict of ", runs_[value.place].count / 2);
     case kind::global: return "the name " + characters();
     case kind::object: return "an object of " + described(objects_[value.place].callable).substr(9);
@@ -88,7 +89,7 @@ RESHARD_DECL std::span<pickle_value const> pickle::elements(pickle_value value,
     }
     if (value.what == kind::tuple)
         return std::span(values_).subspan(value.place, value.count);
-    if (value.what != kind::list)
+    if (value.what != kind::list && value.what != kind::set)
         refuse(what, value, "a tuple or a list");
     return std::span(values_).subspan(runs_[value.place].first, runs_[value.place].count);
 }

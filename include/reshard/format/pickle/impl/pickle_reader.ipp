@@ -238,10 +238,10 @@ private:
         case pickle_code::tuple2: return push_tuple_of(2), true;
         case pickle_code::tuple3: return push_tuple_of(3), true;
         case pickle_code::tuple: return push_tuple(above_mark()), true;
-        case pickle_code::empty_list:
-        case pickle_code::empty_set: return push_run(kind::list, {}), true;
-        case pickle_code::list:
-        case pickle_code::frozenset: return push_run(kind::list, above_mark()), true;
+        case pickle_code::empty_list: return push_run(kind::list, {}), true;
+        case pickle_code::list: return push_run(kind::list, above_mark()), true;
+        case pickle_code::empty_set: return push_run(kind::set, {}), true;
+        case pickle_code::frozenset: return push_run(kind::set, above_mark()), true;
         case pickle_code::empty_dict: return push_run(kind::dict, {}), true;
         case pickle_code::dict: return push_run(kind::dict, above_mark()), true;
         default: return false;
@@ -300,8 +300,8 @@ private:
     bool fill(pickle_code code) {
         switch (code) {
         case pickle_code::append: return fill_with(kind::list, take(1)), true;
-        case pickle_code::appends:
-        case pickle_code::additems: return fill_with(kind::list, above_mark()), true;
+        case pickle_code::appends: return fill_with(kind::list, above_mark()), true;
+        case pickle_code::additems: return fill_with(kind::set, above_mark()), true;
         case pickle_code::setitem: return fill_with(kind::dict, take(2)), true;
         case pickle_code::setitems: return fill_with(kind::dict, above_mark()), true;
         default: return false;
@@ -322,7 +322,7 @@ private:
         pickle_value const container = stack_[stack_.size() - values.size() - 1];
         if (container.what != what)
             refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
-                   (what == kind::list ? "list" : "dict"));
+                   (what == kind::dict ? "dict" : what == kind::set ? "set" : "list"));
         if (what == kind::dict && values.size() % 2 != 0)
             refuse("adds an odd number of keys and values");
         extend(container, values);
