@@ -28,6 +28,7 @@
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
 #include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>

@@ -15,6 +15,7 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -84,7 +85,7 @@ inline checkpoint_files find_checkpoint(file_store const& files,
     if (path.extension() != ".safetensors")
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-             ".npy, .npz, .gguf), not a checkpoint");
+             ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint");
     return {checkpoint_kind::file, {path}};
 }
 
@@ -518,9 +519,11 @@ struct checkpoint_format {
 };
 
 inline constexpr checkpoint_format formats_of_files[] = {
-    {".pt", open_torch_file},   {".pth", open_torch_file}, {".bin", open_torch_file},
-    {".ckpt", open_torch_file}, {".npy", open_npy},        {".npz", open_npz},
-    {".gguf", open_gguf},
+    {".pt", open_torch_file},     {".pth", open_torch_file},
+    {".bin", open_torch_file},    {".ckpt", open_torch_file},
+    {".npy", open_npy},           {".npz", open_npz},
+    {".gguf", open_gguf},         {".pdparams", open_paddle_file},
+    {".pdopt", open_paddle_file},
 };
 
 /// The first whose file is there counts.
@@ -545,6 +548,9 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
         if (is_file(path / format.file))
             return format.open ? std::optional(format.open(std::move(files), path / format.file))
                                : std::nullopt;
+    if (files->find(path) == file_store::kind::directory)
+        if (auto const metadata = find_paddle_metadata(*files, path))
+            return open_paddle_flex(std::move(files), *metadata);
     return std::nullopt;
 }
 

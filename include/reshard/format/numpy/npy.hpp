@@ -10,12 +10,17 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Arrays of NumPy in files: `.npy`, one, and `.npz`, an archive of several.
 
 namespace reshard::detail {
+
+/// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
+RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 
 /// The array that a range of a file is.
 ///

@@ -344,26 +344,6 @@ private:
     std::vector<std::vector<dcp_item>> items_; ///< by file
 };
 
-/// A range of a file as a file. Refers to it.
-class file_range : public file_store::file {
-public:
-    file_range(file_store::file const& whole, byte_run where) : whole_(whole), where_(where) {}
-
-    file_store::identity facts() const override {
-        file_store::identity facts = whole_.facts();
-        facts.bytes = where_.size();
-        return facts;
-    }
-
-    void read(std::uint64_t position, std::span<std::byte> target) const override {
-        whole_.read(where_.begin + position, target);
-    }
-
-private:
-    file_store::file const& whole_;
-    byte_run where_;
-};
-
 /// The one tensor that an item has, as torch.save wrote it.
 inline file_tensor tensor_of_archive(file_store::file const& file, std::string const& name,
                                      byte_run where) {

@@ -20,8 +20,7 @@
 
 namespace reshard::detail {
 
-/// The data type of a `descr`: `<f4`, or nothing.
-inline std::optional<data_type> npy_data_type(std::string_view descr) {
+RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
     constexpr std::pair<std::string_view, data_type> types[] = {
         {"b1", data_type::boolean}, {"i1", data_type::i8},  {"u1", data_type::u8},
         {"i2", data_type::i16},     {"u2", data_type::u16}, {"i4", data_type::i32},

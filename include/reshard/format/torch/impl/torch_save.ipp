@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/pickle/named_values.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -22,67 +23,6 @@
 #include <vector>
 
 namespace reshard::detail {
-
-/// A value with its name.
-struct named_value {
-    std::string key;
-    pickle_value value;
-};
-
-/// What is in the dicts and lists of a file, tensors and other values, in their order.
-class value_walk {
-public:
-    explicit value_walk(pickle const& values) : values_(values) {}
-
-    std::vector<named_value> all() {
-        walk("", values_.root(), 0);
-        return std::move(all_);
-    }
-
-private:
-    using kind = pickle_value::kind;
-
-    /// Deeper than any state, and values within values more often than any.
-    static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24;
-
-    void walk(std::string const& key, pickle_value value, std::size_t depth) {
-        if (depth > most_depth || ++steps_ > most_steps)
-            fail(errc::corrupt_file, values_.file(), ": '", key, "': values within values, ",
-                 depth > most_depth ? most_depth : most_steps,
-                 " of them; is one of them within itself?");
-        bool const is_list = value.what == kind::list || value.what == kind::tuple;
-        bool const is_empty = value.what == kind::dict
-                                  ? values_.pairs(value, key).size() == 0
-                                  : is_list && values_.elements(value, key).empty();
-        if (is_empty || (value.what != kind::dict && !is_list))
-            all_.push_back({key, value});
-        else if (value.what == kind::dict) {
-            pickle_pairs const members = values_.pairs(value, key);
-            for (std::size_t i = 0; i < members.size(); ++i)
-                walk(joined(key, name_of(members[i].key, key)), members[i].value, depth + 1);
-        } else {
-            auto const elements = values_.elements(value, key);
-            for (std::size_t i = 0; i < elements.size(); ++i)
-                walk(joined(key, std::to_string(i)), elements[i], depth + 1);
-        }
-    }
-
-    static std::string joined(std::string const& key, std::string const& name) {
-        return key.empty() ? name : key + "." + name;
-    }
-
-    std::string name_of(pickle_value name, std::string const& key) const {
-        if (name.what == kind::integer)
-            return std::to_string(values_.integer(name, key));
-        if (name.what == kind::text)
-            return std::string(values_.text(name, key));
-        return values_.described(name); // of no tensor that is asked for
-    }
-
-    pickle const& values_;
-    std::vector<named_value> all_;
-    std::size_t steps_ = 0;
-};
 
 /// Refuses what is no archive.
 inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
@@ -111,7 +51,7 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     std::vector<std::string> keys;
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    for (named_value& one : value_walk(archive.values()).all()) {
+    for (named_value& one : named_values(archive.values())) {
         if (one.key.empty()) // the file is one tensor
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
