@@ -77,8 +77,9 @@ void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_s
          std::string const& bytes) {
     box const region = shard.region;
     auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
-    for (index_t i = 0; i < element_count(region); ++i) {
-        index_vector index = unravel_index(i, region.shape);
+    flat_range const range = shard.flat.value_or(flat_range{0, element_count(region)});
+    for (index_t i = 0; i < range.size(); ++i) {
+        index_vector index = unravel_index(range.begin + i, region.shape);
         for (std::size_t axis = 0; axis < index.size(); ++axis)
             index[axis] += region.offset[axis];
         auto const place = static_cast<std::size_t>(ravel_index(index, tensor.shape)) * size;

@@ -548,9 +548,12 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
         if (is_file(path / format.file))
             return format.open ? std::optional(format.open(std::move(files), path / format.file))
                                : std::nullopt;
-    if (files->find(path) == file_store::kind::directory)
-        if (auto const metadata = find_paddle_metadata(*files, path))
-            return open_paddle_flex(std::move(files), *metadata);
+    if (files->find(path) != file_store::kind::directory)
+        return std::nullopt;
+    if (auto const metadata = find_paddle_metadata(*files, path))
+        return open_paddle_flex(std::move(files), *metadata);
+    if (!find_gguf_files(*files, path).empty())
+        return open_gguf_directory(std::move(files), path);
     return std::nullopt;
 }
 

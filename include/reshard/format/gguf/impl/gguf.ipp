@@ -64,34 +64,28 @@ inline constexpr gguf_type gguf_types[] = {
     {39, "MXFP4", {}},
 };
 
-/// Reads a header, one part after the other.
+/// Reads the header of a file, one part after the other, and adds what it has.
 class gguf_reader {
 public:
-    gguf_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
-        : file_(files->open(path)),
-          bytes_(file_->facts().bytes),
-          name_(path.string()),
-          input_(*file_, name_, {0, bytes_}),
-          all_(std::move(files), "gguf", path) {
-        all_.begin_file(path);
-    }
+    gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
+                std::vector<std::string>& unread)
+        : bytes_(file.facts().bytes),
+          name_(std::move(name)),
+          input_(file, name_, {0, bytes_}),
+          all_(all),
+          unread_(unread) {}
 
-    opened_checkpoint read() {
+    void read() {
         read_start();
         for (std::uint64_t i = 0; i < value_count_; ++i)
             read_value();
         for (std::uint64_t i = 0; i < tensor_count_; ++i)
             read_tensor();
         add_tensors();
-        opened_checkpoint opened = all_.take();
-        opened.metadata.metadata = std::move(texts_);
-        opened.metadata.unread = std::move(unread_);
-        if (!opened.metadata.unread.empty())
-            opened.metadata.unread_reason =
-                "are of quantised types, which are not read; convert from the model before it was "
-                "quantised";
-        return opened;
     }
+
+    /// How many files the model is in, as this one says.
+    std::uint64_t files() const { return files_; }
 
 private:
     /// A tensor before it is known where the data begin.
@@ -112,6 +106,9 @@ private:
         if (magic != "GGUF")
             fail(errc::corrupt_file, name_, ": does not begin as a GGUF file does");
         auto const version = input_.number(4);
+        if (version == 0x02000000 || version == 0x03000000)
+            fail(errc::unsupported, name_,
+                 ": its numbers are big-endian, and only little-endian ones are read");
         if (version != 2 && version != 3)
             fail(errc::unsupported, name_, ": is of version ", version,
                  ", and those of 2 and 3 are read");
@@ -149,34 +146,22 @@ private:
         return bytes[type];
     }
 
-    std::string number_text(std::uint64_t type) {
-        std::size_t const bytes = bytes_of(type);
-        std::uint64_t const number = input_.number(bytes);
-        switch (type) {
-        case boolean: return number ? "true" : "false";
-        case f32: return std::to_string(std::bit_cast<float>(static_cast<std::uint32_t>(number)));
-        case f64: return std::to_string(std::bit_cast<double>(number));
-        case i8:
-        case i16:
-        case i32:
-        case i64: {
-            std::size_t const unused = 64 - 8 * bytes;
-            return std::to_string(static_cast<std::int64_t>(number << unused) >> unused);
-        }
-        default: return std::to_string(number);
-        }
-    }
-
     void read_value() {
-        std::string const key = text();
+        std::string key = text();
         std::uint64_t const type = value_type_in();
-        std::string value = type == string  ? text()
-                            : type == array ? skip_array(0)
-                                            : number_text(type);
+        std::uint64_t number = 0;
+        if (type == string)
+            input_.skip(input_.number(8));
+        else if (type == array)
+            skip_array(0);
+        else
+            number = input_.number(bytes_of(type));
         if (key == "general.alignment")
-            alignment_ = aligned_to(value);
-        if (!texts_.emplace(key, std::move(value)).second)
-            refuse("the value '" + key + "' stands twice");
+            alignment_ = checked_alignment(number);
+        if (key == "split.count")
+            files_ = number;
+        if (!key.starts_with("split."))
+            all_.add_object(std::move(key));
     }
 
     std::uint64_t value_type_in() {
@@ -186,18 +171,13 @@ private:
         return type;
     }
 
-    std::uint64_t aligned_to(std::string const& value) const {
-        std::uint64_t alignment = 0;
-        for (char const digit : value.substr(0, 10))
-            alignment = digit >= '0' && digit <= '9'
-                            ? 10 * alignment + static_cast<std::uint64_t>(digit - '0')
-                            : 0;
+    std::uint64_t checked_alignment(std::uint64_t alignment) const {
         if (!std::has_single_bit(alignment) || alignment > (1u << 20))
-            refuse("general.alignment is " + value + ", and should be a power of two");
+            refuse(words("general.alignment is ", alignment, ", and should be a power of two"));
         return alignment;
     }
 
-    std::string skip_array(int depth) {
+    void skip_array(int depth) {
         if (depth > 8)
             refuse("a list in a list in a list, and deeper");
         std::uint64_t const type = value_type_in();
@@ -213,7 +193,6 @@ private:
                     skip_array(depth + 1);
                 else
                     input_.skip(input_.number(8));
-        return words("a list of ", count);
     }
 
     void read_tensor() {
@@ -267,22 +246,60 @@ private:
         }
     }
 
-    std::unique_ptr<file_store::file> file_;
     std::uint64_t bytes_;
     std::string name_;
     file_reader input_;
-    whole_tensors all_;
+    whole_tensors& all_;
+    std::vector<std::string>& unread_;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t value_count_ = 0;
     std::uint64_t alignment_ = 32;
-    std::map<std::string, std::string> texts_;
+    std::uint64_t files_ = 1;
     std::vector<entry> entries_;
-    std::vector<std::string> unread_;
 };
+
+/// A model in one file or several.
+inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path,
+                                         std::vector<std::filesystem::path> const& parts) {
+    whole_tensors all(std::move(files), "gguf", path);
+    std::vector<std::string> unread;
+    for (std::filesystem::path const& part : parts) {
+        all.begin_file(part);
+        auto const file = all.files().open(part);
+        gguf_reader reader(*file, part.string(), all, unread);
+        reader.read();
+        if (reader.files() > 1 && reader.files() != parts.size())
+            fail(errc::missing_file, part.string(), ": is one of ", reader.files(), " files, and ",
+                 parts.size() == 1 ? "it alone is" : std::to_string(parts.size()) + " are",
+                 " there; open a directory with all of them");
+    }
+    opened_checkpoint opened = all.take();
+    opened.metadata.unread = std::move(unread);
+    if (!opened.metadata.unread.empty())
+        opened.metadata.unread_reason = "are of quantised types, which are not read; convert from "
+                                        "the model before it was quantised";
+    return opened;
+}
 
 RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path) {
-    return gguf_reader(std::move(files), path).read();
+    return open_gguf_files(std::move(files), path, {path});
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+find_gguf_files(file_store const& files, std::filesystem::path const& directory) {
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (path.extension() == ".gguf" && files.find(path) == file_store::kind::file)
+            found.push_back(path);
+    return found;
+}
+
+RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& directory) {
+    auto const parts = find_gguf_files(*files, directory);
+    return open_gguf_files(std::move(files), directory, parts);
 }
 
 } // namespace reshard::detail

@@ -43,6 +43,7 @@ inline constexpr std::string_view paddle_names[] = {
     "numpy.dtype",
     "_codecs.encode",
     "builtins.tuple",
+    "__builtin__.tuple",
     "collections.OrderedDict",
 };
 
@@ -52,11 +53,13 @@ public:
     explicit pickled_arrays(pickle const& values) : values_(values) {}
 
     bool is_array(pickle_value value) const {
+        value = without_name(value);
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
     /// \pre `is_array(value)`
     file_tensor array(pickle_value value, std::string const& what) const {
+        value = without_name(value);
         if (is_of_buffer(value)) { // bytes, type, shape, order
             auto const parts = parts_of(values_.object(value, what).arguments, 4, value, what);
             return placed(parts[1], parts[2], parts[0], values_.text(parts[3], what) == "F", what);
@@ -67,6 +70,15 @@ public:
     }
 
 private:
+    /// A tensor that is not at the top of its file is a tuple of its name and its array.
+    pickle_value without_name(pickle_value value) const {
+        if (!values_.is_made_by(value, "builtins.tuple") &&
+            !values_.is_made_by(value, "__builtin__.tuple"))
+            return value;
+        auto const pair = values_.elements(value, {});
+        return pair.size() == 2 ? pair[1] : value;
+    }
+
     bool is_reconstructed(pickle_value value) const {
         return values_.is_made_by(value, "numpy._core.multiarray._reconstruct") ||
                values_.is_made_by(value, "numpy.core.multiarray._reconstruct");
@@ -205,8 +217,9 @@ public:
         for (checkpoint_tensor const& tensor : result_.tensors)
             if (tensor.shards.empty())
                 refuse("tensor '", tensor.key, "' is in no file of storage_metadata");
+        auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_by_key(result_.tensors);
-        return {std::move(result_), std::make_shared<row_major_files const>(files_, shown_files())};
+        return {std::move(result_), std::move(files)};
     }
 
 private:
@@ -410,6 +423,8 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     all.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by where their elements are
     for (named_value const& one : named_values(values)) {
+        if (one.key.starts_with("StructuredToParameterName@@")) // names of Paddle's own
+            continue;
         if (!arrays.is_array(one.value)) {
             all.add_object(one.key);
             continue;
